@@ -11,11 +11,11 @@ export interface BatchDvfsOriginalOptions {
 
 /** Minimum time between two decisions, ms. */
 const DECISION_MS = 3000
-/** The policy changes nothing while the power is between this fraction of the cap and the cap. */
+/** The policy changes nothing while power is between this fraction of the cap and the cap. */
 const BAND = 0.8
 /**
- * The ten clocks of the authors' program on a Tesla P40, relative to the highest clock. `FIRST_LEVEL` is the index of
- * the initial clock.
+ * The ten clocks of the authors' program on a Tesla P40, as fractions of the highest clock. `FIRST_LEVEL` is the index
+ * of the initial clock.
  */
 const LEVELS = [544, 632, 734, 835, 949, 1063, 1189, 1303, 1430, 1531].map((mhz) => mhz / 1531)
 const FIRST_LEVEL = 5
@@ -23,11 +23,11 @@ const MAX_BATCH = 255
 
 /**
  * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS), from which the port in
- * PctoDL's Python code departs. One tenant has the whole board, at the highest memory clock. It starts with a batch of
- * 1 at the sixth of ten clocks. At most every 3 s it decides by the largest power reading since the last decision.
- * Between 0.8 of the cap and the cap it changes nothing. Below, it bisects the batch size upwards; above, downwards. A
- * bound of the bisection that is reached opens again to the end of the table. The clock is raised only at the largest
- * batch, and lowered only at the smallest batch.
+ * PctoDL's Python code differs. One tenant has the whole board, at the highest memory clock. It starts with a batch
+ * size of 1 at the sixth of ten clocks. At most every 3 s it decides, by the largest power reading since the last
+ * decision. Between 0.8 of the cap and the cap it changes nothing. Below, it bisects the batch size upwards; above,
+ * downwards. If the bisection reaches one of its bounds, this bound moves back to the end of the table. The clock rises
+ * only at the largest batch size, and falls only at the smallest.
  *
  * This version differs from the authors' program in two ways. It uses the board's clocks that are nearest below the
  * same fractions of the highest clock. A batch that does not fit into memory is never tried again.
@@ -39,7 +39,7 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
   readonly #levelsMhz: readonly number[]
   #level = FIRST_LEVEL
   #ladder: readonly number[]
-  /** Index of the present batch in the ladder; `lower` and `upper` are the bounds of the bisection. */
+  /** Index of the present batch size in the ladder. `lower` and `upper` are the bounds of the bisection. */
   #batch = 0
   #lower = 0
   #upper: number
@@ -105,8 +105,8 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
   }
 
   /**
-   * After a batch did not fit: use the largest batch of at most half its size, and never try that size or a larger one
-   * again.
+   * To be called if a batch did not fit into memory. Uses the largest batch size of at most half of it, and never tries
+   * that size or a larger one again.
    */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batch]! || failedBatch <= this.#ladder[0]!) return undefined

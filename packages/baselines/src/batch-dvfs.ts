@@ -10,7 +10,7 @@ export interface BatchDvfsOptions {
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
-  /** Planner of clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
+  /** Plans the clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
   readonly planClocks?: ClockPlanner
   /** Figures of the network; default: the known figures. */
   readonly figures?: BatchDvfsFigures
@@ -23,12 +23,12 @@ const FAR_STATES = 4
 
 /**
  * BatchDVFS (Nabavinejad, Reda, Ebrahimi, IEEE TPDS 2022) as PctoDL's Python code ports it. One tenant has the whole
- * GPU. The policy bisects the batch size to the largest one that keeps the cap, then trims the power with the clock.
+ * GPU. The policy bisects for the largest batch size that keeps the cap, then adjusts power with the clock.
  *
- * `fair` opens the bisection again when the cap changes. The Python code intends this, but writes to attributes that do
- * not exist. `published` therefore keeps the bounds of the first cap forever. `tuned` follows the rules of `fair`, but
- * from a start that keeps the cap: with each new cap, it adopts the memory clock and SM clock planned for its tenant,
- * and sets the board's power limit to the cap.
+ * `fair` starts the bisection again when the cap changes. The Python code intends this, but writes to attributes that
+ * do not exist. `published` therefore keeps the bounds of the first cap forever. `tuned` follows the rules of `fair`,
+ * but from a start that keeps the cap: with each new cap, it adopts the memory clock and SM clock planned for its
+ * tenant, and sets the board's power limit to the cap.
  */
 export class BatchDvfsPolicy implements PowerCapPolicy {
   readonly name: string
@@ -38,7 +38,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
   readonly #planClocks: ClockPlanner | undefined
   #clocksMhz: readonly number[]
   readonly #power = new SettledPower()
-  /** Batch sizes that are not known to exceed the memory, ascending. */
+  /** Batch sizes that are not known to need too much memory, ascending. */
   #ladder: readonly number[]
   #clockIndex: number
   #batchIndex: number
@@ -69,7 +69,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The new cap applies from the next window. The tuned form moves at once to clocks that hold the cap. */
+  /** Notes the new cap, which applies from the next window on. The tuned form moves at once to clocks that keep it. */
   onCapChange(powerCapW: number): Action | undefined {
     if (this.#options.variant === 'published') return undefined
     this.#low = 0
@@ -129,7 +129,9 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     }
   }
 
-  /** After a batch did not fit: use half of it, and never try that size or a larger one again. */
+  /**
+   * To be called if a batch did not fit into memory. Uses half of it, and never tries that size or a larger one again.
+   */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batchIndex]! || failedBatch <= this.#ladder[0]!) return undefined
     this.#ladder = this.#ladder.filter((batch) => batch < failedBatch)

@@ -1,18 +1,20 @@
 import type { Tenant } from '@pctodl/platform'
 import type { WindowObservation } from '@pctodl/scheduler'
 
-/** If the mean latency exceeds this fraction of the objective, the 99th percentile exceeds the objective. */
+/**
+ * If the mean latency exceeds this fraction of the objective, the 99th percentile counts as exceeding the objective.
+ */
 const LATE = 0.95
 
-/** Remembers for each tenant which batch sizes exceeded the memory, until the shares change. */
+/** Remembers, for each tenant, which batch sizes needed too much memory, until the shares change. */
 export class BatchLimits {
   #shares = ''
   #limits: number[] = []
 
   /**
-   * Halve the batch of every tenant that failed.
+   * Halves the batch size of every tenant that failed.
    *
-   * @returns true if any limit is new
+   * @returns whether any limit is new
    */
   learn({ tenants }: WindowObservation): boolean {
     this.#select(tenants.map(({ tenant }) => tenant))
@@ -28,11 +30,11 @@ export class BatchLimits {
   }
 
   /**
-   * Halve the batch of every tenant whose batches took longer than its objective. It serves policies that have a
-   * latency objective and no model.
+   * Halves the batch size of every tenant whose batches took longer than its objective. For policies that have a
+   * latency objective but no model.
    *
    * @param latencyMs objective of a network, ms; undefined if it has none
-   * @returns true if any limit is new
+   * @returns whether any limit is new
    */
   learnLatency(
     { tenants, reconfigured }: WindowObservation,
@@ -54,7 +56,7 @@ export class BatchLimits {
     return learnt
   }
 
-  /** The tenants, with their batch sizes reduced to the known limits. */
+  /** Returns the tenants, with batch sizes reduced to the known limits. */
   apply(tenants: readonly Tenant[]): readonly Tenant[] {
     this.#select(tenants)
     return tenants.map((tenant, i) => ({ ...tenant, batchSize: Math.min(tenant.batchSize, this.#limits[i]!) }))

@@ -2,13 +2,13 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { Action } from '@pctodl/scheduler'
 
 export interface BoardLimit {
-  /** Power limit within the board's range, W. */
+  /** Power limit that the board can set, W. */
   readonly powerLimitW: number
   /** Explains why the board cannot enforce the cap by itself; undefined if it can. */
   readonly note: string | undefined
 }
 
-/** The board's own power limit that is nearest to the cap. */
+/** Returns the board's power limit that is nearest to the cap. */
 export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
   const { min, max } = spec.powerLimitW
   const powerLimitW = Math.min(max, Math.max(min, powerCapW))
@@ -20,8 +20,8 @@ export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
 }
 
 /**
- * Action that sets the board's power limit at the cap as a safeguard behind the clocks, as pctodl does. If the board's
- * lowest limit is above the cap, the lowest limit is set.
+ * Action that sets the board's power limit at the cap, as a safeguard in addition to the clocks. pctodl does the same.
+ * If the board's lowest limit is above the cap, the lowest limit is set.
  */
 export function hardwareLimit(spec: GpuSpec, powerCapW: number): Action {
   return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'hardware-limit' }

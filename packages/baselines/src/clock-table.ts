@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError, smClocksAt } from '@pctodl/platform'
 
-/** The highest memory clock for work, MHz. */
+/** Highest memory clock that is not an idle state, MHz. */
 export function highestMemClock(spec: GpuSpec): number {
   const clock = spec.performanceMemClocksMhz[0]
   if (clock === undefined) {
@@ -32,8 +32,8 @@ export function middleIndex(clocks: readonly number[]): number {
 }
 
 /**
- * Last step of each decision of both algorithms in the Python code. It clamps the clock to the table. If the power is
- * above the cap and the clock did not move, it lowers the clock by one state.
+ * The last step of each decision in the Python code's Morak and BatchDVFS. It limits the clock to the table. If power
+ * is above the cap and the clock would stay, it lowers the clock by one state.
  *
  * @param wantedIndex may be beyond the ends of the table
  * @returns index of the clock to use

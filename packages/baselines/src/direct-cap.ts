@@ -13,24 +13,22 @@ export interface DirectCapPlan {
 
 export interface DirectCapOptions {
   readonly spec: GpuSpec
-  /** The network. The tenants of the plan name it too. */
+  /** The network, which the tenants of the plan also name. */
   readonly model: string
-  /** The planner. Its errors, e.g. InfeasibleCapError, pass through `start` and `onCapChange`. */
+  /** The planner. `start` and `onCapChange` throw its errors, e.g. InfeasibleCapError. */
   readonly plan: (powerCapW: number) => DirectCapPlan
   /** Default `fair`. */
   readonly variant?: 'fair' | 'published'
-  /**
-   * Whether caps follow a schedule. If they do, the published form sets its first limit only after the first window.
-   */
+  /** Whether caps follow a schedule. If so, the published form sets its first limit only after the first window. */
   readonly scheduled?: boolean
 }
 
 /**
- * A planned partition whose cap the board itself holds: the SM clock is unlocked and the board's power limit is at the
+ * A planned partition whose cap the board itself keeps: the SM clock is unlocked, and the board's power limit is at the
  * cap.
  *
  * `published` keeps three flaws of the Python code. It drops fractions of a watt. It sets the first limit of a schedule
- * a window late. For fixed caps on boards with more than one memory clock, it searches over memory clocks without
+ * one window late. With a fixed cap, on boards with more than one memory clock, it searches for a memory clock without
  * regard to power.
  */
 export class DirectCapPolicy implements PowerCapPolicy {

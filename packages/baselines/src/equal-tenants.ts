@@ -1,11 +1,11 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
 
 /**
- * The untuned configuration: equal shares and one batch size, chosen per board without regard to the cap.
+ * Returns the untuned configuration: equal shares and one batch size, chosen for the board without regard to the cap.
  *
  * @param models a network, or several networks, each of which gets the same number of tenants
  * @param tenantCount default: 8 on boards with at least 100 SMs, otherwise 4; for several networks, the next multiple
- * of their number
+ *   of their number
  * @throws InvalidInputError unless the count and the batch size are integers of at least 1
  */
 export function equalTenants(

@@ -2,13 +2,12 @@ import type { GpuSpec, Service } from '@pctodl/platform'
 import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 
-/** Time between two steps, ms. After this time, a one-second average contains only the newest clock. */
+/** Time between two steps, ms. After it, a one-second average of power contains only the newest clock. */
 const STEP_MS = 2000
 
 /**
- * One step of feedback. If the power is above the cap, the clock falls in proportion to the excess, by at least one
- * state. If the power is at or below the cap, the clock rises by one state, provided that the cap still holds when
- * power grows with the square of the clock.
+ * One step of feedback. If power is above the cap, the clock falls in proportion to the excess, by at least one state.
+ * Otherwise it rises by one state, unless power would then exceed the cap if it grew with the square of the clock.
  *
  * @param clocksMhz ascending
  * @returns the clock to lock, MHz
@@ -29,19 +28,19 @@ export function feedbackStep(
 
 export interface FeedbackClockOptions {
   /**
-   * Whether to step the clock if the cap lies below the board's lowest limit. Default false: the planned clock stays.
+   * Whether to step the clock if the cap is below the board's lowest limit. Default false: the planned clock stays.
    */
   readonly step?: boolean
   /**
-   * Clock to lock while the board's limit holds the cap: a clock (MHz), the planned clock, or no lock. Default
+   * Clock to lock while the board's limit keeps the cap: a clock (MHz), the planned clock, or no lock. Default
    * `unlocked`.
    */
   readonly underLimit?: number | 'planned' | 'unlocked'
 }
 
 /**
- * SM clock of a policy that sets the board's limit at the cap. At full clock, a board needs about a second to settle at
- * its limit. Each cap therefore begins at the planned clock, and the limit takes over after the first window.
+ * Chooses the SM clock for a policy that sets the board's limit at the cap. At full clock, a board needs about a second
+ * to settle at its limit. So each cap begins at the planned clock, and the limit takes over after the first window.
  */
 export class FeedbackClock {
   readonly #options: FeedbackClockOptions
@@ -57,7 +56,7 @@ export class FeedbackClock {
   }
 
   /**
-   * Begin a cap with the clocks planned for it.
+   * Begins a cap with the clocks that were planned for it.
    *
    * @returns the SM clock to lock, MHz
    */
@@ -71,7 +70,7 @@ export class FeedbackClock {
   }
 
   /**
-   * Step the clock by feedback, if the board's limit does not hold the cap.
+   * Steps the clock by feedback, if the board's limit does not keep the cap.
    *
    * @returns the clock to lock, MHz; undefined for no change
    */
@@ -83,7 +82,8 @@ export class FeedbackClock {
     if (timeMs < this.#nextMs || telemetry.powerAverageW === null) return undefined
     this.#nextMs = timeMs + STEP_MS
     const wanted = feedbackStep(this.clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
-    // A low rate may rise within a second: only saturated tenants show the power of a higher clock.
+    // A low request rate may rise within a second, so the power of a higher clock is known only if the tenants are
+    // saturated. Otherwise the clock does not exceed the planned one.
     const nextMhz = sample.services === undefined ? wanted : Math.min(wanted, this.#plannedMhz)
     if (nextMhz === this.#clockMhz) return undefined
     this.#clockMhz = nextMhz
@@ -98,7 +98,7 @@ export class FeedbackClock {
   }
 
   /**
-   * Highest clock that the policy may use, MHz: the top of the table if the board's limit holds the cap, otherwise the
+   * Highest clock that the policy may use, MHz: the top of the table if the board's limit keeps the cap, otherwise the
    * clock that the cap allows.
    */
   protected get ceilingMhz(): number {

@@ -1,4 +1,4 @@
-// Simple opponents: tenants under the board's limit
+// Simple opponents: tenants under the board's power limit
 export { FeedbackClock } from './feedback-clock.js'
 export { LimitPolicy, type LimitPolicyOptions } from './limit-policy.js'
 export { equalTenants } from './equal-tenants.js'

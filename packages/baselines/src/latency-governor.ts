@@ -4,23 +4,23 @@ import { indexAtMost } from './clock-table.js'
 import { FeedbackClock } from './feedback-clock.js'
 
 /**
- * If any p99 is above this fraction of its objective, the clock rises. It falls while all are below the fraction
- * `ROOM`.
+ * If any service's p99 is above this fraction of its objective, the clock rises. It falls while all are below the
+ * fraction `ROOM`.
  */
 const TOO_NEAR = 0.9
 const ROOM = 0.7
 const UP = 1.25
 const DOWN = 0.95
 /**
- * If a queue holds more than this many of its service's largest batches, the clock goes to the highest allowed clock at
- * once.
+ * If more requests of a service wait than fit into this many of its largest batches, the clock goes at once to the
+ * highest that is allowed.
  */
 const LONG_QUEUE = 2
 
 /**
- * The simplest way to save energy under a latency objective, as in Rubik and Gemini for processors. After each window,
+ * The simplest way to save energy under a latency objective, as Rubik and Gemini do for processors. After each window,
  * it lowers the clock a little if every p99 is well within its objective, and raises it by more if any p99 is close to
- * its objective. It uses no prediction.
+ * its objective. It does not predict anything.
  */
 export class LatencyGovernor extends FeedbackClock {
   #mhz = 0
@@ -57,7 +57,7 @@ export class LatencyGovernor extends FeedbackClock {
   }
 
   /**
-   * Choose the highest clock that is at most `mhz` and the ceiling.
+   * Chooses the highest clock that exceeds neither `mhz` nor the ceiling.
    *
    * @returns the new clock, MHz; undefined if it is already in force
    */
@@ -70,9 +70,9 @@ export class LatencyGovernor extends FeedbackClock {
 }
 
 /**
- * Find a service by name.
+ * Finds a service by name.
  *
- * @returns undefined for a service that is leaving
+ * @returns undefined for a service that is being removed
  */
 function of(services: readonly Service[], name: string): Service | undefined {
   return services.find((service) => service.name === name)

@@ -9,24 +9,33 @@ export interface LimitPolicyOptions {
   /** Name in logs and tables. */
   readonly name: string
   readonly spec: GpuSpec
-  /** Plans tenants, and clocks at which they hold the cap when all are busy. Its errors pass through `start`. */
+  /** Plans tenants, and clocks at which they keep the cap when all are busy. `start` throws its errors. */
   readonly plan: (powerCapW: number, services: readonly Service[]) => Configuration
-  /** Plans clocks at which the present tenants hold another cap. */
+  /** Plans clocks at which the present tenants keep another cap. */
   readonly planClocks: ClockPlanner
-  /** Clock of the policy. Default: the planned clock until the board's limit holds the cap, without feedback. */
+  /**
+   * How the policy chooses its clock. Default: the planned clock until the board's limit keeps the cap, without
+   * feedback.
+   */
   readonly clock?: FeedbackClock
-  /** Services at the start. Default: none, and tenants run batch after batch. */
+  /** Services at the start. Default: none; tenants then run batch after batch. */
   readonly services?: readonly Service[]
-  /** Latency objective of a network, ms. Tenants that miss it get half their batch. Default: none. */
+  /**
+   * Returns the latency objective of a network, ms. Tenants that miss it get half their batch size. Default: no
+   * objectives.
+   */
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** Time for which a cap must stay unchanged before tenants are planned anew, ms. A restart costs seconds. */
+/**
+ * Time for which a cap must stay unchanged before new tenants are planned, ms. It is long because a restart costs
+ * seconds.
+ */
 const REPLAN_AFTER_MS = 35_000
 
 /**
- * Planned tenants under the board's own power limit at the cap. A new cap changes the limit and the clocks at once. The
- * tenants are planned anew once the cap has stayed for a while. Tenants that serve requests are not changed.
+ * Planned tenants under the board's own power limit at the cap. A new cap changes limit and clocks at once; new tenants
+ * are planned once the cap has stayed for a while. Tenants that serve requests are not changed.
  */
 export class LimitPolicy implements PowerCapPolicy {
   readonly name: string
@@ -82,7 +91,7 @@ export class LimitPolicy implements PowerCapPolicy {
     return smClockMhz === undefined ? undefined : { smClockMhz }
   }
 
-  /** Plan tenants for the present cap. If no tenants can hold it, the present ones stay, with a note. */
+  /** Plans tenants for the present cap. If no tenants can keep it, the present ones stay, with a note. */
   #replan(): Action | undefined {
     this.#plannedCapW = this.#powerCapW
     try {

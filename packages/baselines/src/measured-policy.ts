@@ -4,20 +4,20 @@ import { FeedbackClock } from './feedback-clock.js'
 import { LimitPolicy, type LimitPolicyOptions } from './limit-policy.js'
 
 export interface MeasuredPolicyOptions extends Omit<LimitPolicyOptions, 'plan' | 'clock' | 'services'> {
-  /** Lists of tenants to measure, in this order, until the time is over. At least one list. */
+  /** Lists of tenants to measure in this order, until the time for the search is over. At least one list. */
   readonly candidates: readonly (readonly Tenant[])[]
   /** Score of a window. Default: its throughput. */
   readonly score?: (window: WindowObservation) => number
 }
 
 const SEARCH_MS = 60_000
-/** A one-second average above the cap by at most this factor is tolerated, as in the verdict of a run. */
+/** One-second average power above the cap by at most this factor is tolerated, as in the verdict of a run. */
 const ABOVE_CAP = 1.01
 
 /**
- * Search without a throughput model. For a minute, candidates run on the board in turn, each for one window without a
- * restart. The best candidate that kept the cap and the latency stays. All candidates run under the board's limit with
- * feedback, starting from clocks that hold the cap.
+ * Searches for tenants without a throughput model. For a minute, candidates run on the board in turn, each for one
+ * window without a restart. The best candidate that kept the cap and the latency stays. All run under the board's limit
+ * with feedback, from clocks that keep the cap.
  */
 export class MeasuredPolicy extends LimitPolicy {
   readonly #options: MeasuredPolicyOptions
@@ -25,7 +25,7 @@ export class MeasuredPolicy extends LimitPolicy {
   readonly #shown: { tenants: readonly Tenant[] }
   #searching = true
 
-  /** @throws InvalidInputError without candidates */
+  /** @throws InvalidInputError if there are no candidates */
   constructor(options: MeasuredPolicyOptions) {
     const { candidates, planClocks } = options
     if (candidates.length === 0) throw new InvalidInputError('candidates', [], 'at least one list of tenants')

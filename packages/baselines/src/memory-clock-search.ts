@@ -1,6 +1,6 @@
 import type { WindowObservation } from '@pctodl/scheduler'
 
-/** A mean power above this multiple of the cap counts as exceeding it. */
+/** Mean power above the cap by more than this factor counts as exceeding it. */
 const EXCEEDED = 1.02
 const WINDOWS_TO_STEP_DOWN = 5
 const WINDOWS_PER_CANDIDATE = 5
@@ -13,9 +13,10 @@ interface Trial {
 }
 
 /**
- * Searches for a better memory clock on a board that caps itself. After five consecutive windows above the cap, it
- * lowers the memory clock by one state. After fewer such windows, it tries every performance state up to the present
- * one for five windows each. It keeps the state with the most throughput among those within the cap.
+ * Searches for a better memory clock on a board that keeps its cap by its own power limit. After five consecutive
+ * windows above the cap, it lowers the memory clock by one state. After fewer such windows, it tries every performance
+ * state up to the present one, for five windows each. It then uses the state with the highest throughput among those
+ * within the cap.
  */
 export class MemoryClockSearch {
   readonly #statesMhz: readonly number[]
@@ -30,7 +31,7 @@ export class MemoryClockSearch {
     this.#memClockMhz = memClockMhz
   }
 
-  /** Start again from the memory clock of a new cap or plan. */
+  /** Starts again from the memory clock of a new cap or plan. */
   restart(memClockMhz: number): void {
     this.#memClockMhz = memClockMhz
     this.#exceeded = 0
@@ -38,7 +39,7 @@ export class MemoryClockSearch {
   }
 
   /**
-   * Process one window.
+   * Processes one window.
    *
    * @returns the memory clock to lock for the next window, MHz
    */
@@ -73,7 +74,7 @@ export class MemoryClockSearch {
   }
 }
 
-/** The trial with the most throughput within the cap. If no trial is within the cap, the one with the least power. */
+/** Returns the trial with the highest throughput within the cap; if there is none, the one with the lowest power. */
 function best(trials: readonly Trial[], powerBoundW: number): Trial {
   const within = trials.filter((trial) => trial.powerSumW <= powerBoundW)
   if (within.length === 0) return trials.reduce((least, trial) => (trial.powerSumW < least.powerSumW ? trial : least))

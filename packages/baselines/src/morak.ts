@@ -11,11 +11,11 @@ export interface MorakOptions {
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
-  /** Planner of clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
+  /** Plans the clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
   readonly planClocks?: ClockPlanner
   /** Figures of the network; default: the known figures. */
   readonly figures?: MorakFigures
-  /** Initial batch size, or the next lower one on the ladder. Default 96. */
+  /** Initial batch size, or the next lower one of the ladder. Default 96. */
   readonly startBatch?: number
 }
 
@@ -25,8 +25,8 @@ const TOLERANCE = 1.02
 
 /**
  * Morak (Liu, Ma, Zhang, Zheng, IEEE MASS 2023, DOI 10.1109/MASS58611.2023.00074) as PctoDL's Python code ports it. It
- * has two tenants with fixed shares and one batch size. Below the cap, it raises the batch size first and then the
- * clock. Above the cap, it lowers the clock, or the batch size if the latency is too long.
+ * has two tenants with fixed shares and one common batch size. Below the cap, it raises first the batch size and then
+ * the clock. Above the cap, it lowers the clock, or the batch size if the latency is too long.
  *
  * `tuned` follows the same rules, but from a start that keeps the cap: with each new cap, it adopts the memory clock
  * and SM clock planned for its tenants, and sets the board's power limit to the cap.
@@ -64,7 +64,7 @@ export class MorakPolicy implements PowerCapPolicy {
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The new cap applies from the next window. The tuned form moves at once to clocks that hold the cap. */
+  /** Notes the new cap, which applies from the next window on. The tuned form moves at once to clocks that keep it. */
   onCapChange(powerCapW: number): Action | undefined {
     return this.#planClocks && this.#adopt(powerCapW, this.#planClocks)
   }
@@ -119,7 +119,7 @@ export class MorakPolicy implements PowerCapPolicy {
   }
 }
 
-/** Number of clock states to move for a relative distance of the power from the cap. */
+/** Number of clock states to move, given the distance of power from the cap relative to the cap. */
 function stepSize(distance: number): number {
   if (distance > 0.2) return 10
   if (distance > 0.1) return 5

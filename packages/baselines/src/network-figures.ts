@@ -7,8 +7,8 @@ export interface MorakFigures {
   /** Morak changes nothing while the power is between `alpha` times the cap and the cap. */
   readonly alpha: number
   /**
-   * Latencies above `belta` times the objective are too long. The name is spelt as in the published configuration
-   * files.
+   * Latencies above `belta` times the objective are too long. The published configuration files spell the name like
+   * this.
    */
   readonly belta: number
   /** MPS shares of the two tenants, percent. */
@@ -58,20 +58,26 @@ export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFi
 
 /**
  * Form of a baseline. `published` keeps the configuration and behaviour of the Python code. `fair` corrects its
- * mistakes and gives every algorithm the whole GPU at the highest memory clock. `tuned` is `fair` with every means that
- * pctodl has (memory clock, board limit, a planned start). Compare with the tuned form.
+ * mistakes, and gives every algorithm the whole GPU at the highest memory clock. `tuned` is `fair` with all means that
+ * pctodl also has (memory clock, board limit, a planned start). For comparisons use the tuned form.
  */
 export type BaselineVariant = 'fair' | 'published' | 'tuned'
 
-/** @throws UnknownNameError for a network without figures */
+/**
+ * Returns the figures of Morak for a network.
+ * @throws UnknownNameError for a network without figures
+ */
 export function morakFigures(model: string, variant: BaselineVariant): MorakFigures {
   const published = publishedMorakFigures[networkName(model)]
   if (variant === 'published') return published
-  // With alpha = 1, no band remains in which Morak changes nothing, and it oscillates.
+  // With alpha = 1, there is no band in which Morak changes nothing, so that it oscillates.
   return { ...published, alpha: Math.min(published.alpha, 0.98), sharesPercent: [50, 50] }
 }
 
-/** @throws UnknownNameError for a network without figures */
+/**
+ * Returns the figures of BatchDVFS for a network.
+ * @throws UnknownNameError for a network without figures
+ */
 export function batchDvfsFigures(model: string): BatchDvfsFigures {
   return publishedBatchDvfsFigures[networkName(model)]
 }

@@ -9,14 +9,18 @@ export interface PowerCapOnlyOptions {
   /** A network, or several networks, each of which gets one tenant with an equal share. */
   readonly model: string | readonly string[]
   /**
-   * Batch size of every tenant. Default 64, which fills the known boards with the known networks and fits their memory.
+   * Batch size of every tenant. Default 64, with which the known networks saturate the known boards and fit their
+   * memory.
    */
   readonly batchSize?: number
-  /** Latency objective of a network, ms. Tenants that miss it get half their batch. Default: none. */
+  /**
+   * Returns the latency objective of a network, ms. Tenants that miss it get half their batch size. Default: no
+   * objectives.
+   */
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** The setting without any algorithm: one tenant per network, and the board's power limit at the cap. */
+/** What a user sets without any algorithm: one tenant per network, and the board's power limit at the cap. */
 export class PowerCapOnlyPolicy implements PowerCapPolicy {
   readonly name = 'powercap'
   /** Notes for reports on what the board could not do. */

@@ -2,19 +2,18 @@ import type { WindowObservation } from '@pctodl/scheduler'
 
 const EXCEEDED = 1.02
 const WINDOWS_TO_STEP_DOWN = 5
-/** Number of windows for each candidate, one more than the published documentation says. */
+/** Number of windows for each candidate. It is one more than the published documentation says. */
 const WINDOWS_PER_CANDIDATE = 6
 /**
- * Exploration starts only from memory clocks of at least this, MHz. It covers the states from `LOWEST_CANDIDATE_MHZ`
- * up.
+ * Exploration starts only from memory clocks of at least this, MHz. It tries the states from `LOWEST_CANDIDATE_MHZ` up.
  */
 const EXPLORE_FROM_MHZ = 6000
 const LOWEST_CANDIDATE_MHZ = 5001
 
 /**
  * directcap's search for the memory clock, exactly as published. It counts windows above the cap even if they are not
- * consecutive. It holds each state for six windows and scores it by the last of them. It does not switch to the first
- * state before scoring it. It keeps the state with the most throughput, whatever its power.
+ * consecutive. It uses each state for six windows, and scores it by the last of them. It does not switch to the first
+ * state before scoring it. It chooses the state with the highest throughput, whatever its power is.
  */
 export class PublishedMemorySearch {
   readonly #statesMhz: readonly number[]
@@ -32,7 +31,7 @@ export class PublishedMemorySearch {
   }
 
   /**
-   * Process one window.
+   * Processes one window.
    *
    * @returns the memory clock to lock for the next window, MHz
    */

@@ -16,11 +16,11 @@ export interface PublishedPolicyOptions {
 }
 
 /**
- * PctoDL as published, for comparison. Once per window, the published three-stage control law (`PublishedController`)
+ * PctoDL's control as published, for comparison. Once per window, the published control law (`PublishedController`)
  * computes a clock from the window's highest power. `publishedGuard` checks this clock, and the supported clock nearest
- * to the result is locked. No hardware limit is set. After every cap change, the policy makes a new plan and adopts it
- * one window later, whatever the restarts cost. The partitioner and the predictor are those of `PctodlPolicy`, so only
- * the control differs.
+ * to the result is locked. No hardware limit is set. After every change of the cap, the policy makes a new plan and
+ * adopts it one window later, whatever the restarts cost. Partitioner and predictor are those of `PctodlPolicy`, so
+ * only the control differs.
  */
 export class PublishedPolicy implements PowerCapPolicy {
   readonly name = 'reference'
@@ -64,7 +64,7 @@ export class PublishedPolicy implements PowerCapPolicy {
       this.#pending = undefined
       return { ...this.#adopt(plan), reason: 'plan for the new cap' }
     }
-    // The published code reads an empty window as 0 W, so it sees full headroom.
+    // The published code reads a window without readings as 0 W, so it takes all of the cap to be unused.
     const next = this.#controller!.step(this.#usedClockMhz, powerW !== null && powerW > 0 ? powerW : Number.MIN_VALUE)
     const guarded = publishedGuard(this.#clocksMhz, this.#usedClockMhz, next, powerW ?? 0, this.#powerCapW)
     this.#usedClockMhz = snapNearest(this.#clocksMhz, guarded)!

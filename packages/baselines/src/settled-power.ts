@@ -2,8 +2,8 @@ import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
 /**
  * Time at the start of each window that the Python code's sampler ignores, ms. A one-second average still contains the
- * clock of the previous window. Without this time, a maximum over the whole window would answer every step down with
- * another one.
+ * clock of the previous window. If it counted, the highest power of the window would cause another step down after each
+ * step down.
  */
 const SETTLING_MS = 2000
 
@@ -20,10 +20,10 @@ export class SettledPower {
   }
 
   /**
-   * End a window.
+   * Ends a window.
    *
    * @returns the highest power, W; null if no reading arrived. If `observe` was not called in this window, the window's
-   * own maximum counts.
+   *   own maximum counts.
    */
   close(window: WindowObservation): number | null {
     const powerW = this.#sampled ? this.#maxW : window.powerMaxW

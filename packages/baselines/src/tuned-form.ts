@@ -5,7 +5,7 @@ import { indexAtMost, workingSmClocks } from './clock-table.js'
 import type { BaselineVariant } from './network-figures.js'
 
 /**
- * Plans clocks at which tenants will hold a cap, before they run. `planClocks` of `@pctodl/scheduler` with a predictor
+ * Plans clocks at which tenants will keep a cap, before they run. `planClocks` of `@pctodl/scheduler` with a predictor
  * is such a planner.
  */
 export type ClockPlanner = (
@@ -16,7 +16,7 @@ export type ClockPlanner = (
 ) => ClockPlan
 
 /**
- * The planner of a tuned form; undefined for the other forms.
+ * Returns the planner of a tuned form; undefined for the other forms.
  *
  * @throws InvalidInputError for a tuned form without a planner
  */
@@ -40,7 +40,7 @@ export function nameOf(name: string, variant: BaselineVariant | undefined): stri
   return variant === 'tuned' ? `${name}-tuned` : name
 }
 
-/** Start of a tuned form under a cap: the clocks through which it can step, and the clock that the plan chose. */
+/** Start of a tuned form under a cap: the clocks between which it can step, and the planned clock. */
 export function plannedStart(
   spec: GpuSpec,
   { memClockMhz, smClockMhz }: ClockPlan,

@@ -14,7 +14,7 @@ export class WindowPower {
   }
 
   /**
-   * End a window.
+   * Ends a window.
    *
    * @returns the highest power, W; null if no reading arrived
    */

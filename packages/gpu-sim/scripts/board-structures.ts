@@ -1,19 +1,19 @@
 import type { PowerPhysics, WorkPhysics } from '../src/board-physics.js'
 
 /**
- * A combination of equations for board and host. The measurements cannot tell these combinations apart. Each was fitted
- * separately; the package's documentation gives the fit errors.
+ * One combination of equations for board and host. The published measurements cannot tell these combinations apart. The
+ * coefficients of each were fitted separately; the package's documentation gives the errors.
  */
 export interface BoardStructure {
   readonly name: string
   readonly contention: WorkPhysics['contention']
   readonly saturation: WorkPhysics['saturation']
   readonly voltageCurve: PowerPhysics['voltageCurve']
-  /** Exponent by which launches and kernels overlap, see `HostProfile`. */
+  /** Exponent that says how far launches and kernels overlap, see `HostProfile`. */
   readonly overlap: number
 }
 
-/** The shipped board uses the first one. */
+/** All combinations. Boards use the first one unless they are variants. */
 export const boardStructures: readonly BoardStructure[] = [
   { name: 'shipped', contention: 'queue', saturation: 'smooth', voltageCurve: 'knee', overlap: 6 },
   {

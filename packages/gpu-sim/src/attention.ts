@@ -1,46 +1,48 @@
 import type { Layer, LayerGraph, OperatorWork } from '@pctodl/model-zoo'
 
 /**
- * Largest number of positions at which attention has the efficiency and traffic that the calibration fits to MaxViT's
- * windows. Each window is a product too small for a tile of the tensor units.
+ * Largest number of positions at which attention has the efficiency and memory traffic that were calibrated on MaxViT's
+ * windows. Each window is a matrix product smaller than one tile of the tensor units.
  */
 const WINDOW = 64
 
 /**
- * Attention over more than `WINDOW` positions attains `PEAK` of the tensor peak for long sequences and half of that at
- * `HALF` positions, in one kernel or in three. Identified on prefill attention of an A100 (aiconfigurator, 128 features
- * a head, 128 to 16,384 positions; within 6 %). Faster tensor units need proportionally more positions, because their
- * exponentials are no faster. Measurements of H100, H200 and GB200 agree.
+ * Highest share of the tensor peak that attention over more than `WINDOW` positions attains, for long sequences. At
+ * `HALF` positions it attains half of this share. Both hold for one kernel and for three. Identified on prefill
+ * attention of an A100 (aiconfigurator, 128 features a head, 128 to 16,384 positions; within 6 %). Faster tensor units
+ * need proportionally more positions, because their exponentials are no faster. Measurements of H100, H200 and GB200
+ * agree.
  */
 const PEAK = 0.57
 const HALF = 200
 const TENSOR_FLOP_OF_A100 = 2048
 
 /**
- * Number of positions that each query attends to; 0 if the operator is not attention. Derived from FLOPs and element
- * counts: each result of a product with d terms takes 2 d FLOP.
+ * Number of positions that each query attends to; 0 if the operator is not attention. It follows from the FLOPs and
+ * element counts: each result of a matrix product with d terms takes 2 d FLOP.
  */
 export function positionsOf(work: OperatorWork): number {
   if (work.operatorClass !== 'attention') return 0
   const { inputElements, outputElements } = work
   const depth = work.flops / (2 * outputElements)
-  // The product of queries and keys writes more elements (the scores) than it reads. The product with the values reads
-  // the scores. A fused kernel never writes them.
+  // The product of queries and keys writes more elements (the scores) than it reads. The product of scores and values
+  // reads the scores. A fused kernel never writes scores to memory.
   if (inputElements < outputElements) return (2 * depth * outputElements) / inputElements
   return inputElements === 3 * outputElements ? depth / 2 : depth
 }
 
-/** Attained share of the tensor peak, 0..1; null if the calibrated share applies. */
+/** Share of the tensor peak that attention attains, 0..1; null if the calibrated share for attention applies. */
 export function attentionEfficiency(positions: number, tensorFlopPerClockPerSm: number): number | null {
   if (positions <= WINDOW) return null
   return (PEAK * positions) / (positions + HALF * (tensorFlopPerClockPerSm / TENSOR_FLOP_OF_A100))
 }
 
 /**
- * Returns the network with each attention as one kernel: scores stay on the SM, and the kernel includes scaling,
- * masking and normalising. Frameworks do not fuse across learned weights, such as MaxViT's relative position bias.
+ * Returns the network with each attention as one kernel. The kernel includes scaling, masking and normalising, and its
+ * scores never leave the SM. Frameworks do not fuse attention that contains learned weights, such as MaxViT's relative
+ * position bias.
  *
- * @returns the same graph if there is nothing to fuse
+ * @returns the same graph if it contains nothing to fuse
  */
 export function withFusedAttention(graph: LayerGraph): LayerGraph {
   const readers = new Map<string, Layer[]>()

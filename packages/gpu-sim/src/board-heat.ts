@@ -1,12 +1,15 @@
 import type { ThermalPhysics } from './board-physics.js'
 
-/** Thermal model with two nodes: the die responds within a second, the cooler within half a minute. */
+/**
+ * Thermal model of a board with two temperatures: the die's, which follows power within a second, and the cooler's,
+ * which follows within half a minute.
+ */
 export class BoardHeat {
   readonly #thermal: ThermalPhysics
   #coolerC: number
   #dieRiseK: number
 
-  /** @param powerW power that the board has drawn for a long time, W */
+  /** @param powerW power that the board drew for a long time before, W */
   constructor(thermal: ThermalPhysics, powerW: number) {
     this.#thermal = thermal
     this.#coolerC = thermal.ambientC + (thermal.resistance - thermal.dieResistance) * powerW

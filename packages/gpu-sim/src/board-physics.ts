@@ -1,9 +1,9 @@
 import type { OperatorClass } from '@pctodl/model-zoo'
 
 /**
- * Coefficients of one board, without the host that feeds it (`HostProfile`). `GpuSpec` has the figures of the data
- * sheet; the values here need measurements. They apply to every network. `pnpm --filter @pctodl/gpu-sim calibrate` fits
- * those that can be fitted.
+ * Coefficients of one board, without those of its host machine (`HostProfile`). They are what a data sheet (`GpuSpec`)
+ * does not state and only measurements show. They are the same for every network. `pnpm --filter @pctodl/gpu-sim
+ * calibrate` fits those that can be fitted.
  */
 export interface BoardPhysics {
   readonly work: WorkPhysics
@@ -16,69 +16,71 @@ export interface BoardPhysics {
 
 export interface WorkPhysics {
   /**
-   * Attained share of the tensor peak, 0..1. Attention consists of many small products and stays far below a large one.
+   * Attained share of the tensor peak, 0..1, by kind of matrix work. Attention has a value of its own: its many small
+   * products attain far less than a large product.
    */
   readonly efficiency: MatrixEfficiency
   /**
-   * Depth of a matrix product (number of terms per sum) at which filling and draining the pipeline costs half of that
+   * Depth of a matrix product (number of terms per sum) at which filling and draining the pipeline halves the attained
    * share.
    */
   readonly halfDepth: number
   /**
-   * Attained share of the vector peak for matrix work on vector units; above 1 if an algorithm saves multiplications.
+   * Attained share of the vector peak for matrix work on vector units. It is above 1 if the algorithm saves
+   * multiplications.
    */
   readonly vectorEfficiency: MatrixEfficiency
   /** Depthwise convolution on the vector units: FLOP per clock and SM. */
   readonly depthwiseFlopPerClockPerSm: number
   /**
    * Energy per operation of matrix products and attention, relative to `flopPj`: `tensor` in half precision on tensor
-   * units, `vector` in single precision on vector units. Set for boards on which it was measured apart from
-   * convolutions. Default: the energy of convolutions, with a busy unit drawing the same power at any precision.
+   * units, `vector` in single precision on vector units. It is set for boards on which it was measured separately from
+   * convolutions. Default: the energy of convolutions, where a busy unit draws the same power at any precision.
    */
   readonly productEnergy?: { readonly tensor: number; readonly vector: number }
   /** DRAM bandwidth that one SM can request at the boost clock, GB/s. */
   readonly smBandwidthGBs: number
   /** Attainable share of the peak DRAM bandwidth, 0..1. */
   readonly dramEfficiency: number
-  /** Memory traffic relative to the minimum (each operand moved once), by operator class. */
+  /** Memory traffic by operator class, relative to the minimum (each operand moved once). */
   readonly traffic: Readonly<Record<OperatorClass, number>>
-  /** Share of the traffic that hits L2 if the working set is small, 0..1. */
+  /** Share of an operator's traffic that L2 serves if its working set is small, 0..1. */
   readonly l2HitShare: number
-  /** Working set at which the L2 hit share has halved, in units of the L2 size. */
+  /** Working set at which L2 serves half of that share, in units of the L2 size. */
   readonly l2CapacityFactor: number
-  /** L2 bandwidth of an SM relative to its DRAM bandwidth. */
+  /** L2 bandwidth of an SM, relative to the DRAM bandwidth that one SM can request. */
   readonly l2BandwidthFactor: number
   /**
-   * How much a tenant's DRAM traffic suffers from co-runners' traffic outside their memory-bound phases: 1 = not at all
-   * (independent phases), 0 = always (equal split).
+   * How much a tenant's DRAM traffic is slowed by co-runners that are not memory-bound at the same time. 1: not at all,
+   * as memory-bound phases are independent. 0: as if all traffic occurred at once, with an equal split.
    */
   readonly contentionExponent: number
   /**
-   * How tenants share DRAM. `proportional`: no loss until requests exceed the bandwidth, then shares in proportion to
-   * requests. `queue`: requests wait longer the busier DRAM is, so co-runners cost time before it is full. `max-min`:
-   * small requests are served in full; large ones share the rest.
+   * How tenants share DRAM bandwidth. `proportional`: no loss until the sum of requests exceeds the bandwidth, then
+   * each gets a share in proportion to its request. `queue`: the wait grows with DRAM utilization, so co-runners cost
+   * time even before DRAM is saturated. `max-min`: small requests are served in full, and large ones share the rest.
    */
   readonly contention: 'proportional' | 'queue' | 'max-min'
   /**
-   * Relative slowdown of kernels while all other SMs run kernels of co-runners. Its cause is the shared crossbar, L2
-   * banks and page walkers.
+   * Relative slowdown of a kernel while all other SMs run kernels of co-runners. The cause is the crossbar, L2 banks
+   * and page walkers that all SMs share.
    */
   readonly neighbourCost: number
   /**
-   * Which activity of co-runners slows a kernel: `resident` counts their kernels on the device, `compute` the share of
-   * time in which these kernels compute. Under `compute`, a kernel with more arithmetic of its own is slowed less.
+   * Which activity of co-runners slows a kernel. `resident`: the presence of their kernels on the device. `compute`:
+   * the share of time in which these kernels compute; a kernel with more arithmetic of its own is then slowed less.
    */
   readonly neighbourLaw: 'resident' | 'compute'
   /**
-   * How arithmetic time and traffic time combine to an operator's time: `soft` and `smooth` as p-norms with exponents 2
-   * and 4 (4: 19 % above when equal), `sharp` as their maximum.
+   * How an operator's arithmetic time and traffic time combine to its duration. `soft` and `smooth` are p-norms with
+   * exponents 2 and 4; with 4, the result is 19 % above two equal times. `sharp` is the maximum.
    */
   readonly saturation: 'soft' | 'smooth' | 'sharp'
   /** Relative slowdown of a MIG instance while all other instances are busy, 0..1. */
   readonly migNeighbourCost: number
 }
 
-/** Attained share of a peak, by kind of matrix work. */
+/** Share of a peak rate that is attained, by kind of matrix work. */
 export interface MatrixEfficiency {
   readonly conv: number
   readonly pointwise: number
@@ -87,11 +89,14 @@ export interface MatrixEfficiency {
 }
 
 export interface PowerPhysics {
-  /** Power of fans, regulators and other parts that do not depend on clocks, W. */
+  /** Power of fans, regulators and other parts whose power does not depend on clocks, W. */
   readonly boardW: number
   /** DRAM background power per memory clock, W/MHz. */
   readonly dramBackgroundWPerMhz: number
-  /** Leakage at the boost voltage and `leakageReferenceC`, W; proportional to voltage, exponential in temperature. */
+  /**
+   * Leakage at boost voltage and temperature `leakageReferenceC`, W. It is proportional to voltage and exponential in
+   * temperature.
+   */
   readonly leakageW: number
   readonly leakageReferenceC: number
   /** Temperature rise that multiplies leakage by e, K. */
@@ -103,31 +108,37 @@ export interface PowerPhysics {
   /** Energy of an arithmetic operation at boost voltage, pJ/FLOP; proportional to V^2. */
   readonly flopPj: number
   /**
-   * Energy of a vector-unit operation at boost voltage, including issue and registers, pJ; proportional to V^2. An
-   * operator without matrix work counts one operation per element read or written, a depthwise convolution one per
-   * multiplication.
+   * Energy of a vector-unit operation at boost voltage, including issue and registers, pJ; proportional to V^2.
+   * Operators without matrix work count one operation per element read or written; a depthwise convolution counts one
+   * per multiplication.
    */
   readonly vectorOpPj: number
   /** Energy of moving a byte between L2 and an SM at boost voltage, pJ/B; proportional to V^2. */
   readonly l2BytePj: number
   /** Energy of a byte of DRAM traffic, pJ/B. */
   readonly dramBytePj: number
-  /** Decrease of the relative voltage V/V(boost) per relative decrease of the clock below boost ... */
+  /**
+   * Slope of the voltage curve: decrease of V/V(boost) per decrease of f/f(boost), as long as the voltage is above
+   * `voltageFloor`.
+   */
   readonly voltageSlope: number
-  /** ... down to this floor. */
+  /** Lowest V/V(boost), at low clocks. */
   readonly voltageFloor: number
   /**
-   * Shape of the voltage curve. `knee`: a line that ends in a constant floor. `rounded`: the same with a bend a tenth
-   * of the boost clock wide. `bent`: a parabola down to the floor.
+   * Shape of the voltage curve. `knee`: a straight line down to a constant floor. `rounded`: the same, with a smooth
+   * bend a tenth of the boost clock wide. `bent`: a parabola down to the floor.
    */
   readonly voltageCurve: 'knee' | 'rounded' | 'bent'
   /** Power with no process on the board and nothing locked, W. */
   readonly idleW: number
-  /** Standard deviation of the load's own power fluctuation, relative to dynamic power. */
+  /** Standard deviation of the power fluctuation that the load itself causes, relative to dynamic power. */
   readonly ripple: number
 }
 
-/** Thermal model with two nodes: the die responds within a second, the cooler within half a minute. */
+/**
+ * Coefficients of a thermal model with two temperatures: the die's, which follows power within a second, and the
+ * cooler's, which follows within half a minute.
+ */
 export interface ThermalPhysics {
   readonly ambientC: number
   /** Thermal resistance from the sensor on the die to the air, K/W. */
@@ -140,24 +151,27 @@ export interface ThermalPhysics {
 }
 
 export interface FirmwarePhysics {
-  /** Distance below an active power limit at which the firmware aims, as a share of the limit, 0..1. */
+  /** How far below an active power limit the firmware regulates, as a fraction of the limit, 0..1. */
   readonly margin: number
   /** Additional margin, W. */
   readonly marginW: number
-  /** The board's own bound on power, in force at any limit up to `plateauUpToW`, W; null: none. */
+  /**
+   * A lower bound on power that the board applies by itself at every limit up to `plateauUpToW`, W; null if it has
+   * none.
+   */
   readonly plateauW: number | null
-  /** Limit above which `plateauW` no longer applies, W. */
+  /** Power limit above which `plateauW` does not apply, W. */
   readonly plateauUpToW: number
   /**
-   * Control law. `integral`: follows the mean of power, and alternates between two clock states if one draws too much
-   * and the next too little. `step`: steps down above the limit, and up again once power is below the limit by the
-   * hysteresis.
+   * How the firmware regulates. `integral`: it regulates mean power, and alternates between two clock states if one
+   * draws too much and the next lower one too little. `step`: it steps the clock down above the limit, and up again
+   * once power is below `hysteresis` times the limit.
    */
   readonly law: 'integral' | 'step'
   readonly periodMs: number
-  /** Time constant of the firmware's own power average, ms. */
+  /** Time constant of the average of power on which the firmware acts, ms. */
   readonly averageMs: number
-  /** For `step`: share of the limit below which the clock rises again, 0..1. */
+  /** For `step`: the clock rises again once power is below this fraction of the limit, 0..1. */
   readonly hysteresis: number
   /** Delay from a clock request to its effect, ms. */
   readonly clockLatencyMs: number
@@ -166,15 +180,12 @@ export interface FirmwarePhysics {
 export interface SensorPhysics {
   readonly periodMs: number
   /**
-   * Averaging window of the plain power reading, ms; 1000 on boards that average. Power outside the window is never
-   * read if the window is shorter than the refresh period.
+   * Averaging window of the averaged power reading, ms; 1000 on boards that average over a second. If it is shorter
+   * than the refresh interval, power between two windows is never read.
    */
   readonly averageWindowMs: number
   readonly instantWindowMs: number
-  /**
-   * Spread of the constant gain of individual units: standard deviation around 1, and the range of gains found on
-   * units.
-   */
+  /** Standard deviation around 1 of the constant gain of individual units, and the range of gains found on units. */
   readonly gainSigma: number
   readonly gainRange: readonly number[]
   /** Standard deviation of the constant offset of individual units, W. */
@@ -184,11 +195,14 @@ export interface SensorPhysics {
 }
 
 export interface ProcessPhysics {
-  /** GPU memory that a process takes before it loads its network: context and framework, bytes. */
+  /** GPU memory that a process takes before it loads its network, for CUDA context and framework, bytes. */
   readonly contextBytes: number
-  /** GPU memory kept by the driver and the MPS server, bytes. */
+  /** GPU memory that the driver and the MPS server take, bytes. */
   readonly reservedBytes: number
-  /** Memory of activations relative to the largest set of live activations; the excess is the allocator's overhead. */
+  /**
+   * Memory of activations, relative to the largest set of activations that are needed at the same time. The excess over
+   * 1 is the allocator's overhead.
+   */
   readonly activationFactor: number
   /** Time to start a process and its framework, ms. */
   readonly startMs: number

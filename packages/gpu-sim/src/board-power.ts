@@ -2,7 +2,7 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import type { SteadyState } from './steady-state.js'
 
-/** Components of the board's power, W. */
+/** Parts of a board's power, W. */
 export interface PowerBreakdown {
   readonly staticW: number
   readonly leakageW: number
@@ -10,12 +10,10 @@ export interface PowerBreakdown {
   readonly totalW: number
 }
 
-/** Half the width of the bend of a `rounded` voltage curve, relative to the boost clock. */
+/** Half the width of the bend of a `rounded` voltage curve, as a fraction of the boost clock. */
 const BEND = 0.05
 
-/**
- * Core voltage relative to the voltage at the boost clock. It rises with the clock above a knee and is constant below.
- */
+/** Core voltage relative to the voltage at the boost clock. It falls with the clock down to a constant floor. */
 export function relativeVoltage(spec: GpuSpec, { power }: Pick<BoardPhysics, 'power'>, smClockMhz: number): number {
   const { voltageSlope: slope, voltageFloor: floor } = power
   const clock = smClockMhz / spec.boostClockMhz
@@ -30,9 +28,9 @@ export function relativeVoltage(spec: GpuSpec, { power }: Pick<BoardPhysics, 'po
 }
 
 /**
- * Board power of a load at given clocks and temperature. Sums board and DRAM background, leakage, and CMOS dynamic
- * power: activity x V^2 x f for clocked structures, V^2 per operation and per byte, and a constant energy per DRAM
- * byte.
+ * Board power of a load at given clocks and temperature. It is the sum of board and DRAM background, leakage, and
+ * dynamic power. Dynamic power is activity x V^2 x f for clocked structures, V^2 per operation and per byte on the
+ * chip, and a constant energy per DRAM byte.
  */
 export function boardPower(
   spec: GpuSpec,
@@ -60,7 +58,10 @@ export function boardPower(
   return { staticW, leakageW, dynamicW, totalW: staticW + leakageW + dynamicW }
 }
 
-/** Power and temperature in thermal equilibrium; leakage rises with temperature and heats the board itself. */
+/**
+ * Power and temperature in thermal equilibrium. They are found together: power heats the board, and heat raises
+ * leakage.
+ */
 export function settledPower(
   spec: GpuSpec,
   physics: BoardPhysics,

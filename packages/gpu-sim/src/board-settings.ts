@@ -5,7 +5,7 @@ interface Request {
   readonly apply: () => void
 }
 
-/** Settings that a lease can change, as they were when the lease was taken. */
+/** The settings that a lease can change, as they were before the lease. */
 export interface SettingsSnapshot {
   readonly smRange: ClockRange | null
   readonly memLockMhz: number | null

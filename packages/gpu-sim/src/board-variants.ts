@@ -7,13 +7,14 @@ import { derivePhysics, type KnownBoard } from './derive-physics.js'
 import { type HostProfile, hostOfBoard } from './host-profile.js'
 import { calibratedBoards, energiesOf, originOfBoard, physicsOfBoard } from './physics-of-board.js'
 
-/** Another board that also agrees with the measurements; the README gives the errors by board and equations. */
+/** A board that agrees with the measurements like the shipped board, but has other equations or coefficients. */
 export interface BoardVariant {
   /**
-   * Board, seed if it is not 1, and index: `A100~v3`, `A100~s7v3`. Every option that takes a board's name accepts it.
+   * Board, seed unless it is 1, and index, e.g. `A100~v3` or `A100~s7v3`. Every option that takes a board's name
+   * accepts it.
    */
   readonly name: string
-  /** Description of how it differs from the shipped board. */
+  /** Description of the differences from the shipped board. */
   readonly differs: string
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
@@ -27,7 +28,7 @@ export interface BoardVariantsOptions {
   readonly seed?: number
 }
 
-/** A structure fitted to a calibrated board. */
+/** A combination of equations with the coefficients fitted to a calibrated board. */
 interface StructureFit {
   readonly structure: string
   readonly physics: BoardPhysics
@@ -35,8 +36,8 @@ interface StructureFit {
   /** Paths of the fitted coefficients, e.g. `host.kernelFloorUs`. */
   readonly paths: readonly string[]
   /**
-   * Lower triangular matrix that turns independent standard normal numbers into relative changes of the coefficients.
-   * It spans the changes that the measurements allow.
+   * Lower triangular matrix. It turns independent standard normal numbers into relative changes of the coefficients
+   * that the measurements allow.
    */
   readonly spread: readonly (readonly number[])[]
 }
@@ -47,10 +48,10 @@ const fits: Readonly<Record<string, readonly StructureFit[]>> = {
 }
 
 /**
- * Returns boards that all fit the measurements and differ from each other. They differ in coefficients (drawn from the
- * posterior of the fit), in the equations of contention, saturation, voltage and host, and in firmware, cooler and
- * sensor. A method that works only on one exact board fails on some variants. The first variants of a seed are the same
- * for every `count`.
+ * Returns boards that agree with the measurements like the shipped board, but differ from it and from each other. They
+ * differ in coefficients (drawn from the posterior of the fit), in the equations for contention, saturation, voltage
+ * and host, and in firmware, cooler and sensor. A method that works only on one exact board fails on some of them. The
+ * first variants of a seed are the same for every `count`.
  *
  * @param board key, product name or alias
  * @throws UnknownNameError for a board that cannot be simulated
@@ -65,8 +66,8 @@ export function boardVariants(board: string, { count = 8, seed = 1 }: BoardVaria
 }
 
 /**
- * Finds the variant with a name like `A100~v3`; null for a name without `~`. @throws InvalidInputError for a misspelt
- * one
+ * Finds the variant with a name like `A100~v3`. Returns null for a name without `~`.
+ * @throws InvalidInputError for a misspelt variant name
  */
 export function findBoardVariant(name: string): BoardVariant | null {
   if (!name.includes('~')) return null
@@ -82,7 +83,7 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
   const random = new SeededRandom(seedFrom(spec.key, seed, 'variant', index))
   const origin = originOfBoard(spec)
   const ofOrigin = fits[origin]!
-  // Structures alternate, so that even a few variants differ in structure.
+  // Combinations of equations take turns, so that even a few variants have different ones.
   const fit = ofOrigin[index % ofOrigin.length]!
   const drawn = drawCoefficients(fit, random)
   const known = { spec: findGpuSpec(origin), physics: drawn.physics }
@@ -127,8 +128,8 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
 }
 
 /**
- * Varies a derived board whose energies are scaled from another board than its other coefficients. The energies vary as
- * much as the energies of that other board do around its fit.
+ * Returns a variant of a derived board whose energies are scaled from another board than its other coefficients. The
+ * energies vary like those of the board that they are scaled from.
  */
 function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
   const energies = energiesOf(spec)
@@ -145,11 +146,14 @@ function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
 
 const whole = ['efficiency', 'l2HitShare', 'contentionExponent']
 const LARGEST_SHARE = 0.99
-/** Minimum share of a drawn step that is kept, so that a coefficient at its bound cannot stop the whole step. */
+/**
+ * A step of coefficients is shortened to no less than this fraction. Otherwise one coefficient at its bound would stop
+ * the whole step.
+ */
 const SHORTEST_STEP = 0.3
 
 /**
- * Maximum logarithmic distance of a variant's coefficient from its fit. Further away, the fit error is no longer a
+ * Largest difference of a coefficient's natural logarithm from its fitted value. Beyond it, the fit error is not a
  * parabola.
  */
 const FURTHEST = 0.5
@@ -167,8 +171,8 @@ function drawCoefficients(fit: StructureFit, random: SeededRandom) {
       isShare: keys.some((key) => whole.includes(key)),
     }
   })
-  // Coefficients compensate each other: limiting one alone would contradict the measurements. So the whole step is
-  // shortened.
+  // Coefficients compensate each other, so limiting one alone would contradict the measurements. Instead all changes
+  // are reduced by one factor.
   const shares = places.map(({ parent, key, isShare }, i) => {
     const room = isShare && changes[i]! > 0 ? Math.max(0, Math.log(LARGEST_SHARE / parent[key]!)) : FURTHEST
     return Math.abs(changes[i]!) <= room ? 1 : room / Math.abs(changes[i]!)
@@ -182,7 +186,8 @@ function drawCoefficients(fit: StructureFit, random: SeededRandom) {
 }
 
 /**
- * A third of the boards get a plateau at 93 to 97 % of the default limit. The air-cooled RTX 3090 always keeps its own.
+ * A third of the variants get a power plateau at 93 to 97 % of the default limit. The air-cooled RTX 3090 always has
+ * its own plateau.
  */
 function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRandom) {
   const law = random.uniform() < 0.3 ? ('step' as const) : ('integral' as const)
@@ -204,7 +209,7 @@ function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRa
   return { physics, words }
 }
 
-/** Varies averaging window and refresh interval, as another driver or another NVML field would. */
+/** Draws another averaging window and refresh interval, as with another driver or another NVML field. */
 function drawSensor(spec: GpuSpec, sensor: SensorPhysics, random: SeededRandom): SensorPhysics {
   const windows = spec.powerReading === 'one-second-average' ? [1000, 1000, 100] : [25, 25, 100]
   return {

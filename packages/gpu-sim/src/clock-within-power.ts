@@ -1,10 +1,10 @@
 /**
  * Returns the index of the highest clock state whose power is within a limit; -1 if even the lowest exceeds it. Power
- * must rise with the clock. The search interpolates, and bisects every other step so that a curved function cannot slow
- * it down.
+ * must rise with the clock. The search alternates between interpolation and bisection, so that a curved function cannot
+ * slow it down.
  *
  * @param top index of the highest state that may be chosen
- * @param bottom index of the lowest
+ * @param bottom index of the lowest state that may be chosen
  */
 export function highestStateWithin(
   top: number,

@@ -1,6 +1,9 @@
 import type { SteadyState } from './steady-state.js'
 
-/** Combines the states of a board's isolated parts into one. Tenants stay in the order of the parts. */
+/**
+ * Combines the states of a board's MIG instances into the state of the board. Tenants are in the order of the
+ * instances.
+ */
 export function combineStates(
   parts: readonly { readonly state: SteadyState; readonly bandwidthShare: number }[],
 ): SteadyState {
@@ -13,7 +16,7 @@ export function combineStates(
     vectorOpsPerS: sum((state) => state.vectorOpsPerS),
     l2BytesPerS: sum((state) => state.l2BytesPerS),
     dramBytesPerS: sum((state) => state.dramBytesPerS),
-    // A kernel in any part counts.
+    // The board counts as busy while a kernel runs in any instance.
     smUtilPercent: 100 * (1 - parts.reduce((none, { state }) => none * (1 - state.smUtilPercent / 100), 1)),
     memUtilPercent: parts.reduce((total, part) => total + part.bandwidthShare * part.state.memUtilPercent, 0),
   }

@@ -12,16 +12,21 @@ export interface KnownBoard {
 }
 
 export interface DeriveOptions {
-  /** Reduces the energies of a board that could not hold its base clock at its default limit. Default true. */
+  /**
+   * Whether to reduce the energies of a board that could not run at its base clock within its default power limit.
+   * Default true.
+   */
   readonly sustain?: boolean
-  /** Board whose energies are scaled; the voltage curve is still the one of `from`. Default `from`. */
+  /**
+   * Board whose energies are scaled. The voltage curve is still scaled from the first board. Default: the first board.
+   */
   readonly energies?: KnownBoard
 }
 
 /**
  * Derives the coefficients of an uncalibrated board from a calibrated one by the ratio of their data sheets. The result
  * is an extrapolation: right in direction and order of magnitude, not to a percent. Coefficients of the host (launches,
- * images, process start) and of the framework (traffic, attained share of peaks) are copied.
+ * images, process start) and of the framework (traffic, attained shares of peaks) are copied unchanged.
  */
 export function derivePhysics(
   spec: GpuSpec,
@@ -35,7 +40,7 @@ export function derivePhysics(
     ...from.physics,
     work: { ...deriveWork(spec, from), ...productsOf(spec, from, power) },
     power,
-    // A cooler is built for its board, so the temperature rise at the default limit is the same.
+    // A cooler is built for its board, so the temperature rise at the default power limit is taken to be the same.
     thermal: {
       ...thermal,
       resistance: thermal.resistance / limits,
@@ -48,16 +53,16 @@ export function derivePhysics(
 }
 
 /**
- * Reduces the energies of a board until it holds its base clock at its default limit under every network of the zoo.
- * Vendors promise this clock. If the scaled coefficients break that promise, the energies are too high: the chips run
- * at a lower voltage than their process alone suggests.
+ * Reduces the energies of a board until it can run every network of the zoo at its base clock within its default power
+ * limit, as vendors promise. If the scaled coefficients cannot, the energies are too high: the chip runs at a lower
+ * voltage than its process alone suggests.
  *
- * @throws InvalidInputError if the board exceeds its limit before it computes
+ * @throws InvalidInputError if the board exceeds its limit without any work
  */
 function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics {
   const allowedW = regulatedLimitW(physics.firmware, spec.powerLimitW.default)
   let sustaining = physics
-  // Leakage depends on temperature, so the reduction is found in a few iterations.
+  // Leakage depends on temperature, so the reduction is found by a few iterations.
   for (let round = 0; round < 6; round++) {
     const { totalW, dynamicW } = worstAtBaseClock(spec, sustaining)
     if (totalW <= allowedW) return sustaining
@@ -77,7 +82,7 @@ function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics
 }
 
 /**
- * Power at the base clock under the network that draws the most, run as one process on all SMs or as four with a
+ * Power at the base clock for the network that draws the most, run either as one process on all SMs or as four with a
  * quarter each.
  */
 function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: number; dynamicW: number } {
@@ -99,8 +104,8 @@ function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: numbe
 
 function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoard): WorkPhysics {
   const boost = spec.boostClockMhz / known.boostClockMhz
-  // An SM has the same number of requests in flight at any clock. A board with more bandwidth per SM was built to use
-  // that bandwidth.
+  // An SM can have the same number of memory requests in flight at any clock. But a board with more bandwidth per SM
+  // was built so that its SMs can use it.
   const request = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
   return {
     ...work,
@@ -116,22 +121,22 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
     dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
     smBandwidthGBs: work.smBandwidthGBs * request,
-    // The port between an SM and L2 has the same width on all boards, so L2 bandwidth follows the clock alone.
+    // The path between an SM and L2 has the same width on all boards, so L2 bandwidth scales with the clock only.
     l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),
   }
 }
 
 /**
- * GeForce boards since Ampere accumulate at half rate, and their tensor units are easier to keep busy. Identified on
- * vision transformers of an RTX 3090.
+ * FLOP per clock and SM at or below which tensor units count as half rate. GeForce boards since Ampere accumulate at
+ * half rate, so their tensor units are easier to keep busy. Identified on vision transformers of an RTX 3090.
  */
 const HALF_RATE = 512
 const HALF_RATE_PRODUCTS = 0.88
 
 /**
  * Slowdown by a co-runner on other SMs, for chips on which pairs were measured. It excludes the lower clock that both
- * get at the power limit. Fitted to AlexNet and SSD beside each other on a V100 (iGniter). ResNet-50 beside VGG-19 and
- * KACE's pairs were left out of the fit.
+ * get at the power limit. It is fitted to AlexNet and SSD as co-runners on a V100 (iGniter). ResNet-50 with VGG-19, and
+ * KACE's pairs, were held out.
  */
 const measuredNeighbours: Readonly<Record<string, Pick<WorkPhysics, 'neighbourCost' | 'neighbourLaw'>>> = {
   GV100: { neighbourCost: 0.27, neighbourLaw: 'compute' },
@@ -160,8 +165,8 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
     idleW: power.idleW * Math.sqrt(spec.powerLimitW.default / known.powerLimitW.default),
     dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * background,
     clockTreeW: power.clockTreeW * area * boost * (own.process.clockTree / theirs.process.clockTree) * squared,
-    // The power of an occupied SM differs by a factor of ten between chips, so a value measured on the same chip takes
-    // precedence.
+    // The power of an occupied SM differs by a factor of ten between chips, so a value that was measured on the same
+    // chip is used if there is one.
     busySmW:
       spec.chip === from.spec.chip
         ? from.physics.power.busySmW * (spec.boostClockMhz / from.spec.boostClockMhz) * squared
@@ -176,8 +181,8 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
 }
 
 /**
- * Energy of a vector-unit operation relative to a tensor-unit operation. It follows the V100, whose two kinds of units
- * differ eight times in rate. Before Volta, chips run matrix work on vector units only.
+ * Energy of a vector-unit operation relative to a tensor-unit operation. It is derived from the V100, whose vector
+ * units have an eighth of its tensor units' rate. Chips before Volta have only vector units for matrix work.
  */
 function withoutTensorUnits({ tensorFlopPerClockPerSm, fp32FlopPerClockPerSm }: GpuSpec): number {
   return 8 / (tensorFlopPerClockPerSm / fp32FlopPerClockPerSm)
@@ -198,8 +203,8 @@ function productsOf(spec: GpuSpec, from: KnownBoard, power: PowerPhysics): Pick<
 }
 
 /**
- * Voltage curves by process, each measured on one of its chips. With these values, the power of compute-bound kernels
- * at ten clocks of a V100 (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 %.
+ * Voltage curves by process, each measured on one chip of the process. With them, the power of compute-bound kernels at
+ * ten clocks of a V100 (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 %.
  */
 const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonly floor: number }>> = {
   'TSMC 16FF': { slope: 0.77, floor: 0.74 },
@@ -207,9 +212,9 @@ const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonl
 }
 
 /**
- * A board with the same chip has the same voltage curve over MHz; a lower boost clock is a lower point on this curve.
- * Another chip has the curve measured for its process. Without a measurement, it has the same curve relative to its own
- * boost clock.
+ * A board with the same chip has the same voltage at the same clock, so a lower boost clock is a lower point on the
+ * same curve. Another chip gets the curve measured for its process or, if there is none, the same curve relative to its
+ * own boost clock.
  */
 function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
   const { voltageSlope, voltageFloor } = power
@@ -223,9 +228,9 @@ function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
 }
 
 /**
- * How boards of a generation regulate power at a limit. A V100 with a limit of 300 W settles at 295 to 298 W; with one
- * of 100 W it settles as many watts below. The air-cooled RTX 3090 has a bound of its own: 327 to 334 W at every limit
- * from 330 to 370 W (club-3090's sweeps).
+ * How boards of a generation regulate power at a limit. A V100 with a limit of 300 W settles at 295 to 298 W; with a
+ * limit of 100 W it settles the same number of watts below it. The air-cooled RTX 3090 has a bound of its own: it draws
+ * 327 to 334 W at every limit from 330 to 370 W (club-3090's sweeps).
  */
 function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysics {
   return {
@@ -237,7 +242,10 @@ function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysi
   }
 }
 
-/** How the sensor of a generation averages. Sources: arXiv 2312.02741, and NVML's description of its power reading. */
+/**
+ * How the power sensor of a generation averages. Sources: arXiv 2312.02741, and NVML's description of its power
+ * readings.
+ */
 function deriveSensor(spec: GpuSpec, sensor: SensorPhysics): SensorPhysics {
   if (spec.architecture === 'Volta') return { ...sensor, periodMs: 20, averageWindowMs: 10, instantWindowMs: 10 }
   if (spec.architecture === 'Turing') return { ...sensor, periodMs: 100, averageWindowMs: 100, instantWindowMs: 100 }

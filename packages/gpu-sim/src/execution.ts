@@ -6,12 +6,12 @@ import { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-
 export const precisions = ['fp32', 'tf32', 'fp16', 'int8'] as const
 export type Precision = (typeof precisions)[number]
 
-/** How tenants run, and which networks they may run besides the zoo's. */
+/** How tenants run their networks, and which networks they may run besides the zoo's. */
 export interface Execution {
   /**
-   * Precision of all tenants. `fp32` runs matrix work on the vector units. `tf32`, the usual treatment of single
-   * precision in frameworks, runs it on tensor units if they support it, and is otherwise the same as `fp32`. `int8`
-   * stores weights and activations in bytes. Default `fp16`.
+   * Precision of all tenants. `fp32` runs matrix work on the vector units. `tf32` runs it on tensor units that support
+   * it, as frameworks usually do for single precision, and otherwise equals `fp32`. `int8` stores weights and
+   * activations in bytes. Default `fp16`.
    */
   readonly precision?: Precision
   /** Networks that tenants may run besides the zoo's, by name: `graphFromOnnx` of `@pctodl/model-zoo` reads them. */
@@ -21,14 +21,14 @@ export interface Execution {
    */
   readonly inputs?: 'real' | 'zeros'
   /**
-   * How operators are launched. `graph`: replayed from a CUDA graph or a compiled plan, not launched one by one.
+   * How operators are launched: `eager` launches them one by one, `graph` replays a CUDA graph or a compiled plan.
    * Default `eager`.
    */
   readonly launch?: 'eager' | 'graph'
-  /** Host that feeds the board. Default: the board's usual host, see `hostOfBoard`. */
+  /** Host machine and framework of the board. Default: the board's usual host, see `hostOfBoard`. */
   readonly host?: HostName | HostProfile
   /**
-   * Whether an MPS daemon runs. With `off`, clients time-slice the whole board, whatever their shares. Default
+   * Whether an MPS daemon runs. With `off`, processes take turns on the whole board, whatever their shares. Default
    * `running`.
    */
   readonly mps?: 'running' | 'off'
@@ -54,13 +54,13 @@ export function assertExecution(execution: Execution): void {
   }
 }
 
-/** Device time between two nodes of a CUDA graph, us: a few microseconds. */
+/** Device time between two nodes of a CUDA graph, us. Measured values are a few microseconds. */
 const GRAPH_LAUNCH_US = 2.5
 
 /**
- * Energy of operations and bytes for all-zero inputs, relative to real ones. Bit flips cost energy; weights, and
- * activations after the first bias, are not zero. The input data alone changes the power of a matrix product by up to
- * 40 % (arXiv 2409.18324).
+ * Energy of operations and bytes for all-zero inputs, relative to real inputs. Fewer bit flips take less energy; only
+ * weights, and activations after the first bias, are not zero. Input data alone can change the power of a matrix
+ * product by up to 40 % (arXiv 2409.18324).
  */
 const ZERO_INPUTS = { flop: 0.75, l2Byte: 0.8, dramByte: 0.85 } as const
 
@@ -71,7 +71,8 @@ export function elementBytes({ precision = 'fp16' }: Execution): number {
 }
 
 /**
- * Number of int8 products that share a lane of the vector units before Turing (DP4A, from compute capability 6.1 on).
+ * Number of int8 products that one lane of the vector units computes at once before Turing (DP4A, from compute
+ * capability 6.1 on).
  */
 const INT8_PER_VECTOR_LANE = 4
 
@@ -81,7 +82,7 @@ export function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution):
   return precision === 'fp16' || (precision === 'tf32' && spec.tf32FlopPerClockPerSm !== null)
 }
 
-/** Peak rate of matrix work, FLOP per clock and SM. */
+/** Peak rate of matrix work on the units that this precision uses, FLOP per clock and SM. */
 export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: Execution): number {
   if (precision === 'fp16') return spec.tensorFlopPerClockPerSm
   if (precision === 'int8') {
@@ -91,16 +92,17 @@ export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: E
   return tensor ?? spec.fp32FlopPerClockPerSm
 }
 
-/** Attained shares of the peak for matrix work, on tensor units or on vector units. */
+/** Attained shares of the peak for matrix work, on the units that this precision uses. */
 export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
   if (onTensorUnits(spec, execution)) return work.efficiency
   const { vectorEfficiency } = work
   if (execution.precision !== 'int8') return vectorEfficiency
-  // Winograd-style convolution needs more precision than int8 has, so its saving does not apply.
+  // Winograd-style convolution saves multiplications but needs more precision than int8 has, so the saving does not
+  // apply.
   return { ...vectorEfficiency, conv: Math.min(vectorEfficiency.conv, vectorEfficiency.linear) }
 }
 
-/** Host of an execution. A CUDA graph replaces the launch times of any host. */
+/** Returns the host of an execution. A CUDA graph replaces the launch times of the host. */
 export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Execution): HostProfile {
   const host = hostOfBoard(spec, wanted)
   if (launch !== 'graph' || host.launchUs <= GRAPH_LAUNCH_US) return host
@@ -110,8 +112,8 @@ export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Exe
 
 /**
  * Energy per operation by kind of matrix work, relative to half precision on tensor units. A busy unit draws the same
- * power at any precision, so energy per operation is proportional to its time. Multiplications that an algorithm saves
- * cost no energy.
+ * power at any precision, so the energy of an operation is proportional to its duration. Multiplications that an
+ * algorithm saves cost no energy.
  */
 export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
   const attained = matrixEfficiency(spec, work, execution)
@@ -125,7 +127,10 @@ export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execu
   }
 }
 
-/** Energy per operation of a plain matrix product on the same scale, for boards with a separate value. */
+/**
+ * Energy per operation of a matrix product, relative to half precision on tensor units, for boards that have
+ * `productEnergy`.
+ */
 export function productEnergy(
   spec: GpuSpec,
   { productEnergy: own }: WorkPhysics,
@@ -136,7 +141,7 @@ export function productEnergy(
   return own.tensor * (spec.tensorFlopPerClockPerSm / matrixFlopPerClockPerSm(spec, execution))
 }
 
-/** The coefficients of a board under an execution. */
+/** Returns the coefficients of a board for an execution: with all-zero inputs, some energies are lower. */
 export function physicsUnder(physics: BoardPhysics, { inputs = 'real' }: Execution): BoardPhysics {
   if (inputs !== 'zeros') return physics
   const { power } = physics

@@ -5,7 +5,7 @@ import type { GpuPartition } from './gpu-partition.js'
 import type { PowerSensor } from './power-sensor.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-/** Operations that faults need from a board. */
+/** What the injector needs from a board. */
 export interface FaultyBoard {
   readonly spec: GpuSpec
   readonly sensor: PowerSensor
@@ -54,13 +54,15 @@ export class FaultInjector {
     }
   }
 
-  /** Telemetry to return in place of the reading; undefined while telemetry works. */
+  /** Returns the telemetry that a fault puts in place of the reading; undefined if no such fault is active. */
   telemetry(timeMs: number): Telemetry | undefined {
     if (this.#schedule.active('telemetry-failing')) return { ...unreadable, timeMs }
     return this.#frozen ? { ...this.#frozen, timeMs } : undefined
   }
 
   /**
+   * Decides what happens to a call of a setter.
+   *
    * @returns whether the setter takes effect
    * @throws PctodlError `NO_PERMISSION`, `NOT_SUPPORTED`
    */
@@ -75,12 +77,12 @@ export class FaultInjector {
     return this.#schedule.active('setter-ignored', concerns) === undefined
   }
 
-  /** @returns factor by which the load time of a process launched now is multiplied */
+  /** @returns factor by which a process that is launched now takes longer to load */
   loadFactor(): number {
     return this.#schedule.active('slow-load')?.factor ?? 1
   }
 
-  /** Fails a process that is launched on a lost board. */
+  /** Handles a launch: a process that is launched on a lost board fails. */
   launched(process: SimulatedProcess): void {
     if (this.#lost) process.fail(LOST, 'gpu-lost')
   }
@@ -92,7 +94,7 @@ export class FaultInjector {
     this.strike(nowMs)
   }
 
-  /** Begins and ends the faults that are due. */
+  /** Begins the faults whose time has come, and ends those that are over. */
   strike(nowMs: number): void {
     for (let edge = this.#schedule.next(nowMs); edge; edge = this.#schedule.next(nowMs)) {
       const { fault, begins, timeMs } = edge
@@ -133,7 +135,8 @@ export class FaultInjector {
       case 'client-hung':
         return this.#strikeClient(fault)
       default:
-        // Faults of setters, telemetry, load times and speed take effect elsewhere, when the board asks for them.
+        // These kinds (faults of setters, telemetry, load time and speed) do nothing now. They take effect when the
+        // board asks for them.
         return undefined
     }
   }

@@ -2,19 +2,19 @@ import { InvalidInputError } from '@pctodl/platform'
 
 export type Setter = 'sm-clock' | 'mem-clock' | 'power-limit'
 
-/** A fault that occurs at a time, ms after the board was created. */
+/** A fault that occurs at a time, counted from the creation of the board, ms. */
 interface Event {
   readonly atMs: number
 }
 
-/** A fault that lasts for a duration; without one, until the end of the run. */
+/** A fault that lasts for `durationMs`; without it, until the end of the run. */
 interface Episode extends Event {
   readonly durationMs?: number
 }
 
 /**
- * A fault that affects one process. `tenant` is its index among the living processes of the board in the order of their
- * start. Default: a random one.
+ * A fault of one process. `tenant` is its index among the board's living processes, in the order of their start.
+ * Default: a random one.
  */
 interface Struck {
   readonly tenant?: number
@@ -22,7 +22,7 @@ interface Struck {
 
 /** A fault of a simulated board. */
 export type Fault =
-  /** The board falls off the bus: every call fails with `GPU_LOST`, and so does every process. */
+  /** The board falls off the bus: every call fails with `GPU_LOST`, and every process fails. */
   | ({ readonly kind: 'gpu-lost' } & Event)
   /** Setters fail with `NO_PERMISSION` (default) or `NOT_SUPPORTED`. */
   | ({
@@ -34,34 +34,34 @@ export type Fault =
   | ({ readonly kind: 'setter-ignored'; readonly setter?: Setter } & Episode)
   /** Readings have no values. */
   | ({ readonly kind: 'telemetry-failing' } & Episode)
-  /** Readings repeat the last one. */
+  /** Readings repeat the last one before the fault. */
   | ({ readonly kind: 'telemetry-frozen' } & Episode)
-  /** All clients die. New processes time-slice until `startMps` is called. */
+  /** All MPS clients die. Processes that start later take turns on the board until `startMps` is called. */
   | ({ readonly kind: 'mps-daemon-crash' } & Event)
-  /** A fatal fault in one client takes down every client of its server; the next client gets a new server. */
+  /** A fatal fault of one client ends all clients of its MPS server. The next client gets a new server. */
   | ({ readonly kind: 'mps-server-fault' } & Event & Struck)
   | ({ readonly kind: 'client-out-of-memory' } & Event & Struck)
-  /** The process stays alive and keeps its memory, but completes nothing. */
+  /** The process stays alive and keeps its memory, but completes no batches. */
   | ({ readonly kind: 'client-hung' } & Episode & Struck)
   | ({ readonly kind: 'client-killed' } & Event & Struck)
-  /** Processes started now take `factor` times as long to load. */
+  /** Processes that start during the fault take `factor` times as long to load. */
   | ({ readonly kind: 'slow-load'; readonly factor: number } & Episode)
-  /** The firmware measures an excessive temperature. */
+  /** The firmware reads an excessive temperature and lowers the clock. */
   | ({ readonly kind: 'thermal-slowdown' } & Episode)
   /**
-   * Power readings, and the power that the firmware acts on, are too high by `gainPercent` and `offsetW`; the energy
-   * counter is right.
+   * Power readings are too high by `gainPercent` and `offsetW`, and the firmware acts on these readings. The energy
+   * counter stays right.
    */
   | ({ readonly kind: 'sensor-bias'; readonly gainPercent?: number; readonly offsetW?: number } & Episode)
 
 export type FaultKind = Fault['kind']
 
-/** The faults of a run. The same scenario affects every policy alike. */
+/** The faults of a run. With the same scenario, every policy meets the same faults. */
 export interface FaultScenario {
   readonly faults: readonly Fault[]
-  /** Seed that chooses the tenant where none is named, and draws the jitter. Default 1. */
+  /** Seed that chooses the tenant of faults that name none, and draws the delays. Default 1. */
   readonly seed?: number
-  /** The start of each fault is delayed by a random time from 0 to this, ms. Default 0. */
+  /** Maximum random delay of the start of each fault, ms. Default 0. */
   readonly jitterMs?: number
 }
 
@@ -101,7 +101,7 @@ const fields: Readonly<Record<FaultKind, readonly string[]>> = {
 export const faultKinds = Object.keys(fields) as readonly FaultKind[]
 
 /**
- * Validates a scenario from a file or caller; later code trusts it.
+ * Validates a scenario that a file or a caller provides.
  *
  * @throws InvalidInputError naming the fault and the field
  */

@@ -6,9 +6,9 @@ type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
 /** A fault that has occurred. */
 export interface StruckFault {
   readonly kind: FaultKind
-  /** On the board's clock, ms. */
+  /** Time at which the fault occurred, on the board's clock, ms. */
   readonly timeMs: number
-  /** Id of the affected process; null if the fault affects none, or if no process was alive. */
+  /** Id of the affected process; null if the fault affects no process, or if none was alive. */
   readonly processId: number | null
 }
 
@@ -37,9 +37,9 @@ export class FaultSchedule {
   }
 
   /**
-   * Adds a fault. The caller must have taken all edges that are due.
+   * Adds a fault. The caller must have taken all begins and ends that are due.
    *
-   * @param nowMs time from which the fault's own time counts, ms
+   * @param nowMs time from which the fault's `atMs` counts, ms
    * @throws InvalidInputError for an invalid fault
    */
   add(fault: Fault, nowMs: number): void {
@@ -47,7 +47,7 @@ export class FaultSchedule {
     this.#plan(fault, nowMs + fault.atMs)
   }
 
-  /** The next begin or end of a fault that is due; undefined if there is none. */
+  /** Returns the next begin or end of a fault that is due; undefined if none is due. */
   next(nowMs: number): Edge | undefined {
     const edge = this.#edges[this.#next]
     if (!edge || edge.timeMs > nowMs) return undefined
@@ -57,7 +57,7 @@ export class FaultSchedule {
     return edge
   }
 
-  /** The active fault of a kind that began last. */
+  /** Returns the active fault of a kind; if there are several, the one that began last. */
   active<Kind extends FaultKind>(kind: Kind, accepts?: (fault: FaultOf<Kind>) => boolean): FaultOf<Kind> | undefined {
     return this.#active.findLast(
       (fault): fault is FaultOf<Kind> => fault.kind === kind && (accepts?.(fault as FaultOf<Kind>) ?? true),
@@ -69,7 +69,7 @@ export class FaultSchedule {
     if ('durationMs' in fault && fault.durationMs !== undefined) {
       this.#edges.push({ timeMs: beginMs + fault.durationMs, fault, begins: false })
     }
-    // The sort is stable, so edges already taken stay in front.
+    // The sort is stable, so begins and ends that were already taken stay in front.
     this.#edges.sort((a, b) => a.timeMs - b.timeMs)
   }
 

@@ -6,32 +6,38 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
-/** Power at which the firmware aims under a power limit, W. */
+/** Power at which the firmware regulates under a power limit, W. */
 export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number): number {
   const { margin, marginW, plateauW, plateauUpToW } = firmware
   const bound = plateauW !== null && powerLimitW <= plateauUpToW ? plateauW : Number.POSITIVE_INFINITY
   return (1 - margin) * Math.min(powerLimitW, bound) - marginW
 }
 
-/** Gain of the integral law: clock states by which it moves each period, per relative excess of power. */
+/**
+ * Gain of the integral law: number of clock states per period by which the clock moves, per relative excess of power
+ * over the target.
+ */
 const INTEGRAL_GAIN = 6
-/** Relative excess of power above which the clock drops at once, by a number of states proportional to the excess. */
+/**
+ * Relative excess of power over the target above which the clock drops at once, by a number of states proportional to
+ * the excess.
+ */
 const FAR = 0.04
 
 /**
- * The firmware's control loop; power limits rely on it. It picks the SM clock within the locked range, or up to the
- * boost clock. It lowers the clock while its average of power exceeds the limit, below the locked range if needed. It
- * reacts within tens of milliseconds, so a sudden load overshoots briefly.
+ * The firmware's control loop, which enforces power limits. It picks the SM clock within the locked range or, without a
+ * lock, up to the boost clock. While its average of power exceeds the limit it lowers the clock, even below the locked
+ * range. It reacts within tens of milliseconds, so a sudden load exceeds the limit for a short time.
  */
 export class FirmwareGovernor {
   readonly #spec: GpuSpec
   readonly #physics: FirmwarePhysics
   #states: readonly number[]
-  /** Index of the present clock. */
+  /** Index of the present clock in the clock table. */
   #index: number
-  /** Fractional clock index that the integral law aims at on average. */
+  /** Fractional clock index that the integral law wants as the mean over time. */
   #level: number
-  /** Accumulated fraction of the upper state while the clock alternates between two states, 0..1. */
+  /** Fraction of the upper state that is still owed while the clock alternates between two states, 0..1. */
   #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0
@@ -49,7 +55,7 @@ export class FirmwareGovernor {
     return this.#states[this.#index]!
   }
 
-  /** Whether the power limit holds the clock below the requested one. */
+  /** Whether the power limit keeps the clock below the requested one. */
   get powerCapped(): boolean {
     return this.#powerCapped
   }
@@ -61,8 +67,10 @@ export class FirmwareGovernor {
   }
 
   /**
+   * Advances by one tick.
+   *
    * @param powerW power that the firmware measures, W
-   * @param busy whether any kernel runs; otherwise an unlocked clock idles at the lowest state
+   * @param busy whether any kernel runs; if not, an unlocked clock falls to the lowest state
    */
   tick(
     tickMs: number,
@@ -90,7 +98,9 @@ export class FirmwareGovernor {
     else this.#step(this.#averageW, targetW, top)
   }
 
-  /** Follows the mean of power. Between two states it alternates in proportion. */
+  /**
+   * Regulates mean power. If the wanted clock lies between two states, the clock alternates between them in proportion.
+   */
   #integrate(excess: number, top: number): void {
     if (this.#index > top || this.#level > top) this.#settleAt(top)
     if (excess > FAR) {
@@ -116,7 +126,7 @@ export class FirmwareGovernor {
     } else if (this.#index > top) {
       this.#settleAt(top)
     } else if (this.#index < top && (!this.#powerCapped || averageW < this.#physics.hysteresis * targetW)) {
-      // Far below the limit the clock rises by up to eight states at once; near it, state by state.
+      // Below 90 % of the target the clock rises by up to eight states at once; closer to the target, by one state.
       this.#settleAt(averageW < 0.9 * targetW ? Math.min(top, this.#index + 8) : this.#index + 1)
     }
     if (this.#index === top && averageW <= targetW) this.#powerCapped = false
@@ -128,7 +138,10 @@ export class FirmwareGovernor {
     this.#owed = 0
   }
 
-  /** Makes a clock request take effect: the clock jumps to it. The power limit lowers the clock again if necessary. */
+  /**
+   * Makes a requested clock range take effect. The clock jumps into the range; the power limit lowers it again if
+   * necessary.
+   */
   request(range: ClockRange | null): void {
     this.#powerCapped = false
     if (range) this.#settleAt(this.#indexOf(range.maxMhz))

@@ -1,16 +1,17 @@
 const DEPTH = 5
 const MAX_STEPS = 200
 
-/** A map from a vector of numbers within 0..1 to another of the same length. */
+/** A function from a vector of numbers within 0..1 to a vector of the same kind and length. */
 export interface UnitMap {
-  /** Writes the image of `x` to `image`. */
+  /** Writes the function's value at `x` to `image`. */
   map(x: Float64Array, image: Float64Array): void
 }
 
 /**
- * Finds fixed points of maps of a few dozen numbers within 0..1, by Anderson acceleration. The next guess combines
- * recent ones such that the residual would be smallest if the map were linear. Where two tenants displace each other,
- * plain iteration needs half steps and about forty of them; this needs about eight. Its memory is kept between calls.
+ * Finds fixed points of functions of a few dozen numbers within 0..1, by Anderson acceleration. The next guess is the
+ * combination of recent guesses whose residual would be smallest if the function were linear. If two tenants displace
+ * each other, plain iteration needs half steps and about forty of them; this needs about eight. Memory is kept between
+ * calls.
  */
 export class FixedPoint {
   #size = 0
@@ -48,7 +49,8 @@ export class FixedPoint {
         return step
       }
       if (step > 1) kept = this.#remember(kept)
-      // Restarts regularly: history from the other side of a kink (a share that reached 1) misleads.
+      // The history is dropped regularly. Once a number reaches 1, the function has a kink, and guesses from the other
+      // side of it mislead.
       if (step % 25 === 0) kept = 0
       this.#combine(x, kept)
       this.#lastResidual.set(residual)
@@ -88,7 +90,7 @@ export class FixedPoint {
   #combine(x: Float64Array, kept: number): void {
     const image = this.#image
     if (kept === 0) {
-      // Without history, half a step is taken: it cannot overshoot.
+      // Without a history, half a step is taken, because it cannot overshoot.
       for (let i = 0; i < x.length; i++) x[i] = 0.5 * (x[i]! + image[i]!)
       return
     }
@@ -102,7 +104,10 @@ export class FixedPoint {
     for (let i = 0; i < x.length; i++) x[i] = Math.min(1, Math.max(0, x[i]!))
   }
 
-  /** Finds the weights by least squares: elimination with at most `DEPTH` unknowns and slight regularisation. */
+  /**
+   * Finds the weights of the recent guesses by least squares: elimination with at most `DEPTH` unknowns and slight
+   * regularisation.
+   */
   #solveNormalEquations(kept: number): void {
     const a = this.#normal
     const b = this.#weights

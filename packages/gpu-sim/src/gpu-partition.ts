@@ -8,7 +8,7 @@ import type { ServingEngine } from './serving/serving-engine.js'
 import { type FailureKind, SimulatedProcess } from './simulated-process.js'
 import { idleState, type SteadyState, SteadyStateSolver, scaledState } from './steady-state.js'
 
-/** The unit that processes share: the whole board, or one MIG instance. */
+/** What processes share: the whole board, or one MIG instance. */
 export class GpuPartition {
   readonly spec: GpuSpec
   readonly processes: SimulatedProcess[] = []
@@ -19,13 +19,13 @@ export class GpuPartition {
   #solver: SteadyStateSolver
   #mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
-  /** Mean state of the last tick if processes run step by step. */
+  /** Mean state over the last tick, if processes run step by step. */
   #mean: SteadyState | null = null
   #serving: ServingEngine | null = null
   readonly #settled = new Map<number, SteadyState>()
   readonly #hung = new Map<object, SimulatedProcess>()
 
-  /** @param share share of the board's memory, 0..1 */
+  /** @param share fraction of the board's memory that the partition has, 0..1 */
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution, share = 1) {
     this.spec = spec
     this.#physics = physics
@@ -45,7 +45,7 @@ export class GpuPartition {
     return this.#running.length > 0
   }
 
-  /** Sets whether processes of this partition share it through MPS from now on, or time-slice it. */
+  /** Sets whether processes of this partition share it through MPS or time-slice it, from now on. */
   shareThrough(mps: 'running' | 'off'): void {
     this.#mps = mps
     this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
@@ -53,7 +53,7 @@ export class GpuPartition {
     this.refresh()
   }
 
-  /** Lets requests decide from now on which processes run; `settledAt` then returns the mean of the last tick. */
+  /** From now on, processes run batches of requests. `settledAt` then returns the mean of the last tick. */
   serveWith(serving: ServingEngine): void {
     this.#serving = serving
     serving.setSolver(this.#solver)
@@ -107,9 +107,9 @@ export class GpuPartition {
   }
 
   /**
-   * Stops a process from computing.
+   * Stops a process from computing until `resume`.
    *
-   * @param cause key by which `resume` finds the process
+   * @param cause key that `resume` needs to find the process
    */
   hang(process: SimulatedProcess, cause: object): void {
     process.hung = true
@@ -131,7 +131,7 @@ export class GpuPartition {
   /**
    * Runs batches for one tick.
    *
-   * @param slowdown factor caused by other partitions of the board
+   * @param slowdown factor by which other MIG instances of the board slow this one
    */
   run(nowMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
     let changed = false

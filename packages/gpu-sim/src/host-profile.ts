@@ -3,38 +3,38 @@ import { InvalidInputError } from '@pctodl/platform'
 import paperHosts from '../coefficients/paper-hosts.json' with { type: 'json' }
 
 /**
- * The machine and framework that feed a board. Separate from the board, because the same board does four times as much
- * work in another host.
+ * The machine and the framework that run a board's networks. They are described separately from the board, because the
+ * same board can do four times as much work on another host.
  */
 export interface HostProfile {
   readonly name: string
   /** Host time to launch one operator, us. */
   readonly launchUs: number
-  /** Operators that all clients together can launch per second, 1/s. */
+  /** Operators that all processes together can launch per second, 1/s. */
   readonly launchCapacityPerS: number
-  /** Host time per image (conversion and copy), us. */
+  /** Host time per input image (conversion and copy), us. */
   readonly imageHostUs: number
   /**
-   * Additional host time per image once the input batch no longer fits the host's cache (from about `spillBatch` images
-   * on), us.
+   * Further host time per image if the input batch exceeds the host's cache, which happens from about `spillBatch`
+   * images on, us.
    */
   readonly imageSpillUs: number
   readonly spillBatch: number
-  /** Images that all clients together can prepare and copy per second, 1/s. */
+  /** Images that all processes together can prepare and copy per second, 1/s. */
   readonly imageCapacityPerS: number
   /**
-   * Exponent of the p-norm that combines the times of launches and kernels. 6: in parallel, 12 % longer than either
-   * when equal. 1: one after the other.
+   * Exponent of the p-norm that combines launch time and kernel time. 6: they run in parallel, and two equal times take
+   * 12 % longer than one. 1: they run one after the other.
    */
   readonly overlap: number
   /**
-   * Device time per kernel that depends on neither clock nor SMs, us: its start, its end, and the gap to the next
-   * kernel.
+   * Device time per kernel that depends on neither clock nor number of SMs, us: its start, its end, and the gap before
+   * the next kernel.
    */
   readonly kernelFloorUs: number
   /**
-   * Whether each convolution result on tensor units is copied once more. Tensor units need channels last; some
-   * frameworks keep channels first. Default false.
+   * Whether each result of a convolution on tensor units is copied once more, because tensor units need channels last
+   * and the framework stores channels first. Default false.
    */
   readonly channelsFirst?: boolean
   /**
@@ -50,13 +50,10 @@ export interface HostProfile {
 export const hostNames = ['paper', 'eager-pytorch', 'eager-pytorch-nchw', 'tensorrt-like', 'device-only'] as const
 export type HostName = (typeof hostNames)[number]
 
-/** Inputs are prepared elsewhere or in advance and lie on the device. */
+/** For hosts whose inputs were prepared elsewhere and are already on the device. */
 const preparedInputs = { imageHostUs: 0, imageSpillUs: 0, spillBatch: 45, imageCapacityPerS: 1e9 } as const
 
-/**
- * Launch times of a recent processor under eager PyTorch, 5 to 8 us per operator. Engines fuse operators and replay a
- * graph.
- */
+/** Launch times of eager PyTorch on a recent processor: 5 to 8 us per operator. */
 const eagerPytorch: HostProfile = {
   name: 'eager-pytorch',
   launchUs: 6.5,
@@ -93,8 +90,9 @@ const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
 }
 
 /**
- * Returns the host of a board: by name, by description, or its usual one. The usual host of the two calibrated boards
- * is `paper`, on which they were measured. For all others it is `eager-pytorch`, since nothing suggests a slow host.
+ * Returns the host of a board: the one that a name or a description selects, or its usual one. The usual host of the
+ * two calibrated boards is `paper`, on which they were measured. For all others it is `eager-pytorch`, because nothing
+ * suggests a slower host.
  *
  * @throws InvalidInputError for an unknown name
  */
@@ -102,7 +100,7 @@ export function hostOfBoard(spec: GpuSpec, host?: HostName | HostProfile): HostP
   if (typeof host === 'object') return host
   const paper = paperHosts as Readonly<Record<string, Omit<HostProfile, 'name'>>>
   const name = host ?? (spec.key in paper ? 'paper' : 'eager-pytorch')
-  // A board that the paper's authors did not have gets the host of their data-centre board.
+  // The paper's authors had two boards. Other boards get the host of their data-centre board, the A100.
   if (name === 'paper') return { name, ...(paper[spec.key] ?? paper['A100']!) }
   const known = hosts[name]
   if (!known) throw new InvalidInputError('host', host, `'${hostNames.join("', '")}' or a host profile`)

@@ -7,8 +7,8 @@ const COPIED_ELEMENTS = 2 ** 27
 const keysAndValues = 2 * HEADS * POSITIONS * FEATURES
 
 /**
- * Loads of `pctodl prove` besides the networks of the zoo: matrix products, attention of 32 heads of 128 features over
- * 2048 positions (a whole prompt, and one token), a copy, and an encoder of 12 layers. The shapes are those in
+ * Loads of `pctodl prove` besides the networks of the zoo: matrix products, attention (32 heads of 128 features over
+ * 2048 positions, for a whole prompt and for one token), a copy, and an encoder of 12 layers. The shapes equal those in
  * `pctodl_resident_networks.py` of `@pctodl/tenants`.
  */
 export const microbenchmarks: readonly LayerGraph[] = [
@@ -18,8 +18,8 @@ export const microbenchmarks: readonly LayerGraph[] = [
     layer('attention', 4 * HEADS * POSITIONS ** 2 * FEATURES, 1.5 * keysAndValues, 0.5 * keysAndValues),
   ]),
   graph('attention_decode', [layer('attention', 2 * keysAndValues, keysAndValues, HEADS * FEATURES)]),
-  // A copy operator is a permutation with traffic fitted to MaxViT. Pooling moves each value once, as a streaming copy
-  // does.
+  // The class `pool` moves each value once, as a streaming copy does. The class of copy operators is not used: it is a
+  // permutation, with traffic fitted to MaxViT.
   graph('stream_copy', [layer('pool', 0, COPIED_ELEMENTS, COPIED_ELEMENTS)]),
   graph('transformer', Array.from({ length: 12 }, () => encoderLayer(128, 768)).flat()),
 ]

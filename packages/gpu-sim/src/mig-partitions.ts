@@ -16,9 +16,9 @@ import { GpuPartition } from './gpu-partition.js'
 export interface MigInstance {
   readonly id: number
   readonly profile: MigProfile
-  /** Its first memory slice. */
+  /** First memory slice of the instance. */
   readonly start: number
-  /** The instance described as a board: its SMs, memory, bandwidth and L2. */
+  /** The instance described like a board: its SMs, memory, bandwidth and L2. */
   readonly spec: GpuSpec
 }
 

@@ -17,32 +17,35 @@ export const operatorClasses: readonly OperatorClass[] = [
 ]
 
 /**
- * Operators of a network as flat arrays, one entry per distinct operator with its number of occurrences. All amounts
+ * Operators of a network as flat arrays. Equal operators are one entry, with their number of occurrences. All amounts
  * except weights are per sample.
  */
 export interface NetworkWork {
   readonly name: string
-  /** The network's graph; some hosts turn it into other kernels. */
+  /** The network's graph, from which some hosts make other kernels. */
   readonly graph: LayerGraph
   readonly size: number
   /**
-   * Number of operators with arithmetic, which come first; the remaining ones only move values. Both parts are sorted
+   * Number of operators with arithmetic. These come first; the others only move values. Each of the two parts is sorted
    * by working set.
    */
   readonly computing: number
-  /** Index into `operatorClasses`. */
+  /** Index in `operatorClasses` for each operator. */
   readonly operatorClass: Uint8Array
   readonly occurrences: Float64Array
   readonly flops: Float64Array
   readonly elements: Float64Array
-  /** The larger one of input and output, in elements: L2 hits depend on whether it fits. */
+  /**
+   * Elements of input or of output, whichever is larger. Whether they fit in L2 decides how much of the traffic L2
+   * serves.
+   */
   readonly workingElements: Float64Array
   readonly outputElements: Float64Array
   readonly weightElements: Float64Array
-  /** Positions that each query of an attention product attends to; 0 for other operators. */
+  /** Positions that each query of an attention operator attends to; 0 for other operators. */
   readonly positions: Float64Array
   readonly operators: number
-  /** Working elements averaged over the operators. */
+  /** Mean of `workingElements` over the operators. */
   readonly meanWorkingElements: number
   /** Bytes of weights in half precision. */
   readonly weightBytes: number
@@ -95,8 +98,8 @@ export function networkWork(model: string, networks?: Networks): NetworkWork {
 }
 
 /**
- * Canonical name of a load that a simulated board can run without a graph: a network of the zoo, by name or alias, or a
- * microbenchmark.
+ * Returns the canonical name of a load that a simulated board can run without a given graph: a network of the zoo, by
+ * name or alias, or a microbenchmark.
  *
  * @throws UnknownNameError
  */
@@ -104,7 +107,10 @@ export function loadName(model: string): string {
   return networkWork(model).name
 }
 
-/** Returns a function of graphs that computes each graph's result once. */
+/**
+ * Returns a function that computes a graph's result once, and returns the stored result when called again with the same
+ * graph.
+ */
 export function perGraph<T>(compute: (graph: LayerGraph) => T): (graph: LayerGraph) => T {
   const known = new WeakMap<LayerGraph, { readonly result: T }>()
   return (graph) => {

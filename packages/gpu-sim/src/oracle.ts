@@ -19,27 +19,27 @@ import { neighbours, type Slot, shareMultisets } from './slots.js'
 import { SteadyStateSolver } from './steady-state.js'
 
 export interface OracleOptions extends Execution {
-  /** Step of the shares in the first search, percent; a divisor of 100. Default 10. */
+  /** Step of the shares in the exhaustive search, percent; a divisor of 100. Default 10. */
   readonly sharePercentStep?: number
   /**
-   * Step to which the best configurations are refined, percent; a divisor of `sharePercentStep`. Default: equal to it,
-   * no refinement.
+   * Step of the shares to which the best configurations are refined, percent; a divisor of `sharePercentStep`. Default:
+   * `sharePercentStep`, no refinement.
    */
   readonly finestSharePercentStep?: number
   /**
-   * Whether the board holds the cap by its own power limit, alternating between two clock states. Default false: one
-   * locked clock.
+   * Whether the board keeps the cap by its own power limit, under which it alternates between two clock states. Default
+   * false: one locked clock.
    */
   readonly betweenClocks?: boolean
   /** Batch sizes to try. Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
   readonly batchSizes?: readonly number[]
-  /** Memory clocks to try. Default: all of the board's except those of idle states. */
+  /** Memory clocks to try. Default: all of the board's clocks, except those of idle states. */
   readonly memClocksMhz?: readonly number[]
   /** Default 48, the limit of MPS clients. */
   readonly maxTenants?: number
   /**
-   * Number of best configurations with one common batch size from which the search over mixed batch sizes starts.
-   * Default 100.
+   * Number of configurations from which the search over mixed batch sizes starts: the best of those with one common
+   * batch size. Default 100.
    */
   readonly starts?: number
   /** Default: the coefficients of the board. */
@@ -53,11 +53,11 @@ export interface Oracle {
    * the next higher state.
    */
   readonly throughput: number
-  /** True mean power in thermal equilibrium, W; at most the cap. */
+  /** True mean power in thermal equilibrium, W. It is within the cap. */
   readonly powerW: number
-  /** Number of steady states computed. */
+  /** Number of steady states that the search computed. */
   readonly evaluations: number
-  /** Resolution of the search. A point between its steps may be slightly better. */
+  /** Step sizes of the search. A configuration between its steps may be slightly better. */
   readonly resolution: {
     readonly sharePercentStep: number
     readonly finestSharePercentStep: number
@@ -80,13 +80,13 @@ interface Found {
 const defaultBatchSizes = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
 /**
- * Finds the best static configuration of one network under a power cap by searching over the simulated board itself. It
- * is an upper bound for policies, for tests and reports only: a policy that uses it is cheating.
+ * Finds the best static configuration of one network under a power cap by searching on the simulated board itself. The
+ * result is an upper bound for policies, for tests and reports only: a policy that uses it is cheating.
  *
- * Every multiset of shares is tried with every batch size common to all tenants. The best ones are then improved by
- * changing shares and batch sizes of single tenants until no change helps. For each set of tenants the clock is solved,
- * not sampled. Power rises with the clock, and so does throughput (within 0.01 % for mixed batch sizes), so the highest
- * state within the cap is the best.
+ * Every multiset of shares is tried with every batch size, the same for all tenants. The best configurations are then
+ * improved by changing shares and batch sizes of single tenants until no change helps. For each set of tenants, the
+ * highest clock state within the cap is found. It is the best one, because throughput rises with the clock (within 0.01
+ * % for mixed batch sizes).
  *
  * @throws InfeasibleCapError if no configuration keeps the cap
  * @throws InvalidInputError, UnknownNameError
@@ -107,7 +107,7 @@ class OracleSearch {
   readonly #spec: GpuSpec
   readonly #model: string
   readonly #powerCapW: number
-  /** Smallest step of a share in percent, and the number of such steps in a step of the exhaustively searched grid. */
+  /** The smallest step of a share, percent, and the number of such steps per step of the exhaustive search. */
   readonly #step: number
   readonly #coarse: number
   readonly #betweenClocks: boolean
@@ -210,8 +210,8 @@ class OracleSearch {
   }
 
   /**
-   * The best clocks for these tenants; null if the tenants do not fit, exceed the cap, or cannot reach `atLeast`
-   * samples/s.
+   * Returns the best clocks for these tenants; null if the tenants do not fit in memory, exceed the cap at every clock,
+   * or cannot reach `atLeast` samples/s.
    */
   #evaluate(slots: readonly Slot[], atLeast = 0): Found | null {
     const key = slots.map(({ units, batch }) => units * 64 + batch).join()
@@ -249,8 +249,8 @@ class OracleSearch {
     const top = clocks.findLastIndex((mhz) => mhz <= this.#spec.boostClockMhz)
     const topW = powerAt(top)
     if (tried.get(top)!.throughput <= atLeast) return null
-    // Starts at the last solution. Most candidates have too little throughput at that clock, where they already draw
-    // too much.
+    // Starts at the solution of the last call. Most candidates already draw too much power at that clock, yet have too
+    // little throughput, and can be rejected at once.
     const near = Math.min(top, this.#lastIndex.get(memClockMhz) ?? top)
     const isAbove = powerAt(near) > this.#limitW
     if (isAbove && tried.get(near)!.throughput <= atLeast) return null
@@ -263,7 +263,7 @@ class OracleSearch {
     return found.throughput > atLeast ? found : null
   }
 
-  /** Adds the share of time in the next higher state at which mean power equals the limit. */
+  /** Adds the fraction of time in the next higher clock state at which mean power equals the limit. */
   #withStateAbove(
     locked: Found,
     tried: ReadonlyMap<number, Found>,

@@ -19,22 +19,22 @@ export const calibratedBoards: readonly string[] = Object.keys(calibrated)
  */
 export const simulatedBoards: readonly string[] = [...new Set([...calibratedBoards, ...Object.keys(gpuSpecs)])]
 
-/** Cached, because deriving a board simulates its power under seven networks. */
+/** Cached, because deriving a board simulates its power with seven networks. */
 const derived = new WeakMap<GpuSpec, BoardPhysics>()
 
 /**
- * Key of the calibrated board from which a board is derived: itself if it is calibrated, else the one with the same
- * kind of memory.
+ * Key of the calibrated board from which a board is derived. A calibrated board is its own origin; others have the
+ * calibrated board with the same kind of memory.
  */
 export function originOfBoard(spec: GpuSpec): string {
   if (spec.key in calibrated) return spec.key
-  // An SM of a board with HBM has several times the bandwidth of one with GDDR.
+  // With HBM, an SM has several times the bandwidth that it has with GDDR.
   return memoryTypeOf(spec).startsWith('HBM') ? 'A100' : '3080Ti'
 }
 
 /**
- * The board whose energies are scaled. It is the calibrated board of origin if chip and memory are the same, else the
- * A100: its streaming and arithmetic were measured separately, whereas the L2 and DRAM energies of the 3080 Ti
+ * The board whose energies are scaled. It is the origin if chip and memory are the same, otherwise the A100. On the
+ * A100, streaming and arithmetic were measured separately; on the 3080 Ti, errors in L2 energy and in DRAM energy can
  * compensate each other.
  */
 export function energiesOf(spec: GpuSpec): KnownBoard {

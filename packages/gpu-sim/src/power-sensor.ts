@@ -5,8 +5,8 @@ import type { SensorPhysics } from './board-physics.js'
 export const TICK_MS = 5
 
 /**
- * The board's power sensor. Its readings differ from true power: it has a constant gain and offset, averages, refreshes
- * at its own interval, is noisy, and rounds to a step.
+ * The board's power sensor. A reading differs from true power: it has a constant gain and offset, it is an average, it
+ * is refreshed at its own interval, it has noise, and it is rounded.
  */
 export class PowerSensor {
   readonly #physics: SensorPhysics
@@ -43,31 +43,31 @@ export class PowerSensor {
     this.#instantW = this.#read(this.#physics.instantWindowMs)
   }
 
-  /** Power as the shunts measure it, W, before averaging and noise. The firmware acts on it. */
+  /** Power that the sensor's shunts measure, W, before averaging and noise. The firmware acts on it. */
   seen(trueW: number): number {
     const { gain, offsetW } = this.#bias
     return gain * this.metered(trueW) + offsetW
   }
 
   /**
-   * Power as measured without a sensor fault, W: true power with the unit's gain and offset. Limits are set and energy
-   * is counted on this scale.
+   * Power on the sensor's scale but without a sensor fault, W: true power with the unit's constant gain and offset.
+   * Power limits and the energy counter use this scale.
    */
   metered(trueW: number): number {
     return this.#gain * trueW + this.#offsetW
   }
 
-  /** True power that corresponds to a power on this unit's scale, W: the inverse of `metered`. */
+  /** The inverse of `metered`: the true power for a power on this unit's scale, W. */
   trueWatts(meteredW: number): number {
     return (meteredW - this.#offsetW) / this.#gain
   }
 
-  /** Sets a sensor fault on top of the unit's constant error. */
+  /** Sets a sensor fault, which adds to the unit's constant error. */
   setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
     this.#bias = bias
   }
 
-  /** Last refreshed readings, W; null before the first refresh. */
+  /** The last readings, W; null before the first refresh. */
   get averageW(): number | null {
     return this.#averageW
   }
@@ -89,7 +89,9 @@ export class PowerSensor {
   }
 }
 
-/** Gain of one unit: normally distributed around 1, drawn again if it is outside the range found on units. */
+/**
+ * Draws the gain of one unit: normally distributed around 1, and drawn again if it is outside the range found on units.
+ */
 function drawGain({ gainSigma, gainRange }: SensorPhysics, random: SeededRandom): number {
   const [low, high] = [gainRange[0]!, gainRange[1]!]
   for (;;) {

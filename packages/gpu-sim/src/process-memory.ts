@@ -8,7 +8,10 @@ export function loadedBytes(physics: ProcessPhysics, network: NetworkWork, bytes
   return physics.contextBytes + (network.weightBytes * bytesPerElement) / 2
 }
 
-/** GPU memory of a running process, bytes: context, weights, and all activations that are live at the same time. */
+/**
+ * GPU memory of a running process, bytes: context, weights, and the largest set of activations that are needed at the
+ * same time.
+ */
 export function runningBytes(
   physics: ProcessPhysics,
   network: NetworkWork,
@@ -19,7 +22,7 @@ export function runningBytes(
   return loadedBytes(physics, network, bytesPerElement) + perSample * batchSize * physics.activationFactor
 }
 
-/** SMs and memory that a running tenant takes, for messages, searches and reports. */
+/** Returns the SMs and the memory that a running tenant takes. */
 export function tenantFootprint(
   { spec, physics }: { readonly spec: GpuSpec; readonly physics: BoardPhysics },
   { model, mpsPercent, batchSize }: Tenant,

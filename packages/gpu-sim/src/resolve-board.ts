@@ -5,7 +5,7 @@ import type { HostProfile } from './host-profile.js'
 import { physicsOfBoard } from './physics-of-board.js'
 
 /**
- * Anything that names a board: its key, name or alias, the name of a variant (`A100~v3`), a specification, or a
+ * A board given by its key, product name or alias, by the name of a variant (`A100~v3`), as a specification, or as a
  * variant.
  */
 export type SimulatedBoard = string | GpuSpec | BoardVariant
@@ -15,7 +15,7 @@ export interface ResolvedBoard {
   readonly name: string
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
-  /** Host of a variant; other boards have their usual host. */
+  /** Host of a variant; undefined for other boards, which have their usual host. */
   readonly host?: HostProfile
 }
 
@@ -33,7 +33,7 @@ export function resolveBoard(board: SimulatedBoard, physics?: BoardPhysics): Res
   return { name: spec.key, spec, physics: physics ?? physicsOfBoard(spec) }
 }
 
-/** Adds the board's host to an execution that names none. */
+/** Returns an execution with the board's host if the execution does not name one. */
 export function inHost<T extends { readonly host?: unknown }>(execution: T, { host }: ResolvedBoard): T {
   return host === undefined || execution.host !== undefined ? execution : { ...execution, host }
 }

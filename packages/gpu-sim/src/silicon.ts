@@ -1,9 +1,9 @@
 import { type GpuSpec, InvalidInputError, memoryTypeOf } from '@pctodl/platform'
 
 /**
- * Properties of processes, generations, memories and chips that data sheets do not state. Only their ratio to the
- * values of a calibrated board matters. Each table names its sources: measured on a board, published, identified
- * (fitted to a table together with others) or assumed.
+ * Properties of processes, generations, memories and chips that data sheets do not state. Only their ratios to the
+ * values of a calibrated board matter. Each table names its sources: measured on a board, published, identified (fitted
+ * together with other unknowns) or assumed.
  */
 
 interface Process {
@@ -17,10 +17,10 @@ interface Process {
 
 /**
  * Switching energy follows the foundries' statements: 7 nm draws 60 % less than 16 nm, 12 nm a quarter less than 16 nm,
- * 5 nm (of which 4N is a variant) 30 % less than 7 nm, Samsung's 8 nm 10 % less than its 10 nm.
+ * 5 nm (of which 4N is a variant) 30 % less than 7 nm, and Samsung's 8 nm 10 % less than its 10 nm.
  *
- * Leakage and clock tree are measured without load on A100 (60 W), V100 (49 and 53.5 W) and RTX 3090 (127 W), and
- * identified for 4N on the lowest readings of H200 (128 W) and GB200 (211 W). The values of 16FF are assumed to be
+ * Leakage and clock tree are measured without load on A100 (60 W), V100 (49 and 53.5 W) and RTX 3090 (127 W). For 4N
+ * they are identified on the lowest readings of H200 (128 W) and GB200 (211 W). For 16FF they are assumed to equal
  * those of 12FFN.
  */
 const processes: Readonly<Record<string, Process>> = {
@@ -33,9 +33,10 @@ const processes: Readonly<Record<string, Process>> = {
 }
 
 /**
- * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's. It falls less per process than
- * switching energy, because wires shrink less than gates. Measured by streaming on Volta (V100, vectorAdd) and Ampere
- * (A100, BabelStream); identified on decode attention for Hopper (H200) and Blackwell (GB200). The others are assumed.
+ * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's. From process to process it
+ * falls less than switching energy, because wires shrink less than gates. Measured by streaming on Volta (V100,
+ * vectorAdd) and Ampere (A100, BabelStream); identified on decode attention for Hopper (H200) and Blackwell (GB200).
+ * The others are assumed.
  */
 const movement: Readonly<Record<string, number>> = {
   Pascal: 1.6,
@@ -50,14 +51,14 @@ const movement: Readonly<Record<string, number>> = {
 }
 
 /**
- * Factor for chips whose arithmetic draws more than their process suggests. GB202 is identified on networks of an RTX
- * PRO 6000 Max-Q at its limit of 300 W. AD102 is identified on large products of an L40S (205 TFLOP/s), assumed to run
- * at its limit of 350 W.
+ * Factor on arithmetic energy for chips that draw more than their process suggests. For GB202 it is identified on
+ * networks of an RTX PRO 6000 Max-Q at its limit of 300 W, for AD102 on large products of an L40S (205 TFLOP/s), which
+ * is assumed to run at its limit of 350 W.
  */
 const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5 }
 
 interface Memory {
-  /** Energy per byte of DRAM and its interface, pJ. */
+  /** Energy per byte of traffic, in DRAM and its interface, pJ. */
   readonly bytePj: number
   /** Power of refresh, interface and controller per 32 bits of bus width, W. */
   readonly backgroundW: number
@@ -97,8 +98,8 @@ const dies: Readonly<Record<string, number>> = { GA102: 628, GA100: 826, GV100: 
 const MM2_PER_SM = 6
 
 /**
- * Silicon properties of a board. A name that is in no table counts as the entry of its family with the nearest number:
- * `TSMC 3N` as a 4 nm process, `HBM4` as HBM3e.
+ * Silicon properties of a board. A name that is in no table gets the entry of its family with the nearest number: `TSMC
+ * 3N` counts as a 4 nm process, `HBM4` as HBM3e.
  *
  * @throws InvalidInputError for a process without a number, or a kind of memory without family
  */
@@ -112,7 +113,7 @@ export function siliconOf(spec: GpuSpec): {
   const process = nearest('process', spec.process, processes, '')
   return {
     process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
-    // An unmeasured generation is assumed to need the same energy for movement as the last measured one.
+    // A generation that was not measured is assumed to need the same energy for movement as the last measured one.
     movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
     memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
     dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
@@ -122,7 +123,7 @@ export function siliconOf(spec: GpuSpec): {
 function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
   if (Object.hasOwn(table, value)) return table[value]!
   const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN)
-  // Tables are ordered from old to new; of two equally near entries the later one counts.
+  // Tables are ordered from old to new. Of two entries that are equally near, the newer one is used.
   const near = Object.keys(table)
     .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
     .reduceRight<string | null>((best, name) => {

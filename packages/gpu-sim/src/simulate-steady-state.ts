@@ -25,8 +25,8 @@ export interface SteadyStateOptions extends Execution {
 }
 
 /**
- * Returns a function that computes the true warm steady state of a configuration under a power limit, without running
- * time. It caches its results. For tests, reports and oracles.
+ * Returns a function that computes the true steady state of a configuration on a warm board under a power limit,
+ * without simulating time. The function caches its results. For tests, reports and oracles.
  *
  * @throws UnknownNameError for a board that cannot be simulated
  */
@@ -62,7 +62,7 @@ export function simulateSteadyState(
   }
 }
 
-/** Mean of two states of the same tenants. `share` is the second state's share of the time, 0..1. */
+/** Mean of two states of the same tenants. `share` is the fraction of time in the second state, 0..1. */
 function alternating(low: SimulatedSteadyState, high: SimulatedSteadyState, share: number): SimulatedSteadyState {
   const between = (a: number, b: number) => a + share * (b - a)
   const mean = { ...low } as { -readonly [K in keyof SimulatedSteadyState]: SimulatedSteadyState[K] }

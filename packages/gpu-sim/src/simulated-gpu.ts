@@ -40,11 +40,11 @@ export interface SimulatedGpuOptions extends Execution {
   readonly seed?: number
   /** Default: the coefficients of the board. */
   readonly physics?: BoardPhysics
-  /** Faults to inject, with their times. Default: none. */
+  /** Faults to inject, and their times. Default: none. */
   readonly faults?: FaultScenario
   /**
-   * Power that the firmware regulates. `sensor`: the reading, as on a real board; a sensor that reads 1 % low lets the
-   * board draw 1 % too much. `truth`: the true power. Default `sensor`.
+   * Power that the firmware regulates. `sensor`: the reading, as on a real board, so that a sensor that reads 1 % low
+   * lets the board draw 1 % too much. `truth`: the true power. Default `sensor`.
    */
   readonly firmwareReads?: 'truth' | 'sensor'
 }
@@ -57,8 +57,8 @@ export interface Truth {
   readonly energyJ: number
   /**
    * Energy on the scale of the board's sensor, in whose watts limits are set and regulated, J. It counts every instant.
-   * It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor faults: they
-   * distort readings but show against the energy counter.
+   * It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor faults, which
+   * distort power readings but not the energy counter.
    */
   readonly meteredEnergyJ: number
   readonly temperatureC: number
@@ -67,21 +67,24 @@ export interface Truth {
   readonly throughput: number
 }
 
-/** The load's fluctuation is correlated over some tens of milliseconds, because batches begin and end. */
+/**
+ * Correlation of the load's power fluctuation from one tick to the next. It decays over some tens of milliseconds,
+ * because batches begin and end.
+ */
 const RIPPLE_KEPT = Math.exp(-TICK_MS / 40)
 const RIPPLE_NEW = Math.sqrt(1 - RIPPLE_KEPT * RIPPLE_KEPT)
 
 /**
- * A simulated board in virtual (or any other) time. It computes nothing until it is read or changed, and then catches
- * up with the clock in ticks of `TICK_MS`.
+ * A simulated board on a virtual (or any other) clock. It computes nothing until it is read or changed; it then
+ * advances to the clock's time in ticks of `TICK_MS`.
  */
 export class SimulatedGpu implements Gpu {
-  /** Key of the board, or name of the variant. */
+  /** Key of the board, or name of the board variant. */
   readonly name: string
   readonly spec: GpuSpec
   readonly clock: Clock
   readonly physics: BoardPhysics
-  /** Host that feeds the board. */
+  /** Host machine and framework of the board. */
   readonly host: HostProfile
   readonly #seed: number
   readonly #effective: BoardPhysics
@@ -185,14 +188,14 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * True power for a power on the scale of this unit's sensor, W. Limits and caps are set on that scale. For tests,
+   * Converts a power on the scale of this unit's sensor, on which limits and caps are set, to true power, W. For tests,
    * reports and oracles: a policy that uses it is cheating.
    */
   trueWatts(meteredW: number): number {
     return this.#sensor.trueWatts(meteredW)
   }
 
-  /** Ground truth; see `Truth`. */
+  /** True values that no sensor reports; see `Truth`. */
   truth(): Truth {
     this.#advance()
     return {
@@ -206,15 +209,15 @@ export class SimulatedGpu implements Gpu {
     }
   }
 
-  /** Faults so far, in order. For tests and reports, like `truth`. */
+  /** Faults that have occurred so far, in order. For tests and reports, like `truth`. */
   struckFaults(): readonly StruckFault[] {
     this.#advance()
     return this.#faults.struck
   }
 
   /**
-   * Injects a fault besides those of the scenario. Its `atMs` counts from now; 0 takes effect at once. For callers that
-   * wait for an event whose time they cannot know.
+   * Injects a fault in addition to those of the scenario. Its `atMs` counts from now; with 0 it takes effect at once.
+   * For callers that react to an event whose time they cannot know in advance.
    *
    * @throws InvalidInputError naming the field
    */
@@ -227,9 +230,10 @@ export class SimulatedGpu implements Gpu {
    * Starts a process on the board, or on one of its MIG instances. It runs once it has loaded, or fails if memory does
    * not suffice.
    *
-   * @param options `stepwise`: the process runs one batch per call of `beginStep` and waits in between with its context
-   * loaded
-   * @throws PctodlError `NOT_SUPPORTED` for a process beside MIG instances, `NO_SUCH_INSTANCE`
+   * @param options with `stepwise`, the process runs one batch per call of `beginStep`, and in between waits with its
+   *   context loaded
+   * @throws PctodlError `NOT_SUPPORTED` for a process on the undivided board while MIG instances exist,
+   *   `NO_SUCH_INSTANCE`
    */
   launch(
     tenant: Tenant,
@@ -247,9 +251,10 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Lets a stepwise process run one batch, starting at a time at most one tick ago.
+   * Lets a stepwise process run one batch.
    *
-   * @param batchSize of this batch; default: the size of the launch, or of the last `setBatchSize`
+   * @param atMs start of the batch, at most one tick ago, ms
+   * @param batchSize batch size; default: that of the launch or of the last `setBatchSize`
    */
   beginStep(process: SimulatedProcess, atMs: number, batchSize?: number): void {
     this.#advance()
@@ -268,12 +273,12 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Sends requests to the board. From now on tenants that name a service answer its requests; the others run batch
-   * after batch as before. Changes nothing if it throws.
+   * Gives the board services to answer. From now on, tenants that name a service answer its requests; other tenants
+   * still run batch after batch. If it throws, nothing has changed.
    *
    * @throws InvalidInputError for invalid services
    * @throws PctodlError `IN_USE` if services are served already or processes run; `NOT_SUPPORTED` on a board with MIG
-   * instances; `ARRIVALS_FAILED` if the first arrival of a service throws
+   *   instances; `ARRIVALS_FAILED` if the first arrival of a service throws
    */
   serve(services: readonly ServedService[], options: ServingEngineOptions = {}): SimulatedServices {
     this.#advanceAlive()
@@ -294,7 +299,9 @@ export class SimulatedGpu implements Gpu {
     return new SimulatedServices(this, serving)
   }
 
-  /** @throws InvalidInputError for a tenant of a service that the board does not serve, or that has another network */
+  /**
+   * @throws InvalidInputError for a tenant whose service the board does not serve, or whose service has another network
+   */
   assertServes(tenants: readonly Tenant[]): void {
     tenants.forEach(({ service: name, model }, i) => {
       if (name === undefined) return
@@ -313,7 +320,7 @@ export class SimulatedGpu implements Gpu {
     })
   }
 
-  /** Lets a process answer the requests of another service, or of none, from the next batch on. */
+  /** Makes a process answer the requests of another service, or of none, from its next batch on. */
   reassign(process: SimulatedProcess, service: string | undefined): void {
     this.#advance()
     process.serve(service)
@@ -326,14 +333,14 @@ export class SimulatedGpu implements Gpu {
     if (!serving) return
     this.#advance()
     for (const process of processes) serving.drain(process)
-    // A hung process never ends its batch.
+    // A hung process never ends its batch, so it is not waited for.
     while (processes.some((process) => process.state === 'running' && !process.hung && serving.busy(process))) {
       await this.clock.sleep(TICK_MS, signal)
       this.#advance()
     }
   }
 
-  /** Requests another batch size. It changes when the batch in flight is done. */
+  /** Requests another batch size. It takes effect when the batch in flight is done. */
   setBatchSize(process: SimulatedProcess, batchSize: number): void {
     this.#advance()
     process.requestBatchSize(batchSize)
@@ -344,7 +351,7 @@ export class SimulatedGpu implements Gpu {
     for (const partition of this.#partitions()) partition.terminate(process)
   }
 
-  /** Brings the board up to the clock's time, so that process counters are current. */
+  /** Advances the board to the clock's time, so that the counters of processes are current. */
   catchUp(): void {
     this.#advance()
   }
@@ -457,8 +464,8 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Factor by which other busy MIG instances slow one down, through shared clocks and power. `busyNeighbours` counts
-   * their slices, each a seventh of the board.
+   * Factor by which other busy MIG instances slow one instance, through what they share. `busyNeighbours` counts the
+   * slices of the others; each is a seventh of the board.
    */
   #slowdownBeside(busyNeighbours: number): number {
     return busyNeighbours <= 0 ? 1 : 1 + this.physics.work.migNeighbourCost * Math.min(1, busyNeighbours / 6)

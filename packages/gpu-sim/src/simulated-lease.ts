@@ -6,9 +6,9 @@ export interface LeasedBoard {
   readonly spec: GpuSpec
   readonly settings: BoardSettings
   /**
-   * Brings the board up to date and requests a change.
+   * Advances the board to the present and requests a change of a setting.
    *
-   * @param delayed whether the firmware delays the change
+   * @param delayed whether the firmware applies the change with a delay
    * @throws PctodlError `GPU_LOST`, `NO_PERMISSION`, `NOT_SUPPORTED`
    */
   change(setter: Setter, delayed: boolean, apply: () => void): void

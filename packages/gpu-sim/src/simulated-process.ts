@@ -15,7 +15,7 @@ export class SimulatedProcess {
   state: TenantState = 'loading'
   failure: string | undefined
   failureKind: FailureKind | undefined
-  /** Alive, but completes nothing. */
+  /** Whether the process is alive but completes no batches. */
   hung = false
   samples = 0
   batches = 0
@@ -26,7 +26,7 @@ export class SimulatedProcess {
   readonly #elementBytes: number
   #tenant: Tenant
   #requestedBatchSize: number
-  /** Completed share of the batch in flight, 0..1. */
+  /** Completed fraction of the batch in flight, 0..1. */
   #progress = 0
   /** Time spent on the batch in flight, ms. */
   #inFlightMs = 0
@@ -38,8 +38,8 @@ export class SimulatedProcess {
   /**
    * @param network the network that the tenant's `model` names
    * @param elementBytes bytes per element of weights and activations
-   * @param loadFactor ratio of the load time to the usual one
-   * @param stepwise whether it runs a batch only after a call of `begin`
+   * @param loadFactor factor on the usual load time
+   * @param stepwise whether the process runs a batch only after a call of `begin`
    */
   constructor(
     id: number,
@@ -76,7 +76,7 @@ export class SimulatedProcess {
     }
   }
 
-  /** The tenant, with the size of the batch in flight as its batch size. */
+  /** The tenant, with the batch size of the batch in flight. */
   get tenant(): Tenant {
     return this.#tenant
   }
@@ -115,17 +115,19 @@ export class SimulatedProcess {
     return this.#stepwise
   }
 
-  /** Time for which it ran in its last tick, ms. More than a tick if a step began in the tick before. */
+  /**
+   * Time for which the process ran in its last tick, ms. It is more than a tick if a step began in the tick before.
+   */
   get ranMs(): number {
     return this.#ranMs
   }
 
-  /** Runs one batch from a time on. For stepwise processes. */
+  /** Runs one batch that starts at the given time. For stepwise processes. */
   begin(atMs: number): void {
     this.#beginsAtMs = atMs
   }
 
-  /** Whether a requested batch size is not in force yet. */
+  /** Whether a requested batch size has not taken effect yet. */
   get wantsBatchSize(): boolean {
     return this.state === 'running' && this.#requestedBatchSize !== this.#tenant.batchSize
   }
@@ -142,7 +144,7 @@ export class SimulatedProcess {
    * @returns whether a requested batch size can be adopted because a batch has just ended
    */
   run(nowMs: number, tickMs: number, batchMs: number): boolean {
-    // A step begins within this tick, or within the previous one if its request came too late for that one.
+    // The step begins within this tick, or within the previous tick if its request came after that tick was computed.
     const runMs = this.#stepwise && this.#progress === 0 ? Math.max(0, nowMs - this.#beginsAtMs!) : tickMs
     this.#ranMs = runMs
     this.#progress += runMs / batchMs

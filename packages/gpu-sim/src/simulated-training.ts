@@ -24,12 +24,12 @@ export interface SimulatedTrainingOptions {
 }
 
 /**
- * Synchronous data-parallel training on simulated boards with a common clock. In each step every process computes its
- * samples once, faster processes wait for the slowest, then gradients are exchanged. Time and power follow from the
- * board: its SMs, limits, clocks, heat and other processes.
+ * Synchronous data-parallel training on simulated boards with a common clock. In each step, every process computes its
+ * samples once, faster processes wait for the slowest, and then gradients are exchanged. Time and power are those of
+ * the simulated boards.
  *
  * A step or micro-batch shorter than a tick of the boards (5 ms) takes one tick. Each micro-batch also updates the
- * weights; real accumulation does so once per step.
+ * weights; real gradient accumulation does so only once per step.
  */
 export class SimulatedTraining {
   /** Number of completed steps. */
@@ -95,7 +95,7 @@ export class SimulatedTraining {
         this.#beginPart(rank, begun[rank]!++, process.lastCompletionMs)
         return false
       }
-      // All processes are asked, since `isDone` may begin the next micro-batch of any of them.
+      // Every process is asked, since `isDone` may begin the next micro-batch of its process.
       await this.#until(() => this.#processes.map(isDone).every((done) => done), signal)
       const slowest = Math.max(...this.#processes.map(({ lastCompletionMs }) => lastCompletionMs))
       this.lastStepMs = slowest + (this.#options.allReduceMs ?? 0)
@@ -104,7 +104,7 @@ export class SimulatedTraining {
     }
   }
 
-  /** End the processes. Idempotent. */
+  /** Ends the processes. A second call does nothing. */
   async stop(): Promise<void> {
     this.#processes.forEach((process, rank) => {
       this.#workers[rank]!.gpu.terminate(process)
@@ -143,7 +143,10 @@ export class SimulatedTraining {
   }
 }
 
-/** Number of samples of a micro-batch. The first ones are the larger; after the last comes the first again. */
+/**
+ * Number of samples of a micro-batch. If samples do not divide evenly, the first micro-batches are larger. The
+ * micro-batch after the last is again the first.
+ */
 function partOf({ share, microBatches = 1 }: TrainingWorker, part: number): number {
   return Math.ceil((share - (part % microBatches)) / microBatches)
 }

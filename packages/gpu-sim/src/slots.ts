@@ -19,9 +19,9 @@ export function* shareMultisets(units: number, maxTenants: number): Generator<nu
 }
 
 /**
- * Sets of tenants that are one change away, in canonical order and without duplicates. A change is: the next or
- * previous batch size for one tenant, for all tenants with the same share, or for all; one unit of share moved, taken
- * or returned; a tenant split, two merged, one added or ended.
+ * Returns the sets of tenants that are one change away, in canonical order and without duplicates. A change is one of
+ * these: the next or previous batch size for one tenant, for all tenants with the same share, or for all; one unit of
+ * share moved, taken or returned; a tenant split, two merged, one added or one removed.
  */
 export function neighbours(
   slots: readonly Slot[],

@@ -14,7 +14,7 @@ export interface TenantSteadyState {
   throughput: number
   /** Time of one batch, ms. */
   batchMs: number
-  /** Share of the time in which the tenant's kernels are on the device or wait for it, 0..1. */
+  /** Fraction of time in which the tenant's kernels are on the device or wait for it, 0..1. */
   deviceShare: number
 }
 
@@ -25,17 +25,17 @@ export interface SteadyState {
   /** Busy SMs, averaged over time. */
   readonly busySms: number
   /**
-   * Matrix work, FLOP/s in half precision that would draw the same power. Under `fp16` it is the actual FLOP/s; for
-   * others see `energyPerFlop`.
+   * Matrix work, as the FLOP/s in half precision that would draw the same power. With `fp16` it is the actual FLOP/s;
+   * for other precisions see `energyPerFlop`.
    */
   readonly flopPerS: number
   /** Rate of vector-unit operations, 1/s, see `PowerPhysics`. */
   readonly vectorOpsPerS: number
   readonly l2BytesPerS: number
   readonly dramBytesPerS: number
-  /** Share of the time in which any kernel is resident, percent. */
+  /** Percentage of time in which any kernel is resident. */
   readonly smUtilPercent: number
-  /** Share of the time in which DRAM is busy, percent. */
+  /** Percentage of time in which DRAM is busy. */
   readonly memUtilPercent: number
 }
 
@@ -52,7 +52,7 @@ export const idleState: SteadyState = {
   memUtilPercent: 0,
 }
 
-/** Mean of a state and idleness. `part` is the state's share of the time. */
+/** Mean of a state and of idleness. `part` is the fraction of time in the state. */
 export function scaledState(state: SteadyState, part: number): SteadyState {
   return {
     tenants: state.tenants.map((tenant) => ({
@@ -85,7 +85,8 @@ export class SteadyStateSolver {
   readonly #networks: Networks
   readonly #fixedPoint = new FixedPoint()
   /**
-   * Loads by the tenant's `model` as written, then by batch size and SMs. Two names of one network share the inner map.
+   * Loads by the tenant's `model` as written, then by batch size and SMs. If two names mean one network, both map to
+   * the same inner map.
    */
   readonly #loads = new Map<string, Map<number, TenantLoad>>()
 
@@ -175,7 +176,8 @@ function stateOf(mix: TenantMix, spec: GpuSpec, timeSliced: boolean): SteadyStat
     vectorOpsPerS,
     l2BytesPerS,
     dramBytesPerS,
-    // With time slicing, times of residency add up. Side by side, they overlap independently.
+    // If tenants take turns, the times in which their kernels are resident add up. If they run at the same time, these
+    // times overlap as independent events.
     smUtilPercent: 100 * (timeSliced ? Math.min(1, working) : 1 - noneResident),
     memUtilPercent: Math.min(100, (100 * dramBytesPerS) / mix.capacity),
   }

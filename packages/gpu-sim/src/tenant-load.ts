@@ -14,36 +14,36 @@ import type { HostProfile } from './host-profile.js'
 import { type NetworkWork, operatorClasses } from './network-work.js'
 import { waveFactor } from './tile-waves.js'
 
-/** The work of one tenant's batch per operator. Depends on neither clocks nor other tenants. */
+/** The work of one tenant's batch, per operator. It depends neither on clocks nor on other tenants. */
 export interface TenantLoad {
   readonly work: NetworkWork
   readonly batchSize: number
   readonly sms: number
   /** SM clock cycles of arithmetic, including partly filled waves. */
   readonly cycles: Float64Array
-  /** Cycles that the whole batch would take if waves and pipelines were full. */
+  /** Cycles that the arithmetic of the whole batch would take with full waves and pipelines. */
   readonly computingCycles: number
   /** Bytes moved between L2 and the SMs, including weights. */
   readonly bytes: Float64Array
   /**
-   * Weight bytes of operators with arithmetic. They are read once per batch, from L2 if they stayed there since the
+   * Weight bytes of operators with arithmetic. They are read once per batch, from L2 if they are still there from the
    * last batch.
    */
   readonly weightBytes: Float64Array
-  /** Working set of an operator: bytes that must fit in L2 for its traffic to hit. */
+  /** Working set of each operator: bytes that must fit in L2 for its traffic to be served by L2. */
   readonly workingBytes: Float64Array
-  /** Prefix sums over the operators without arithmetic of the bytes that they move, counting every occurrence. */
+  /** Bytes moved by the operators without arithmetic, as prefix sums that count every occurrence. */
   readonly movedBytes: Float64Array
   readonly meanWorkingBytes: number
   /** Weights of all operators, bytes. */
   readonly totalWeightBytes: number
-  /** FLOP of matrix work, weighted by its energy relative to an operation in half precision. */
+  /** FLOP of matrix work, each weighted by its energy relative to an operation in half precision. */
   readonly flops: number
   readonly vectorOps: number
   readonly totalBytes: number
   /** Number of kernels launched per batch. */
   readonly kernels: number
-  /** Host time per batch, without launches, s. */
+  /** Host time per batch, s, without launches. */
   readonly hostS: number
 }
 
@@ -88,7 +88,7 @@ export function tenantLoad(
         name,
       )
       const waves = rate.tiled ? waveFactor(work.outputElements[i]! * batchSize, sms) : 1
-      // A result of a product with d terms takes 2 d FLOP.
+      // Each result of a matrix product with d terms takes 2 d FLOP.
       const depth = work.flops[i]! / (2 * work.outputElements[i]!)
       const filling = rate.tiled ? 1 + physics.halfDepth / depth : 1
       const full = operatorFlops / (rate.flopPerClockPerSm * sms)
@@ -117,8 +117,8 @@ export function tenantLoad(
     const at = i - work.computing
     movedBytes[at + 1] = movedBytes[at]! + work.occurrences[i]! * bytes[i]!
   }
-  // An image takes longer once the batch exceeds the host's cache. The transition is smooth because batches straddle
-  // the limit.
+  // An image takes more host time if the batch exceeds the host's cache. The transition is smooth, because a batch may
+  // exceed it only in part.
   const spilled = 1 / (1 + (host.spillBatch / batchSize) ** 10)
   return {
     work,
@@ -159,7 +159,8 @@ function flopPerClockPerSm(
     case 'depthwise':
       return { flopPerClockPerSm: physics.depthwiseFlopPerClockPerSm, tiled: false }
     default:
-      // Vector arithmetic of normalisation, activation and pooling is hidden behind the memory traffic of the operator.
+      // The vector arithmetic of normalisation, activation and pooling takes less time than their memory traffic and
+      // runs at the same time.
       return { flopPerClockPerSm: Number.POSITIVE_INFINITY, tiled: false }
   }
 }

@@ -5,11 +5,12 @@ import type { HostProfile } from './host-profile.js'
 import type { TenantLoad } from './tenant-load.js'
 
 /**
- * Residual of the shares of time at which the fixed point counts as converged. Rates are then right to about 1e-10.
+ * The fixed point counts as found if the shares of time change by less than this in an iteration. Rates are then right
+ * to about 1e-10.
  */
 const TOLERANCE = 1e-12
 
-/** Number of unknowns per kind of tenant, and their positions. */
+/** Number of unknowns per kind of tenant, and the index of each. */
 const SHARES = 4
 const FELT = 0
 const LAUNCHING = 1
@@ -20,35 +21,38 @@ const RESIDENT = 3
 const QUEUE = 3
 
 /**
- * Share of the slowdown by computing co-runners that a kernel's own arithmetic avoids, 0..1. Fitted to pairs of AlexNet
- * and SSD.
+ * Fraction, 0..1, of the slowdown by computing co-runners that a kernel avoids if it only computes itself. Fitted to
+ * pairs of AlexNet and SSD.
  */
 export const SHELTERED = 0.7
 
-/** Identical tenants, solved as one. */
+/** Tenants that are identical, so that they are solved as one. */
 export interface Kind {
   readonly load: TenantLoad
   count: number
   /** Index of the kind's first operator in the arrays of the mix. */
   offset: number
-  /** Working sets of the other tenants in L2, bytes. */
+  /** Working sets of all other tenants that compete for L2, bytes. */
   othersBytes: number
-  /** Share of the kind's weights that are no longer in L2 when the next batch reads them, 0..1. */
+  /** Fraction of the kind's weights that are no longer in L2 when the next batch reads them, 0..1. */
   weightsMissed: number
   totalDramBytes: number
   /** DRAM bandwidth that the tenant's SMs can request at the present clocks, bytes/s. */
   requestBandwidth: number
-  /** Factor by which one tenant's own traffic makes its DRAM accesses wait under the law `queue`, at least 1. */
+  /** Factor by which one tenant's own traffic lengthens its DRAM accesses under the law `queue`, at least 1. */
   aloneInQueue: number
   /** Time of one batch, s. */
   batchS: number
-  /** Time of a batch's kernels, s. `workS` excludes contention for SMs and bandwidth. */
+  /** Time of a batch's kernels, s; `workS` is the same time without contention for SMs and bandwidth. */
   deviceS: number
   workS: number
-  /** How much its resident kernels slow co-runners, and how much co-runners slow it, 0..1: see `neighbourLaw`. */
+  /**
+   * `presence`: how much its resident kernels slow co-runners. `exposure`: how much co-runners slow it. Both 0..1, see
+   * `neighbourLaw`.
+   */
   presence: number
   exposure: number
-  /** Time of its DRAM traffic, s. */
+  /** Time of the batch's DRAM traffic, s. */
   memoryS: number
   /** Time to launch a batch's operators, s. */
   launchS: number
@@ -57,16 +61,17 @@ export interface Kind {
 }
 
 /**
- * A set of tenants that run together. Everything that does not depend on clocks is computed once, so a search over
- * clocks is cheap.
+ * A set of tenants that run together. Everything that does not depend on clocks is computed once, so that many clocks
+ * can be evaluated quickly.
  *
- * Operator by operator, a batch takes the longer of its arithmetic and its memory traffic (plus a small penalty for
- * imperfect overlap) and a fixed time per kernel. Meanwhile the host launches the next operators. The slower of device
- * and host sets the pace; the host time per image is added.
+ * For each operator, a batch takes the longer of its arithmetic time and its memory traffic time (plus a small penalty
+ * for imperfect overlap), and a fixed time per kernel. Meanwhile the host launches the next operators. The slower of
+ * device and host sets the pace, and the host time per image is added.
  *
- * Tenants contend for DRAM, L2, overlapping SM shares, and the total rates at which clients can launch and prepare
- * images. Contention depends on how busy they are, which depends on contention: a fixed point in four shares of time
- * per kind (contended DRAM traffic, launching, preparing, on the device).
+ * Tenants contend for DRAM, L2, overlapping SM shares, and the rates at which all processes together can launch
+ * operators and prepare images. Contention depends on how busy the tenants are, which in turn depends on contention.
+ * The solution is a fixed point in four shares of time per kind of tenant: contended DRAM traffic, launching,
+ * preparing, and being on the device.
  */
 export class TenantMix implements UnitMap {
   readonly kinds: readonly Kind[]
@@ -77,12 +82,12 @@ export class TenantMix implements UnitMap {
   readonly #timeSliced: boolean
   readonly #fixedPoint: FixedPoint
   /**
-   * Bytes that miss L2. For operators with arithmetic: per operator. For the others: suffix sums followed by a 0,
-   * because their times simply add up.
+   * Bytes that L2 does not serve. For operators with arithmetic: one entry per operator. For the others: suffix sums
+   * followed by a 0, because their times simply add up.
    */
   readonly #dramBytes: Float64Array
   /**
-   * Times of an operator's arithmetic and of its L2 traffic at the present clock, each raised to the saturation
+   * Time of an operator's arithmetic, and of its L2 traffic, at the present clock, each raised to the saturation
    * exponent.
    */
   readonly #computeSP: Float64Array
@@ -143,7 +148,7 @@ export class TenantMix implements UnitMap {
     this.#finishBatches(shares, image)
   }
 
-  /** Computes the bytes that miss L2. L2 is shared, so hits depend on the working sets of all tenants. */
+  /** Computes the bytes that L2 does not serve. All tenants share L2, so they depend on the working sets of all. */
   #missL2(): void {
     const { l2HitShare, l2CapacityFactor } = this.#work
     const size = l2CapacityFactor * this.#spec.l2Bytes
@@ -153,8 +158,8 @@ export class TenantMix implements UnitMap {
       everybody += count * load.meanWorkingBytes
       weights += count * load.totalWeightBytes
     }
-    // Weights are read again a whole batch later. They are still in L2 only if everything read in between fits beside
-    // them.
+    // Weights are read again a whole batch later. They are still in L2 only if everything that is read in between also
+    // fits.
     const reuse = ((weights + everybody) / this.#spec.l2Bytes) ** 2
     const weightsMissed = reuse / (1 + reuse)
     for (const kind of this.kinds) {
@@ -209,7 +214,7 @@ export class TenantMix implements UnitMap {
       sms += resident
       present += presence * resident
     }
-    // Shares whose sum exceeds 100 % overlap; the overlapping SMs are time-sliced.
+    // If shares sum to more than 100 %, they overlap, and the overlapping SMs are time-sliced.
     const overlap = Math.max(1, sms / this.#spec.smCount)
     for (let k = 0; k < kinds.length; k++) {
       const kind = kinds[k]!
@@ -225,8 +230,8 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * Computes device times without MPS: one client's kernels have the board at a time. Each waits for the average number
-   * of other clients.
+   * Computes device times without MPS: the kernels of one process have the whole board at a time. Each process waits
+   * for the mean number of processes that are ready.
    */
   #takeTurns(shares: Float64Array): void {
     const { kinds } = this
@@ -272,7 +277,9 @@ export class TenantMix implements UnitMap {
     return saturation === 'smooth' ? fourthPower(seconds) : saturation === 'soft' ? seconds * seconds : seconds
   }
 
-  /** Share of its requested bandwidth that a tenant of kind `k` gets while others request `others` bytes/s, 0..1. */
+  /**
+   * Fraction of the requested bandwidth that a tenant of kind `k` gets while others request `others` bytes/s, 0..1.
+   */
   #served(k: number, request: number, others: number, shares: Float64Array): number {
     const proportional = Math.min(1, this.#capacity / (request + others))
     const { contention } = this.#work
@@ -285,8 +292,9 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * Share of its requested bandwidth that a tenant of kind `k` gets by water filling: the highest level, at most 1
-   * request, to which all requests can be served. Requests of others count by the share of time in which they contend.
+   * Fraction of its requested bandwidth that a tenant of kind `k` gets by water filling: every request is served up to
+   * a common level, the highest at which the bandwidth suffices. Requests of others count by the fraction of time in
+   * which they contend.
    */
   #maxMinShare(k: number, request: number, shares: Float64Array): number {
     const byRequest = this.kinds
@@ -307,7 +315,7 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * Time of a batch's kernels, s. Sums over the operators the smooth maximum of arithmetic and traffic, and adds the
+   * Time of a batch's kernels, s: the sum over operators of the smooth maximum of arithmetic and traffic time, plus the
    * fixed time of each kernel.
    */
   #deviceS(kind: Kind, bandwidth: number, overlap: number): number {
@@ -339,8 +347,9 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * Working set above which DRAM, not L2, limits an operator's traffic, bytes. The larger the working set, the more
-   * bytes miss. DRAM is the limit once the missing share exceeds the ratio of DRAM to L2 bandwidth.
+   * Working set above which DRAM, not L2, limits an operator's traffic, bytes. The larger the working set, the fewer
+   * bytes L2 serves. DRAM is the limit once the fraction that L2 does not serve exceeds the ratio of DRAM to L2
+   * bandwidth.
    */
   #dramBoundFrom(kind: Kind, bandwidthRatio: number): number {
     const { l2HitShare, l2CapacityFactor } = this.#work
@@ -389,16 +398,16 @@ function fourthPower(x: number): number {
 }
 
 /**
- * Smooth maximum of two times: close to the larger one if they differ, 19 % above if they are equal (imperfect
- * overlap).
+ * Smooth maximum of two times: close to the larger one if they differ, 19 % above if they are equal, for imperfect
+ * overlap.
  */
 function fourthRootOfFourths(a: number, b: number): number {
   return Math.sqrt(Math.sqrt(fourthPower(a) + fourthPower(b)))
 }
 
 /**
- * Time of two overlapping activities: the p-norm of their times, with p = `exponent`. p = 6: 12 % above the longer one
- * if both are equal; p = 1: one after the other.
+ * Duration of two overlapping activities: the p-norm of their times with p = `exponent`. p = 6: two equal times take 12
+ * % longer than one. p = 1: one after the other.
  */
 function overlapped(a: number, b: number, exponent: number): number {
   const high = Math.max(a, b)

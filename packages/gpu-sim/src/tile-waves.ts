@@ -1,4 +1,6 @@
-/** Output elements per thread block of a matrix library's tilings, and the share of the peak that each attains. */
+/**
+ * Tiles that matrix libraries use: output elements per thread block, and the share of the peak that each tile attains.
+ */
 const tiles = [
   { elements: 128 * 128, efficiency: 1 },
   { elements: 128 * 64, efficiency: 0.96 },
@@ -7,12 +9,12 @@ const tiles = [
 ] as const
 
 /**
- * Factor by which a matrix operator takes longer than its FLOPs alone imply, at least 1. Thread blocks run in whole
- * waves over the SMs. The last wave is rarely full, so small batches waste large shares. The result is for the best
- * tiling, since libraries choose a smaller tile where that is faster.
+ * Factor, at least 1, by which a matrix operator takes longer than its FLOPs alone imply. Thread blocks run in waves
+ * over the SMs. The last wave is rarely full, so a small batch leaves many SMs idle. The factor is that of the best
+ * tile, since libraries choose a smaller tile if it is faster.
  *
- * @param outputElements of the operator at its batch
- * @param sms streaming multiprocessors of the tenant
+ * @param outputElements output elements of the operator for the whole batch
+ * @param sms number of SMs of the tenant
  */
 export function waveFactor(outputElements: number, sms: number): number {
   let best = Number.POSITIVE_INFINITY

@@ -19,7 +19,7 @@ export interface PowerCap {
 export interface PlanOptions extends FleetOptions {
   /** Number of GPUs available. Default: as many as needed. */
   readonly maxGpus?: number
-  /** Power limit of each board while all its processes run. Default: none. Needs points with measured power. */
+  /** Power limit of each board while all its processes run. Default: none. It needs points with measured power. */
   readonly powerCap?: PowerCap
 }
 
@@ -33,29 +33,29 @@ export interface PlannedGpu {
   readonly segments: readonly PlannedSegment[]
 }
 
-/** A plan with bounds on the optimum. */
+/** A plan, with bounds that say how far it may be from the optimum. */
 export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
   readonly gpus: readonly PlannedGpu[]
   readonly gpuCount: number
   /** Compute slices in use. */
   readonly gpcCount: number
   /**
-   * No plan for the same services has fewer GPUs; with `tail`, none among the ways that the queue estimate allows.
-   * Equal to `gpuCount` if the number of GPUs is proved optimal.
+   * No plan for the same services has fewer GPUs; with `tail`, no plan among those that the queue estimate allows. If
+   * it equals `gpuCount`, that number is proved optimal.
    */
   readonly lowerBoundGpus: number
   /**
-   * No plan with this number of GPUs has fewer compute slices. Equal to `gpcCount` if that number is proved optimal.
+   * No plan with this number of GPUs has fewer compute slices. If it equals `gpcCount`, that number is proved optimal.
    */
   readonly lowerBoundGpcs: number
   /** The power cap, if any, and the highest power of a board. */
   readonly power?: PowerCap & { readonly highestW: number }
 }
 
-/** The services need more GPUs than are available. */
+/** Thrown if the services need more GPUs than are available. */
 export class TooFewGpusError extends PctodlError {
   readonly maxGpus: number
-  /** GPUs of the best plan found. */
+  /** Number of GPUs of the best plan that was found. */
   readonly neededGpus: number
   /** No plan needs fewer GPUs. */
   readonly lowerBoundGpus: number
@@ -72,12 +72,12 @@ export class TooFewGpusError extends PctodlError {
 }
 
 /**
- * Plan services on boards of one type with seven slices: the fewest boards, then the fewest compute slices. This is
- * `planFleet` with one group, in terms of the published files: instances by size, GPUs by index. `dispatch` defaults to
- * `shared`.
+ * Plans services on boards of one type with seven slices, on the fewest boards, and among such plans with the fewest
+ * compute slices. This is `planFleet` with one group, in the terms of ParvaGPU's files: instances by size, GPUs by
+ * index. `dispatch` defaults to `shared`.
  *
  * @throws InvalidInputError for options, profiles and objectives out of range
- * @throws TooFewGpusError where `maxGpus` does not suffice; also what `planFleet` throws
+ * @throws TooFewGpusError if `maxGpus` does not suffice; also the errors of `planFleet`
  */
 export async function planSegments(
   profiles: readonly ServiceProfile[],
@@ -126,12 +126,15 @@ export function simulatePlan(
   return simulateFleet({ boards, served }, fleetOf('A100', profiles), { dispatch: 'shared', ...options })
 }
 
-/** The GPUs of a plan as boards of a fleet of one type. */
+/** Converts the GPUs of a plan to boards of a fleet of one type. */
 export function boardsOfGpus(gpus: readonly PlannedGpu[], gpu: string, gpusPerNode: number): FleetBoard[] {
   return boardsOf(gpus, gpu, gpusPerNode).map((board) => ({ ...board, group: 0, powerW: Number.NaN }))
 }
 
-/** GPUs are numbered over the whole cluster; the number per node is chosen when a map is written. */
+/**
+ * Here GPUs are numbered over the whole cluster, so a node has no limit. The number per node is chosen when a map is
+ * written.
+ */
 const MAX_PER_NODE = 1_000_000
 
 function assertProfiles(profiles: readonly ServiceProfile[]): void {

@@ -4,7 +4,7 @@ import type { SegmentSize } from '@pctodl/platform'
  * One measured way to run a network: MPS processes in a MIG instance, which is given by compute slices or by profile.
  */
 export interface ProfilePoint {
-  /** Compute slices; means the MIG profile of this size with the least memory. */
+  /** Number of compute slices. It stands for the MIG profile of this size with the least memory. */
   readonly sizeGpcs?: SegmentSize
   /** MIG profile, e.g. `1g.20gb`; takes precedence over `sizeGpcs`. */
   readonly profile?: string
@@ -32,16 +32,16 @@ export interface ServiceProfile {
   readonly points: readonly ProfilePoint[]
 }
 
-/** Objective of a service. */
+/** The rate and latency that a service of one model must reach. */
 export interface ServiceObjective {
   readonly model: string
   /** Requests/s; a request is one item. */
   readonly ratePerS: number
-  /** Limit on the time from request to answer, ms. */
+  /** Maximum time from request to answer, ms. */
   readonly latencyMs: number
 }
 
-/** Items/s of the whole instance. */
+/** Throughput of the whole instance, items/s. */
 export function throughputOf({
   processThroughput,
   processes,

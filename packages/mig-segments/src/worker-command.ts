@@ -1,8 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Split a command into words as a shell would, at blanks outside single or double quotes. No other character is
- * special.
+ * Splits a command into words like a shell: at blanks outside single or double quotes. No other character is special.
  *
  * @throws InvalidInputError for a missing closing quote
  */
@@ -28,7 +27,10 @@ export function splitWords(text: string): string[] {
   return word === undefined ? words : [...words, word]
 }
 
-/** A segment's worker command, with `{model}`, `{batch}`, `{processes}` and, if it has one, `{port}` replaced. */
+/**
+ * Returns the command of a segment's worker, with `{model}`, `{batch}`, `{processes}` and, if it has one, `{port}`
+ * replaced.
+ */
 export function workerCommand(
   command: readonly string[],
   {

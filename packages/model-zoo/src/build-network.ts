@@ -19,8 +19,9 @@ const architectures: Readonly<Record<NetworkName, () => NetworkGraph>> = {
 }
 
 /**
- * Builds the layer graph of a network, given its torchvision name or a common alias (`mnasnet`, `maxvit`).
+ * Builds the operator graph of a network.
  *
+ * @param name torchvision's name, or an alias such as `mnasnet` or `maxvit`
  * @throws UnknownNameError listing the networks that exist.
  */
 export function buildNetwork(name: string): NetworkGraph {

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** A decoder-only language model, described by the sizes that determine its work. */
+/** A decoder-only language model, described by those sizes that determine its work. */
 export interface Decoder {
   readonly family: string
   readonly layers: number
@@ -8,15 +8,15 @@ export interface Decoder {
   readonly heads: number
   readonly kvHeads: number
   readonly headDim: number
-  /** Inner size of the dense feed-forward network. */
+  /** Inner size of the dense feed-forward network, features. */
   readonly inter: number
   readonly vocabulary: number
-  /** Whether the input embedding is also the output layer. */
+  /** Whether the input embedding and the output layer are the same matrix. */
   readonly tied: boolean
-  /** Sliding window of each layer, tokens; 0: full attention. */
+  /** Sliding window of each layer, tokens; 0 for full attention. */
   readonly windows: readonly number[]
   readonly experts: DecoderExperts | null
-  /** Longest context of the configuration, tokens. */
+  /** Longest context that the configuration allows, tokens. */
   readonly maxContext: number
 }
 
@@ -24,9 +24,9 @@ export interface DecoderExperts {
   readonly count: number
   readonly topk: number
   readonly inter: number
-  /** Inner size of the shared expert that every token passes; 0: no shared expert. */
+  /** Inner size of the shared expert, which every token passes through, features; 0 if there is none. */
   readonly sharedInter: number
-  /** Number of layers with experts; the others are dense. */
+  /** Number of layers with experts; all other layers are dense. */
   readonly layers: number
 }
 
@@ -36,7 +36,7 @@ export type DecoderOperator = { readonly name: string; readonly count: number } 
   | {
       readonly kind: 'prefill' | 'decode'
       readonly batch: number
-      /** Number of tokens of each sequence; in decode, of the cached ones. */
+      /** Tokens of each sequence; in a decode step, only the cached ones. */
       readonly length: number
       readonly heads: number
       readonly kvHeads: number
@@ -58,7 +58,9 @@ export type DecoderOperator = { readonly name: string; readonly count: number } 
 export interface DecoderPass {
   readonly phase: 'prefill' | 'decode'
   readonly batch: number
-  /** Prefill: prompt tokens of each sequence. Decode: tokens of each sequence cached before the step. */
+  /**
+   * Prefill: tokens of each sequence's prompt. Decode: tokens of each sequence that are in the cache before the step.
+   */
   readonly length: number
 }
 
@@ -130,7 +132,7 @@ export function decoderFromConfig(json: unknown): Decoder {
   }
 }
 
-/** Larger sizes than those of any real model are mistakes, and would exhaust memory. */
+/** Larger sizes are mistakes: no real model has them, and they would exhaust memory. */
 const LARGEST_SIZE = 1e7
 const MAX_LAYERS = 10_000
 
@@ -213,7 +215,9 @@ export function kvCacheBytes(
   return 2 * batch * tokens * kvHeads * headDim * bytesPerElement
 }
 
-/** The operators that one board runs in a prefill, or in a decode step that produces one token per sequence. */
+/**
+ * Returns the operators that one board runs in a prefill, or in a decode step, which produces one token per sequence.
+ */
 export function decoderOperators(decoder: Decoder, { phase, batch, length }: DecoderPass): DecoderOperator[] {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, windows, experts } = decoder
   const m = phase === 'prefill' ? batch * length : batch

@@ -8,7 +8,7 @@ import type {
   WeightTensor,
 } from './network-graph.js'
 
-/** The output of a node while a graph is built. The next layer with weights needs `channels`. */
+/** The output of a node while a graph is built. A next layer with weights needs its number of channels. */
 export interface Activation {
   readonly id: string
   readonly channels: number
@@ -26,7 +26,7 @@ export interface ConvOptions {
 export interface ConvNormOptions extends ConvOptions {
   readonly first?: number
   readonly epsilon?: number | undefined
-  /** Activation after the norm. It overwrites its input if the framework can do so. */
+  /** Activation function after the norm. It overwrites its input if the framework can do so. */
   readonly activation?: ActivationKind
 }
 
@@ -45,7 +45,7 @@ interface NodeTensors {
 
 /**
  * Builds a network operator by operator, in the order in which an eager framework calls them. Every method adds one
- * node and returns its output. One number stands for a square kernel or stride.
+ * node (or a few) and returns its output. For a square kernel or stride, one number is given.
  */
 export class GraphBuilder {
   readonly #nodes: GraphNode[] = []
@@ -79,8 +79,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Adds a convolution, its batch norm and an activation. They are the elements from `first` on of the torchvision
-   * sequence at `path`.
+   * Adds a convolution, its batch norm and an activation. In torchvision they are the elements of the sequence at
+   * `path`, from `first` on.
    */
   convNorm(path: string, input: Activation, outChannels: number, options: ConvNormOptions = {}): Activation {
     const { first = 0, epsilon, activation, ...convolution } = options
@@ -155,13 +155,13 @@ export class GraphBuilder {
   }
 
   /**
-   * Adds a flatten. `positions` is the number of remaining pixels; the number of features is channels times positions.
+   * Adds a flatten. `positions` is the number of pixels that remain; the number of features is channels times pixels.
    */
   flatten(id: string, x: Activation, positions = 1): Activation {
     return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })
   }
 
-  /** Adds a node of an attention layer that needs no method of its own. */
+  /** Adds a node of an attention layer. For the kinds of operators that need no method of their own. */
   operator<Kind extends AttentionKind>(
     id: string,
     kind: Kind,
@@ -203,8 +203,8 @@ export class GraphBuilder {
     this.#ids.add(id)
     const { weights = [], buffers = [] } = tensors
     const node = { id, kind, inputs: inputs.map((input) => input.id), attributes, weights, buffers }
-    // This method's signature makes kind and attributes match. The compiler cannot see it, since it does not distribute
-    // a union over a type parameter.
+    // The method's signature makes sure that kind and attributes match. The compiler cannot see this, because it does
+    // not distribute a union over a type parameter.
     this.#nodes.push(node as unknown as GraphNode)
     return { id, channels }
   }

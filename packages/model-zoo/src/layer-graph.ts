@@ -5,47 +5,51 @@ import { inferShapes, type Shape } from './shapes.js'
 import { isView } from './views.js'
 import { type OperatorWork, operatorWork, type WorkOptions } from './work.js'
 
-/** One operator that launches a kernel, with its work for one sample. */
+/** One operator that launches a kernel, and its work for one sample. */
 export interface Layer extends OperatorWork {
-  /** Kind of operator: a kind of the zoo, or the ONNX operators that this layer stands for (`Conv`, `Sigmoid+Mul`). */
+  /** Kind of operator: a kind of the zoo, or the ONNX operators that the layer stands for (`Conv`, `Sigmoid+Mul`). */
   readonly operator: string
-  /** Names of the layers or network inputs that it reads. The source of a view is named, not the view. */
+  /**
+   * Names of the layers or network inputs that this layer reads. For a view, the name is that of the layer whose memory
+   * it shows.
+   */
   readonly inputs: readonly string[]
   /** Shape of the layer's first output as read from the file, including the batch. */
   readonly outputShape: Shape
 }
 
 /**
- * Operators of one name whose work is unknown. They count by the elements that they read and write, without arithmetic.
+ * All operators of one name whose work is unknown. They count by the elements that they read and write, without
+ * arithmetic.
  */
 export interface UnknownOperator {
-  /** Name of the operator, with its domain unless that is ONNX's own: `com.example:Foo`. */
+  /** Name of the operator, with its domain unless it is one of ONNX's own: `com.example:Foo`. */
   readonly operator: string
   readonly occurrences: number
-  /** Share of the network's activation traffic (elements read and written) that these operators cause, 0..1. */
+  /** Fraction of all activation elements that the network reads and writes which these operators cause, 0..1. */
   readonly shareOfElements: number
-  /** Source of the output size: stated in the file, or assumed equal to the input size. */
+  /** Where the output size comes from: stated in the file, or assumed equal to the input size. */
   readonly outputSize: 'stated' | 'assumed'
 }
 
-/** A network, from the zoo or a file, as a list of operators with the work that each causes on a device. */
+/** A network, of the zoo or from a file, as a list of operators with the work that each causes on a device. */
 export interface LayerGraph {
   /** Name for tenants. */
   readonly name: string
-  /** In the order of execution. */
+  /** The operators in the order of execution. */
   readonly layers: readonly Layer[]
   /** Learned parameters. */
   readonly parameters: number
-  /** Number of elements of all stored tensors. */
+  /** Number of elements of all stored tensors: weights, biases, statistics. */
   readonly weightElements: number
-  /** Largest number of activation elements that are live at the same time, per sample. */
+  /** Largest number of activation elements per sample that are needed at the same time. */
   readonly peakActivationElements: number
   /**
-   * Whether inputs are on the device when a batch begins, as with loaders that prepare the next batch in parallel.
-   * Default false.
+   * Whether inputs are already on the device when a batch begins, as with loaders that prepare the next batch in
+   * parallel. Default false.
    */
   readonly prefetched?: boolean
-  /** Empty for networks of the zoo. */
+  /** Operators whose work is unknown; empty for networks of the zoo. */
   readonly unknownOperators: readonly UnknownOperator[]
 }
 

@@ -3,18 +3,18 @@ import { buildNetwork } from './build-network.js'
 import { peakActivationElements } from './peak-activations.js'
 import { operatorWork, type WorkOptions } from './work.js'
 
-/** Bytes per element in half precision, for all memory figures. */
+/** Bytes per element in half precision, which all memory figures use. */
 const BYTES_PER_ELEMENT = 2
 
 export interface NetworkFacts {
   readonly name: NetworkName
   /** Learned parameters. */
   readonly parameters: number
-  /** Bytes of parameters and batch-norm statistics in half precision. */
+  /** Bytes of parameters and batch-norm statistics, in half precision. */
   readonly weightBytes: number
-  /** Largest set of simultaneously live activations in half precision, bytes per sample. */
+  /** Bytes per sample of the largest set of activations that are needed at the same time, in half precision. */
   readonly peakActivationBytes: number
-  /** Arithmetic per sample, 1e9 FLOPs; a multiply-accumulate counts as two. */
+  /** Arithmetic per sample, 1e9 FLOP. A multiply-accumulate counts as two. */
   readonly gflops: number
   /** Number of operators that launch a kernel. */
   readonly operators: number
@@ -23,7 +23,7 @@ export interface NetworkFacts {
 }
 
 /**
- * Returns the sizes of a network that determine its memory and time.
+ * Returns those sizes of a network that determine its memory and time.
  *
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError if the network cannot take images of that size.

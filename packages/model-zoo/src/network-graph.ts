@@ -4,8 +4,8 @@ import type { NetworkName } from '@pctodl/platform'
 export type Extent = readonly [height: number, width: number]
 
 /**
- * Operators of the seven networks with their attributes. Each operator is one call of an eager framework in inference
- * mode. Dropout and stochastic depth have no effect in inference and are left out. Tensors are [batch, channels,
+ * Operators of the seven networks, with their attributes. Each operator is one call of an eager framework in inference
+ * mode. Dropout and stochastic depth are left out, because they do nothing in inference. Tensors are [batch, channels,
  * height, width]; within attention [batch, windows, positions, features].
  */
 export interface OperatorAttributes {
@@ -17,14 +17,14 @@ export interface OperatorAttributes {
     readonly kernel: Extent
     readonly stride: Extent
     readonly padding: Extent
-    /** 1 for a dense convolution, `inChannels` for a depthwise one. */
+    /** Number of groups: 1 for a dense convolution, `inChannels` for a depthwise one. */
     readonly groups: number
     readonly bias: boolean
   }
   batchNorm: { readonly channels: number; readonly epsilon: number }
   /**
-   * Layer norm over the last axis. `copiesInput`: in the same call, eager frameworks first copy a strided input to
-   * contiguous memory.
+   * Layer norm over the last axis. `copiesInput`: the input is strided, so that eager frameworks first copy it to
+   * contiguous memory in the same call.
    */
   layerNorm: { readonly features: number; readonly epsilon: number; readonly copiesInput: boolean }
   /** Over the last axis. */
@@ -36,7 +36,7 @@ export interface OperatorAttributes {
   gelu: { readonly inPlace: false }
   sigmoid: { readonly inPlace: false }
   tanh: { readonly inPlace: false }
-  /** Sum of two tensors with broadcasting. In place, the result overwrites the first one. */
+  /** Sum of two tensors with broadcasting. In place, it overwrites the first one. */
   add: { readonly inPlace: boolean }
   /** Product of two tensors with broadcasting. */
   mul: { readonly inPlace: false }
@@ -45,12 +45,12 @@ export interface OperatorAttributes {
   /** Concatenation along the channels. */
   concat: { readonly axis: 1 }
   maxPool: { readonly kernel: Extent; readonly stride: Extent; readonly padding: Extent }
-  /** Average pooling in which the zeros of the padding count. */
+  /** Average pooling in which the zeros of the padding count as values. */
   avgPool: { readonly kernel: Extent; readonly stride: Extent; readonly padding: Extent }
   adaptiveAvgPool: { readonly outputSize: Extent }
   /** Mean over height and width; these axes are removed. */
   spatialMean: { readonly axes: readonly [2, 3] }
-  /** Joins all axes from `startAxis` on; a view. */
+  /** Joins all axes from `startAxis` on into one; a view. */
   flatten: { readonly startAxis: 1 }
   /**
    * Cuts a map [b, c, h, w] into windows [b, windows, size * size, c]; a copy. `window`: a window is a `size` x `size`
@@ -61,20 +61,20 @@ export interface OperatorAttributes {
   /** The inverse of `windowPartition`; a copy. The output has the shape of node `restores`. */
   windowMerge: { readonly size: number; readonly layout: 'window' | 'grid'; readonly restores: string }
   /**
-   * Takes part `part` of `parts` of the last axis and splits it into heads: [b, w, p, f] to [b, w, heads, p, f /
-   * heads]; a view.
+   * Takes part number `part` of `parts` equal parts of the last axis, and splits it into heads: [b, w, p, f] to [b, w,
+   * heads, p, f / heads]; a view.
    */
   splitHeads: { readonly part: number; readonly parts: number; readonly heads: number }
   /** Joins the heads: [b, w, heads, p, f] to [b, w, p, heads * f]; a copy. */
   mergeHeads: { readonly heads: number }
-  /** Copies the values of a view to contiguous memory, in the order of the axes. */
+  /** Copies a view to contiguous memory, in the order of its axes. */
   contiguous: Record<never, never>
   /** Batched product of the last two axes. */
   matmul: { readonly transposeB: boolean }
   softmax: { readonly axis: -1 }
   /**
-   * Looks up a learned bias for each pair of the `size` x `size` positions of a window, in table row (dy + size - 1) *
-   * (2 size - 1) + dx + size - 1. The output has shape [size^4, heads].
+   * Looks up a learned bias for each pair of the `size` x `size` positions of a window, which differ by (dy, dx), in
+   * table row (dy + size - 1) * (2 size - 1) + dx + size - 1. The output has shape [size^4, heads].
    */
   relativePositionBias: { readonly size: number; readonly heads: number }
   /** Moves heads to the front: [pairs, heads] to [heads, positions, positions]; a copy. */
@@ -91,7 +91,10 @@ export interface WeightTensor {
 }
 
 export interface NodeOf<Kind extends OperatorKind> {
-  /** Unique in the graph: the torchvision module path if there is one, else a path formed like one. */
+  /**
+   * Identifier that is unique in the graph: the path of the torchvision module if there is one, otherwise a similar
+   * path.
+   */
   readonly id: string
   readonly kind: Kind
   /** Ids of the nodes whose outputs this node reads, in the order of its arguments. */
@@ -110,7 +113,7 @@ export type GraphNode = { [Kind in OperatorKind]: NodeOf<Kind> }[OperatorKind]
 export interface NetworkGraph {
   readonly name: NetworkName
   /**
-   * Nodes in topological order: a node comes after its inputs. The first one is the input; the last one gives the 1000
+   * Nodes in topological order: each node comes after its inputs. The first is the input, and the last gives the 1000
    * class scores.
    */
   readonly nodes: readonly GraphNode[]

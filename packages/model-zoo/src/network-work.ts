@@ -4,14 +4,14 @@ import type { OperatorClass } from './work.js'
 
 const MILLION = 1e6
 const GIGA = 1e9
-/** Control-flow operators. The operators of their inner graphs are not counted. */
+/** Control-flow operators. The operators inside their branches and loops are not counted. */
 const controlFlow: ReadonlySet<string> = new Set(['If', 'Loop', 'Scan', 'SequenceMap'])
 const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'depthwise', 'linear', 'attention'])
 
 /**
- * Computes the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates the speed and power of a network
- * on a board. An unknown operator counts by the elements that it reads and writes; `unknownShare` is the share of all
- * elements that such operators move.
+ * Computes the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates a network's speed and power on a
+ * board. An unknown operator counts by the elements that it reads and writes. `unknownShare` is the fraction of all
+ * read and written elements that unknown operators cause.
  */
 export function networkWork({ layers, peakActivationElements, unknownOperators }: LayerGraph): NetworkWork {
   let denseGflops = 0

@@ -3,19 +3,19 @@ import { elementCount, inferShapes } from './shapes.js'
 import { sharesFirstInput } from './views.js'
 import type { WorkOptions } from './work.js'
 
-/** An operator described by the memory that it reads and writes; a view writes none. */
+/** An operator, described by the memory that it reads and writes. A view writes none. */
 export interface MemoryStep {
   readonly reads: readonly string[]
   readonly writes: readonly string[]
-  /** Whether the result may overwrite an input of the same size that is no longer needed. */
+  /** Whether the result may overwrite an input of the same size that is not needed any more. */
   readonly mayOverwrite?: boolean
 }
 
 /**
- * Largest number of elements live at the same time. A tensor lives from the step that writes it (a network input from
- * the beginning) to the last step that reads it.
+ * Largest number of elements that are needed at the same time. A tensor is needed from the step that writes it (a
+ * network input: from the beginning) to the last step that reads it.
  *
- * @param kept tensors that live to the end
+ * @param kept tensors that are needed until the end
  */
 export function peakElements(
   steps: readonly MemoryStep[],
@@ -42,9 +42,9 @@ export function peakElements(
 }
 
 /**
- * Largest number of simultaneously live activation elements for one sample, with operators in order. Views and in-place
- * operators share the memory of their first input. A real framework needs more, because its allocator caches and
- * callers keep references.
+ * Largest number of activation elements of one sample that are needed at the same time, if operators run in order.
+ * Views and in-place operators share the memory of their first input. A real framework needs more, because its
+ * allocator caches memory and callers keep references.
  */
 export function peakActivationElements(graph: NetworkGraph, { inputSize = 224 }: WorkOptions = {}): number {
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })

@@ -12,9 +12,9 @@ export interface InputSize {
 }
 
 /**
- * The output shape of every node, by node id.
+ * Returns the output shape of every node, by node id.
  *
- * @throws InvalidInputError if a size is not a positive integer or the network cannot take it.
+ * @throws InvalidInputError if a size is not a positive integer, or the network cannot take it.
  */
 export function inferShapes(graph: NetworkGraph, size: InputSize): ReadonlyMap<string, Shape> {
   assertInputSize(graph, size)
@@ -121,7 +121,7 @@ function outputShape(node: GraphNode, shapes: ReadonlyMap<string, Shape>, size: 
   }
 }
 
-/** Output height and width of a window that slides over a padded map. */
+/** Output height and width of a window that slides over a feature map with padding. */
 function windowed(
   [height, width]: Extent,
   { kernel, stride, padding }: { readonly kernel: Extent; readonly stride: Extent; readonly padding: Extent },
@@ -133,8 +133,8 @@ function windowed(
 }
 
 /**
- * Shape of two tensors broadcast to each other. Axes are matched from the last one; an axis of size 1, or a missing
- * one, is repeated.
+ * Shape of the result if two tensors are broadcast to each other. Axes are matched from the last one. An axis of size
+ * 1, or one that is missing, is repeated.
  */
 function broadcast(node: GraphNode, left: Shape, right: Shape): Shape {
   const rank = Math.max(left.length, right.length)

@@ -10,18 +10,18 @@ export interface TrainingGraphOptions {
 }
 
 /**
- * The work of one optimiser step per sample: the operators of a network, of its backward pass, and of the weight
+ * The work of one optimiser step, per sample: the operators of a network, of its backward pass, and of the weight
  * update.
  *
  * An operator with arithmetic has two backward operators, one for the gradient of its input and one for the gradient of
- * its weights. Each has as many FLOP as the forward operator: three times the forward pass in total (the usual count,
- * e.g. Kaplan et al. 2020, section 2.1), less the input gradients of the first layers, which are not needed. An
- * operator without arithmetic has one backward operator. It reads the gradient of the output (norms and activations
+ * its weights. Each takes as many FLOP as the forward operator. In total this is three times the forward pass (the
+ * usual count, e.g. Kaplan et al. 2020, section 2.1), except that the first layers need no gradient of their input. An
+ * operator without arithmetic has one backward operator: it reads the gradient of the output (for norms and activations
  * also the input) and writes the gradient of the input. The update reads and writes weights, gradients and optimizer
  * states once per step.
  *
- * Loaders prepare the next batch in parallel, so inputs are prefetched. All activations are kept for the backward pass
- * and determine peak memory. Tenants use the network's name followed by `:training`.
+ * Inputs count as prefetched, because loaders prepare the next batch in parallel. All activations are kept for the
+ * backward pass, so they determine peak memory. Tenants name the network with the suffix `:training`.
  *
  * @throws InvalidInputError for an invalid number of states
  */
@@ -43,7 +43,7 @@ export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: Traini
     flops: 0,
     inputElements: 0,
     outputElements: 0,
-    // The update reads weight, gradient and states, and writes weight and states.
+    // The update reads weights, gradients and optimizer states, and writes weights and states.
     weightElements: graph.parameters * (3 + 2 * optimizerStates),
     inputs: [],
     outputShape: [],
@@ -54,7 +54,7 @@ export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: Traini
     name: `${graph.name}:training`,
     prefetched: true,
     layers: [...graph.layers, ...backward, update],
-    // Memory holds, besides the weights, a gradient and the optimizer states of each parameter.
+    // Besides the weights, memory contains a gradient and the optimizer states of each parameter.
     weightElements: graph.weightElements + graph.parameters * (1 + optimizerStates),
     peakActivationElements: kept + Math.max(...graph.layers.map(({ outputElements }) => outputElements)),
   }

@@ -3,14 +3,14 @@ import { elementCount, inferShapes, inputShapes, type Shape } from './shapes.js'
 import { isView } from './views.js'
 
 /**
- * Class of an operator by the resource that limits it. On a given board, operators of a class have the same efficiency.
+ * Class of an operator by the resource that limits it. On a board, all operators of a class have the same efficiency.
  */
 export type OperatorClass =
-  /** Convolution over more than one pixel and all channels. */
+  /** Convolution over more than one pixel, in which every output depends on all input channels. */
   | 'conv'
   /** 1x1 convolution. */
   | 'pointwise'
-  /** One filter per channel. */
+  /** Convolution with one filter per channel. */
   | 'depthwise'
   | 'linear'
   /** The two batched products of attention. */
@@ -39,8 +39,8 @@ export interface OperatorWork {
   /** Activation elements written. */
   readonly outputElements: number
   /**
-   * Elements that are read once per batch, independent of its size: weights, biases, norm statistics, the
-   * relative-position bias. The bias table's lookup writes them.
+   * Elements that are read once per batch, whatever its size: weights, biases, norm statistics, and the
+   * relative-position bias. For the lookup of this bias in its table, they are the elements that it writes.
    */
   readonly weightElements: number
 }
@@ -51,8 +51,8 @@ export interface WorkOptions {
 }
 
 /**
- * Work of every operator that launches a kernel, per sample, in order of execution. Views (flatten, head splitting)
- * launch no kernel and are not listed.
+ * Returns the work of every operator that launches a kernel, per sample, in order of execution. Views (flatten, head
+ * splitting) launch no kernel and are not listed.
  *
  * @throws InvalidInputError if the network cannot take images of that size.
  */
@@ -85,7 +85,7 @@ export function operatorWork(graph: NetworkGraph, options: WorkOptions = {}): Op
   })
 }
 
-/** Ids of nodes that do not depend on the images: the relative-position bias and its copy. */
+/** Ids of the nodes that do not depend on the images: the relative-position bias and its copy. */
 function batchIndependentNodes(graph: NetworkGraph): ReadonlySet<string> {
   const ids = new Set<string>()
   for (const node of graph.nodes) {

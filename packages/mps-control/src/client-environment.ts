@@ -2,18 +2,21 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
-  /** Maximum device memory per device, bytes, rounded to whole MiB. The key is the device ordinal in the client. */
+  /**
+   * Maximum device memory on each device, bytes, rounded to whole MiB. Keys are the numbers by which the client sees
+   * the devices.
+   */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
-  /** 0 normal, 1 below normal. */
+  /** Priority of the client: 0 normal, 1 below normal. */
   readonly priority?: 0 | 1
-  /** Id of a static SM partition; the server then ignores the percentage. */
+  /** Id of a static SM partition that the client uses. The server then ignores the percentage. */
   readonly smPartition?: string
 }
 
 /**
- * Returns the environment that makes a process an MPS client with a share of the SMs. A client reads its share once,
- * when it creates its context, and cannot exceed the server's share. `CUDA_VISIBLE_DEVICES` is not included: the daemon
- * sets its own, and a client's value would select among the daemon's boards.
+ * Returns the environment variables that make a process an MPS client with a share of the SMs. A client reads its share
+ * once, when it creates its CUDA context, and cannot exceed the server's share. `CUDA_VISIBLE_DEVICES` is not included:
+ * the daemon has its own, and a client's value would select among the daemon's boards.
  *
  * @param percent active thread percentage, above 0 and at most 100
  * @throws InvalidInputError for an invalid percentage or limit
@@ -34,7 +37,10 @@ export function clientEnvironment(
   }
 }
 
-/** @throws InvalidInputError */
+/**
+ * Checks an active thread percentage.
+ * @throws InvalidInputError
+ */
 export function assertPercent(percent: number): void {
   if (!(percent > 0 && percent <= 100)) {
     throw new InvalidInputError('percent', percent, 'an active thread percentage above 0 and at most 100')
@@ -42,7 +48,7 @@ export function assertPercent(percent: number): void {
 }
 
 /**
- * Formats a memory limit as the daemon and the variable expect it: whole MiB with the suffix `M`.
+ * Formats a memory limit as the daemon and the environment variable expect it: whole MiB with the suffix `M`.
  *
  * @throws InvalidInputError below 1 MiB
  */

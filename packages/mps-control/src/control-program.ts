@@ -5,18 +5,18 @@ import type { MpsPlace } from './mps-place.js'
 
 export interface ControlProgramOptions {
   /**
-   * Path of the program, or a name to search on PATH. Root accepts only programs that nobody else can write. Default
-   * `nvidia-cuda-mps-control`.
+   * Path of the program, or a name to search for on PATH. Root accepts only a program that no other user can change.
+   * Default `nvidia-cuda-mps-control`.
    */
   readonly program?: string
   /** Time limit for the daemon's answer to a command, ms. Default 30,000. */
   readonly timeoutMs?: number
 }
 
-/** A command that every daemon has. If `help` does not list it, the text is not a list of commands. */
+/** A command that every daemon has. If the text of `help` lacks it, the text is not a list of commands. */
 const VERB_OF_ALL = 'get_server_list'
 
-/** NVIDIA's MPS control program for one place. Each call sends one command, with a time limit. */
+/** NVIDIA's MPS control program, for the daemon of one place. Each call sends one command, with a time limit. */
 export class ControlProgram {
   readonly #place: MpsPlace
   readonly #program: string
@@ -33,7 +33,10 @@ export class ControlProgram {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Version reported by the program. @throws MpsError `MPS_NO_PROGRAM` */
+  /**
+   * Version that the program reports.
+   * @throws MpsError `MPS_NO_PROGRAM`
+   */
   async version(): Promise<string> {
     return (await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })).output
   }
@@ -41,8 +44,8 @@ export class ControlProgram {
   /**
    * Starts a daemon in the background.
    *
-   * @param environment additional variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
-   * @param signal if it aborts, the call no longer waits; the caller must end the processes started so far
+   * @param environment further variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
+   * @param signal if it aborts, the call does not wait any longer; the caller must end the processes that were started
    * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`; the signal's reason
    */
   async startDaemon(
@@ -80,8 +83,8 @@ export class ControlProgram {
   }
 
   /**
-   * Sends a command that only some versions have. The daemon's `help` shows whether the command exists; without a
-   * usable help, the answer does.
+   * Sends a command that only some versions have. The daemon's `help` says whether it exists or, if there is no usable
+   * help, the answer does.
    *
    * @throws MpsError `NOT_SUPPORTED` if the command does not exist, `MPS_REFUSED` if the daemon reports an error
    */
@@ -107,7 +110,7 @@ export class ControlProgram {
       signal,
     }: { environment?: Readonly<Record<string, string>>; timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<{ exitCode: number | undefined; output: string }> {
-    // `-d` leaves a daemon that keeps the inherited pipes open, so wait only for the program's own end.
+    // With `-d`, the daemon stays and keeps the inherited pipes open, so only the end of the program itself is awaited.
     const background = args.length > 0
     this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
     const { file, searchPath } = this.#found
@@ -118,7 +121,7 @@ export class ControlProgram {
       all: true,
       timeout: timeoutMs,
       ...(signal ? { cancelSignal: signal } : {}),
-      // An aborted call is not awaited.
+      // If the call is aborted, nobody waits for it.
       forceKillAfterDelay: 100,
       cwd: '/',
       // The daemon searches for programs such as the server in the folder of the control program.
@@ -126,7 +129,8 @@ export class ControlProgram {
       extendEnv: false,
     })
     const result = await (signal ? unlessAborted(running, signal) : running)
-    // EACCES also occurs if PATH contains a folder that this user may not enter, such as root's after a change of user.
+    // EACCES also occurs if PATH contains a folder that this user may not enter, such as a folder of root after a
+    // change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {
       throw new MpsError(
         'MPS_NO_PROGRAM',
@@ -146,15 +150,15 @@ export class ControlProgram {
   }
 }
 
-/** Returns the caller's CUDA variables, such as the visible devices. */
+/** Returns the CUDA variables of the caller's environment, such as the visible devices. */
 function ofCuda(): Record<string, string> {
   const said = Object.entries(process.env).filter(([name, value]) => name.startsWith('CUDA_') && value !== undefined)
   return Object.fromEntries(said) as Record<string, string>
 }
 
 /**
- * Stops waiting as soon as the signal aborts, because a started daemon may hold the pipes of the program that started
- * it.
+ * Waits for work, but only until the signal aborts: a daemon that was started may hold the pipes of the program that
+ * started it, so that this program seems to go on.
  *
  * @throws the signal's reason
  */

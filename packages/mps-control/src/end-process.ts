@@ -3,7 +3,10 @@ import type { Clock } from '@pctodl/platform'
 
 const POLL_MS = 20
 
-/** @returns true if the process ended within `durationMs` */
+/**
+ * Waits for a process to end.
+ * @returns whether it ended within `durationMs`
+ */
 export async function endsWithin(identity: ProcessIdentity, durationMs: number, clock: Clock): Promise<boolean> {
   const deadlineMs = clock.now() + durationMs
   while (isRunning(identity)) {
@@ -14,7 +17,7 @@ export async function endsWithin(identity: ProcessIdentity, durationMs: number, 
 }
 
 /**
- * Ends one process, identified by id and start time, with SIGTERM and then SIGKILL.
+ * Ends one process, identified by pid and start time, first with SIGTERM, then with SIGKILL.
  *
  * @returns how it ended; `not-permitted` if the process belongs to another user
  */

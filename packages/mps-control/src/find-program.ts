@@ -3,7 +3,7 @@ import path from 'node:path'
 import { closedFolder, trustedFile } from '@pctodl/nvml-control'
 import { MpsError } from './mps-errors.js'
 
-/** A program, and the search path for the programs that it starts. */
+/** The path of a program, and the search path for programs that it starts. */
 export interface FoundProgram {
   readonly file: string
   readonly searchPath: string
@@ -12,9 +12,9 @@ export interface FoundProgram {
 /**
  * Finds a program by its path, or by its name on a search path.
  *
- * For root, the program must not be writable by other users. Folders that others can write are skipped, also when this
- * program later searches for others. For other users the system's own rules apply, since a planted program could gain
- * no further rights.
+ * Root accepts only a program that no other user can write, and skips folders that other users can write, also in the
+ * search path that is returned. For other users, the system's own rules apply, because a planted program would gain no
+ * further rights.
  *
  * @param program a path, or a name to search for
  * @param searchPath folders, separated by colons

@@ -20,27 +20,31 @@ import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 type ProcessesOnBoard = readonly { readonly pid: number }[]
 
 export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
-  /** Board on which clients must run; `verifyClient` asks the driver. Default: any board. */
+  /** Board on which clients must run, as `verifyClient` checks with the driver. Default: any board. */
   readonly device?: Pick<NvmlDevice, 'subject'> & { computeProcesses(): ProcessesOnBoard | Promise<ProcessesOnBoard> }
   /** Default: real time. */
   readonly clock?: Clock
 }
 
 export interface StartOptions {
-  /** User whose processes become clients, since one server serves one user. Default: the user of this process. */
+  /**
+   * User whose processes will be the clients, because a server serves only one user. Default: the user of this process.
+   */
   readonly uid?: number
-  /** UUIDs of the boards visible to clients. Default: all. */
+  /** UUIDs of the boards that clients can use. Default: all. */
   readonly deviceUuids?: readonly string[]
   /**
-   * Leases of the boards. Their compute mode becomes EXCLUSIVE_PROCESS, so that no process bypasses MPS. `stop` or the
-   * end of the lease restores it.
+   * Leases of the boards whose compute mode is to be EXCLUSIVE_PROCESS, so that no process can bypass MPS. `stop`, or
+   * the end of the lease, restores the mode.
    */
   readonly exclusive?: readonly Pick<BoardLease, 'setComputeMode' | 'resetComputeMode'>[]
-  /** Share of clients that do not set one. Default 100. */
+  /** Share of clients that set none themselves, percent. Default 100. */
   readonly defaultPercent?: number
-  /** Static SM partitions instead of percentages; needs a daemon that supports them. */
+  /**
+   * Whether clients use static SM partitions instead of percentages. Only some versions of the daemon support this.
+   */
   readonly staticPartitioning?: boolean
-  /** Time limit for start-up, ms. Default 30,000. */
+  /** Time limit for the start, ms. Default 30,000. */
   readonly timeoutMs?: number
   /** If it aborts, the start fails with the signal's reason and leaves nothing running. */
   readonly signal?: AbortSignal
@@ -51,14 +55,14 @@ export interface StopOptions {
   readonly graceMs?: number
 }
 
-/** A snapshot of the state. */
+/** The state of a daemon, its servers and clients at one time. */
 export interface MpsStatus {
   readonly state: MpsState
   /** Reason of a `fault`. */
   readonly reason?: string
   /** Null if none runs. */
   readonly daemon: ProcessIdentity | null
-  /** True if this package started the daemon, according to the record of its place. */
+  /** Whether this package started the daemon, as the record of its place says. */
   readonly isOurs: boolean
   readonly servers: readonly MpsServer[]
   readonly pipeDirectory: string
@@ -66,13 +70,13 @@ export interface MpsStatus {
 }
 
 const POLL_MS = 25
-/** Time between SIGTERM and SIGKILL in `cutOff`, which does not wait for clients, ms. */
+/** Time between SIGTERM and SIGKILL in `cutOff`, ms. */
 const CUT_OFF_MS = 400
 
 /** Controls one MPS daemon: its start, clients, settings and end. */
 export class MpsDaemon {
   readonly place: MpsPlace
-  /** Shares, memory limits, priorities, static partitions. */
+  /** Settings of the running daemon: shares, memory limits, priorities, static partitions. */
   readonly settings: MpsSettings
   readonly #control: ControlProgram
   readonly #device: MpsDaemonOptions['device']
@@ -89,14 +93,14 @@ export class MpsDaemon {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** State that this object observed last; `status` updates it. */
+  /** The state at the last call of `status`, `start` or `stop`. */
   get state(): MpsState {
     return this.#state
   }
 
   /**
-   * Starts a daemon and a server, and returns once both are verified. Removes files that a dead daemon left at this
-   * place.
+   * Starts a daemon and a server, and returns once both are known to work. Removes files that a dead daemon left at
+   * this place.
    *
    * @returns the removed files
    * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
@@ -138,7 +142,7 @@ export class MpsDaemon {
     }
   }
 
-  /** Observe the daemon, its servers and their clients. */
+  /** Reads the state of the daemon, its servers and their clients. */
   async status(): Promise<MpsStatus> {
     const { daemon, isOurs } = this.#identify()
     const servers = await this.#answer()
@@ -156,7 +160,10 @@ export class MpsDaemon {
     }
   }
 
-  /** @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty */
+  /**
+   * Checks that the daemon works.
+   * @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty
+   */
   async assertHealthy(): Promise<void> {
     const { state, reason } = await this.status()
     if (state === 'fault') {
@@ -181,16 +188,16 @@ export class MpsDaemon {
     return found
   }
 
-  /** Returns the environment that makes a worker a client with this share. */
+  /** Returns the environment variables that make a worker a client with this share. */
   clientEnvironment(percent: number, limits?: ClientLimits): Record<string, string> {
     return clientEnvironment(this.place, percent, limits)
   }
 
   /**
-   * Verifies that a worker is a client of this daemon on its board. A process without the right environment, or in
-   * another pid namespace, runs without MPS and reports no error.
+   * Checks that a worker is a client of this daemon on its board. A process without the right environment, or in
+   * another pid namespace, runs without MPS and without an error.
    *
-   * @param options.signal if it aborts, the verification stops
+   * @param options.signal if it aborts, the check stops
    * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` for a client on another board; the
    *   signal's reason
    */
@@ -225,16 +232,16 @@ export class MpsDaemon {
   }
 
   /**
-   * Terminates a client: its work is cancelled, and it gets CUDA error 810 and must be restarted. Safer than a signal,
-   * which can crash the server while the client's work is running.
+   * Terminates a client: its work is cancelled, it gets CUDA error 810, and it must be restarted. This is safer than a
+   * signal, which can crash the server while the client's kernels run.
    */
   async terminateClient(server: number, client: number): Promise<void> {
     await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
   }
 
   /**
-   * Recovers a daemon in state `fault`. A server recovers when its last client has exited. A daemon that has vanished
-   * is restarted with the previous options.
+   * Recovers a daemon in state `fault`. A server recovers once its last client has exited. If the daemon is gone, it is
+   * restarted with the options of the last start.
    *
    * @throws MpsError `MPS_FAULT` if clients remain after `graceMs`
    */
@@ -261,8 +268,8 @@ export class MpsDaemon {
   }
 
   /**
-   * Ends a daemon that this package started, and restores compute modes. Clients may finish within `graceMs` and are
-   * then terminated. If the daemon does not quit, its process is ended by pid.
+   * Ends a daemon that this package started, and restores compute modes. Clients have `graceMs` to finish and are then
+   * terminated. If the daemon does not quit, its process is ended by pid.
    *
    * @returns how it ended; `not-running` if there was none
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if the daemon survives SIGKILL
@@ -275,7 +282,7 @@ export class MpsDaemon {
     const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
     if (daemon !== null) this.#state = 'draining'
     const how = daemon === null ? 'not-running' : await this.#end(daemon, graceMs, serverPids !== null)
-    // A server that outlives its daemon serves no client but still occupies the board.
+    // A server that outlives its daemon serves no clients, but the board remains in use.
     for (const server of serverProcesses) {
       if (!(await endsWithin(server, 1000, this.#clock)) && isServer(server.pid, serverUid)) {
         await endProcess(server, 1000, this.#clock)
@@ -291,8 +298,8 @@ export class MpsDaemon {
   /**
    * Ends the daemon at once, without waiting for its clients.
    *
-   * @param options.all also end processes that the record does not name, such as a daemon whose start was interrupted;
-   *   only for a place that nobody else uses
+   * @param options.all whether to also end processes that the record does not name, such as a daemon whose start was
+   *   interrupted; only for a place that nobody else uses
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if a process survives SIGKILL
    */
   async cutOff({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
@@ -301,12 +308,12 @@ export class MpsDaemon {
     const serverUid = this.place.record()?.uid
     const daemons = all ? this.place.processes() : daemon === null ? [] : [daemon]
     const servers = daemons.flatMap(({ pid }) => childrenOf(pid).filter((child) => isServer(child.pid, serverUid)))
-    // End the daemon before its servers; otherwise it would start new ones.
+    // The daemon ends before its servers; otherwise it would start new ones.
     const outcomes = await Promise.all(daemons.map((each) => endProcess(each, CUT_OFF_MS, this.#clock)))
     const survivor = daemons[outcomes.indexOf('survived')]
     if (survivor) throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${survivor.pid}) does not end`)
     await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
-    // A program that was starting may have started processes in the meantime.
+    // A control program that was just starting may have started further processes in the meantime.
     if (all && this.place.processes().length > 0) return this.cutOff({ all })
     this.place.removeStale()
     this.place.removeRecord()
@@ -316,7 +323,7 @@ export class MpsDaemon {
 
   async #end(daemon: ProcessIdentity, graceMs: number, answers: boolean): Promise<'quit' | 'ended' | 'killed'> {
     const seconds = Math.max(1, Math.ceil(graceMs / 1000))
-    // The daemon's timeout is in whole seconds; 5 s more allow for its answer.
+    // The daemon's timeout is in whole seconds. 5 s are added for its answer.
     const asked = answers && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
     if (asked && (await endsWithin(daemon, 3000, this.#clock))) return 'quit'
     const outcome = await endProcess(daemon, 2000, this.#clock)
@@ -340,7 +347,10 @@ export class MpsDaemon {
     return { daemon, isOurs: daemon !== null && ours?.pid === daemon.pid && ours.startTime === daemon.startTime }
   }
 
-  /** @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON` */
+  /**
+   * Checks that no daemon runs at this place.
+   * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`
+   */
   async #assertFree(): Promise<void> {
     const { state, reason, daemon, isOurs, servers } = await this.status()
     if (daemon === null && state !== 'active') return
@@ -370,7 +380,10 @@ export class MpsDaemon {
     })
   }
 
-  /** Wait for a condition. @throws MpsError `MPS_TIMEOUT` */
+  /**
+   * Waits for a condition.
+   * @throws MpsError `MPS_TIMEOUT`
+   */
   async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>): Promise<T> {
     for (;;) {
       const found = await look()
@@ -385,7 +398,7 @@ export class MpsDaemon {
     }
   }
 
-  /** Ends everything that a failed start has begun, and restores the boards. */
+  /** Ends everything that a failed start has begun, and restores the boards' compute modes. */
   async #abandon(): Promise<void> {
     await this.cutOff({ all: true }).catch(() => {})
     this.#state = 'stopped'
@@ -396,14 +409,14 @@ export class MpsDaemon {
     this.#exclusive = []
     for (const lease of leases) {
       await lease.resetComputeMode().catch((error: unknown) => {
-        // A released lease has restored the mode itself.
+        // If the lease was released, it has already restored the mode.
         if ((error as { readonly code?: string }).code !== 'LEASE_RELEASED') throw error
       })
     }
   }
 }
 
-/** True if a pid that the daemon reports is a server of this user or of the served user. */
+/** Whether a pid that the daemon reports is that of a server of this user or of the served user. */
 function isServer(pid: number, servedUid: number | undefined): boolean {
   const uid = userOf(pid)
   return (uid === process.geteuid?.() || uid === servedUid) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? '')

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** Codes of this package's errors, with their situations. */
+/** Codes of this package's errors, and when they occur. */
 export type MpsErrorCode =
   /** `nvidia-cuda-mps-control` is not installed. */
   | 'MPS_NO_PROGRAM'
@@ -8,7 +8,7 @@ export type MpsErrorCode =
   | 'MPS_UNTRUSTED_PROGRAM'
   /** No daemon answers on the pipe. */
   | 'MPS_NO_DAEMON'
-  /** The daemon did not answer, start, or end in time. */
+  /** The daemon did not answer, start or end within the time limit. */
   | 'MPS_TIMEOUT'
   /** The daemon refused a command, or did not do what it accepted. */
   | 'MPS_REFUSED'
@@ -27,7 +27,7 @@ export type MpsErrorCode =
   /** A server is in FAULT, or the daemon has vanished. */
   | 'MPS_FAULT'
 
-/** An MPS operation failed. `code` names the kind; `message` also says what to do. */
+/** Thrown if an MPS operation fails. `code` says how; `message` also says what to do. */
 export class MpsError extends PctodlError {
   declare readonly code: MpsErrorCode
 

@@ -16,7 +16,10 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
 
-/** Record of a daemon that this package started. Only a daemon that matches its record counts as ours. */
+/**
+ * Record of a daemon that this package started. Only a daemon that matches the record counts as started by this
+ * package.
+ */
 export interface DaemonRecord {
   readonly format: 'pctodl-mps-daemon'
   readonly version: 1
@@ -38,7 +41,7 @@ const daemonRecord = z.strictObject({
 })
 
 export interface MpsPlaceOptions {
-  /** UUID of the daemon's board; each board has its own place. Default: one place for all boards. */
+  /** UUID of the daemon's board. Each board has its own place. Default: one place for all boards. */
   readonly board?: string
   /** Folder that contains all places. Default: `defaultMpsFolder()`. */
   readonly folder?: string
@@ -46,7 +49,7 @@ export interface MpsPlaceOptions {
   readonly directory?: string
   /** Folder for the pipes between daemon, servers and clients. Default: `pipe` inside the place's own folder. */
   readonly pipeDirectory?: string
-  /** Default `log` in the folder. */
+  /** Folder for the daemon's logs. Default: `log` inside the place's own folder. */
   readonly logDirectory?: string
 }
 
@@ -62,9 +65,9 @@ const MAX_SOCKET_PATH = 107
 const MAX_FILE_BYTES = 16 * 1024
 
 /**
- * Returns the folder for all places of this user: `$PCTODL_MPS_DIR`, or a folder in `/run` for root, or in the user's
- * runtime folder for others. If none exists, a folder in `/tmp`. Its owner is checked, as for every folder on the path
- * to a place.
+ * Returns the folder for all places of this user: `$PCTODL_MPS_DIR` or, without it, a folder in `/run` for root and in
+ * the user's runtime folder for other users. If that does not exist, a folder in `/tmp`. Its owner is checked, as for
+ * every folder on the path to a place.
  */
 export function defaultMpsFolder(): string {
   const named = process.env['PCTODL_MPS_DIR']
@@ -75,7 +78,10 @@ export function defaultMpsFolder(): string {
   return runtime ? path.join(runtime, 'pctodl', 'mps') : `/tmp/pctodl-mps-${uid}`
 }
 
-/** The folders of a daemon on disk. Only this user can write to them, so nobody else can impersonate the daemon. */
+/**
+ * The folders of a daemon on disk. Only this user can write to them, so that no other user's process can pose as the
+ * daemon.
+ */
 export class MpsPlace {
   readonly board: string
   readonly directory: string
@@ -98,17 +104,17 @@ export class MpsPlace {
     this.logDirectory = path.resolve(logDirectory ?? path.join(this.directory, 'log'))
   }
 
-  /** Environment variables for a daemon, and for a program that connects to the daemon. */
+  /** Environment variables for the daemon, and for a program that connects to it. */
   get environment(): { readonly CUDA_MPS_PIPE_DIRECTORY: string; readonly CUDA_MPS_LOG_DIRECTORY: string } {
     return { CUDA_MPS_PIPE_DIRECTORY: this.pipeDirectory, CUDA_MPS_LOG_DIRECTORY: this.logDirectory }
   }
 
   /**
-   * Creates the folders, owned by this user. If the clients belong to another user, only that user may also enter the
-   * folders, to open known paths, but cannot create files there. A folder name that is hard to guess would not protect
-   * them, since the kernel shows the paths of listening sockets to everybody.
+   * Creates the folders, owned by this user. If the clients belong to another user, this user alone may also pass
+   * through the folders, but not create files in them. A folder name that is hard to guess would not protect the
+   * daemon, because the kernel shows everybody the paths of sockets that listen.
    *
-   * @param uid user who owns the clients
+   * @param uid user to whom the clients belong
    * @throws MpsError `MPS_FOLDER` if a folder belongs to another user, or cannot be created
    */
   make(uid: number): void {
@@ -120,7 +126,8 @@ export class MpsPlace {
     for (const folder of [...above, this.directory, this.pipeDirectory, this.logDirectory]) {
       try {
         const isAbove = folder === this.#above
-        // Root's places may serve many users; nobody else may traverse another user's place.
+        // Root's places may serve many users, who pass through their common folder. Nobody else may pass through
+        // another user's folder.
         makePrivateFolder(folder, isAbove && process.geteuid?.() === 0 ? 0o711 : 0o700, 0o755)
         if (isAbove) continue
         if (uid === process.geteuid?.()) chmodSync(folder, 0o700)
@@ -140,7 +147,7 @@ export class MpsPlace {
   daemon(): ProcessIdentity | null {
     const pid = this.pidInFile()
     const identity = pid === null ? null : processIdentity(pid)
-    // A pid may have been reused, and the pid file may be wrong, so check what the kernel reports about the process.
+    // The pid file may be wrong, or its pid reused, so what the kernel reports about the process is checked.
     return identity && this.#isDaemonHere(identity.pid) ? identity : null
   }
 
@@ -164,7 +171,7 @@ export class MpsPlace {
   }
 
   /**
-   * True if this user's pipe exists. Without a pipe, no daemon can be reached here.
+   * Whether this user's pipe exists. Without a pipe, no daemon can be reached at this place.
    *
    * @throws MpsError `MPS_FOLDER` if other users can write to the place or the pipe
    */
@@ -176,7 +183,7 @@ export class MpsPlace {
     throw unusable(this.pipeDirectory, new Error(`its pipe belongs to user ${stat.uid}, or is a link`))
   }
 
-  /** Returns the end of the daemon's log, for a message; empty if there is no log. */
+  /** Returns the last lines of the daemon's log, for a message; empty if there is no log. */
   lastWords(): string {
     try {
       const text = readOwnFile(path.join(this.logDirectory, 'control.log'), 1024 * 1024) ?? ''
@@ -186,7 +193,10 @@ export class MpsPlace {
     }
   }
 
-  /** Remove the known files of a dead daemon, and nothing else. @returns the files removed */
+  /**
+   * Removes the known files of a dead daemon, and nothing else.
+   * @returns the removed files
+   */
   removeStale(): string[] {
     if (!this.#isOurs(this.pipeDirectory)) return []
     const stale = leftBehind.map((name) => path.join(this.pipeDirectory, name)).filter((file) => existsSync(file))
@@ -195,7 +205,8 @@ export class MpsPlace {
   }
 
   /**
-   * Returns the record of our daemon; null if there is none or its process has ended. @throws MpsError `MPS_FOLDER`
+   * Returns the record of a daemon that this package started; null if there is none or its process has ended.
+   * @throws MpsError `MPS_FOLDER`
    */
   record(): DaemonRecord | null {
     if (!this.#isOurs(this.directory)) return null
@@ -246,7 +257,7 @@ export class MpsPlace {
   }
 
   /**
-   * True if only this user can write to the folder; false if it does not exist.
+   * Whether only this user can write to the folder; false if it does not exist.
    *
    * @throws MpsError `MPS_FOLDER` if another user can write to it
    */
@@ -266,7 +277,7 @@ export class MpsPlace {
 }
 
 /**
- * True if the command line runs an MPS program, directly or as a script. Other words of the command line do not count.
+ * Whether the command line runs an MPS program, directly or as a script. Later words of the command line do not count.
  */
 function isOfMps(commandLine: string): boolean {
   return commandLine

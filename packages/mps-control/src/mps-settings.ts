@@ -15,14 +15,17 @@ export class MpsSettings {
     this.#control = control
   }
 
-  /** Sets the share for clients of servers that start later. Running servers keep their share. */
+  /** Sets the share for clients of servers that start later, percent. Running servers keep their share. */
   async setDefaultPercent(percent: number): Promise<void> {
     assertPercent(percent)
     const verb = 'default_active_thread_percentage'
     await setAndVerify(this.#control, `set_${verb} ${percent}`, `get_${verb}`, percent)
   }
 
-  /** Sets the share for clients of a server that start later. Running clients keep their share until they restart. */
+  /**
+   * Sets the share for clients of one server that start later, percent. Running clients keep their share until they
+   * restart.
+   */
   async setServerPercent(server: number, percent: number): Promise<void> {
     assertPercent(percent)
     const verb = 'active_thread_percentage'
@@ -30,8 +33,8 @@ export class MpsSettings {
   }
 
   /**
-   * Sets the maximum device memory of a client, for later servers or for later clients of one server. The daemon does
-   * not check the device: a limit for an unknown ordinal or UUID is accepted and has no effect.
+   * Sets the maximum device memory of a client, either for servers that start later or for later clients of one server.
+   * The daemon does not check the device: it accepts a limit for an unknown number or UUID, which then has no effect.
    */
   async setPinnedMemoryLimit(
     device: string | number,
@@ -65,6 +68,7 @@ export class MpsSettings {
   }
 
   /**
+   * Adds a static partition.
    * @param chunks size of the partition, in the chunks that `lspart` reports
    * @returns the id for `ClientLimits.smPartition`
    */

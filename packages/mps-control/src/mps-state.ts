@@ -2,7 +2,7 @@ import type { ProcessIdentity } from '@pctodl/nvml-control'
 import type { MpsServer } from './servers.js'
 
 /**
- * State of a daemon. `fault`: a client's GPU fault has stopped a server, or the daemon has vanished. Recovery or a stop
+ * State of a daemon. `fault`: a client's GPU fault has stopped a server, or the daemon is gone. `recover` or `stop`
  * ends this state.
  */
 export type MpsState = 'stopped' | 'starting' | 'active' | 'draining' | 'fault'

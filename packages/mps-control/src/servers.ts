@@ -29,19 +29,28 @@ export async function readServers(control: ControlProgram): Promise<MpsServer[]>
   return servers
 }
 
-/** Returns the lines that are process ids. If a server has ended in the meantime, the daemon answers with text. */
+/**
+ * Returns the process ids among the lines of an answer. If a server has ended in the meantime, the daemon answers with
+ * text instead.
+ */
 export function pidsIn(lines: readonly string[]): number[] {
   return lines.map((line) => Number(line.trim())).filter((pid) => Number.isInteger(pid) && pid > 0)
 }
 
-/** @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT` */
+/**
+ * Reads the state of a server.
+ * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`
+ */
 export async function statusOf(control: ControlProgram, server: number): Promise<ServerStatus> {
   const answer = (await control.ask(`get_server_status ${server}`)).join(' ').toUpperCase()
   const word = /\b(INITIALIZING|ACTIVE|FAULT)\b/.exec(answer)?.[1]
   return (word as ServerStatus | undefined) ?? 'UNKNOWN'
 }
 
-/** @throws MpsError `MPS_REFUSED` unless the new value is read back */
+/**
+ * Changes a setting and reads it back.
+ * @throws MpsError `MPS_REFUSED` unless the new value is read back
+ */
 export async function setAndVerify(
   control: ControlProgram,
   set: string,
@@ -55,8 +64,8 @@ export async function setAndVerify(
 }
 
 /**
- * True if both values are equal. The daemon may report a percentage with one decimal place, and a memory limit in
- * another unit.
+ * Whether two values mean the same. The daemon may report a percentage with one decimal, and a memory limit in another
+ * unit.
  */
 function means(answer: string, wanted: string | number): boolean {
   if (typeof wanted === 'number') return answer !== '' && Math.abs(Number(answer) - wanted) < 0.06

@@ -5,7 +5,7 @@ import { makePrivateFolder, openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** An event, with the board and the client concerned, if any. */
+/** An event, with the board and the client that it is about, if any. */
 export interface AuditEntry {
   readonly event:
     | 'service-started'
@@ -28,13 +28,13 @@ export interface AuditEntry {
   readonly instance?: string
   readonly peer?: Peer
   readonly program?: string
-  /** Human-readable details. They contain no arguments of programs. */
+  /** Details for people. They contain no arguments of programs. */
   readonly detail?: string
 }
 
 /** Maximum size of a log file, bytes. One older file is kept, so the log takes at most twice this space. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Maximum number of refusals logged per user and minute; further refusals are only counted. */
+/** Maximum number of refusals that are logged per user and minute. Further ones are only counted. */
 const MAX_REFUSALS = 30
 /** Maximum length of an entry's detail, characters. The detail may contain text from a client. */
 const MAX_DETAIL = 500
@@ -61,7 +61,8 @@ export class AuditLog {
   #isClosed = false
 
   /**
-   * @param options.maxBytes size at which a new log is started, bytes. Default 64 MiB. The previous log is kept as
+   * Opens the log.
+   * @param options.maxBytes size at which a new file is begun, bytes. Default 64 MiB. The previous file is kept as
    *   `audit.1.jsonl`.
    * @throws PctodlError `AUDIT_LOG` if the log cannot be opened for writing
    */
@@ -77,7 +78,7 @@ export class AuditLog {
   }
 
   /**
-   * Log an action before it is performed.
+   * Logs an action before it is performed.
    *
    * @throws PctodlError `AUDIT_LOG` if the entry cannot be written; the caller must then not perform the action
    */
@@ -90,7 +91,7 @@ export class AuditLog {
   }
 
   /**
-   * Log an event that has happened, or an action that must be performed even if the disk is full. Does not throw.
+   * Logs an event that has happened, or an action that must be performed even if the disk is full. Does not throw.
    *
    * @returns whether the entry was written
    */
@@ -104,7 +105,7 @@ export class AuditLog {
   }
 
   /**
-   * Log a refusal. If a user exceeds the limit per minute, further refusals are only counted. Otherwise refused
+   * Logs a refusal. If a user exceeds the limit per minute, further refusals are only counted: otherwise refused
    * requests could fill the disk or displace other entries.
    */
   refused(peer: Peer, program: string, detail: string): void {
@@ -144,11 +145,11 @@ export class AuditLog {
     const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`
     const { size, nlink } = fstatSync(this.#fd)
     const isFull = size > 0 && size + line.length > this.#maxBytes
-    // Entries written to a removed file would be lost, so start a new file.
+    // Entries that are written to a removed file would be lost, so a new file is begun.
     if (isFull || nlink === 0) this.#beginAnew()
     const { size: before } = fstatSync(this.#fd)
     if (writeSync(this.#fd, line) < Buffer.byteLength(line)) {
-      // Remove the partial line. Otherwise the next entry would continue it and be unreadable too.
+      // Removes the partial line. Otherwise the next entry would continue it, and neither could be read.
       ftruncateSync(this.#fd, before)
       throw new Error('no space left for a whole line')
     }
@@ -170,7 +171,7 @@ export class AuditLog {
   }
 }
 
-/** Escape control characters that JSON leaves unescaped; a terminal that prints the log would interpret them. */
+/** Escapes those control characters that JSON does not escape. A terminal that prints the log would execute them. */
 function harmless(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

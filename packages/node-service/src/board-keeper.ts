@@ -20,7 +20,7 @@ export interface BoardKeeperOptions {
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
   /** Returns the operator's current ceilings for the board. */
   readonly ceiling: () => Ceiling
-  /** Parent of the working folders of MPS daemons; owned by root. */
+  /** Folder in which each MPS daemon gets a working folder; owned by root. */
   readonly mpsFolder: string
   /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
@@ -29,12 +29,12 @@ export interface BoardKeeperOptions {
 }
 
 /**
- * Manages one board: its condition, and the leases of the board and of its MIG instances. A lease covers the whole
- * board or one instance.
+ * Manages one board: its condition, and the leases of the board and of its MIG instances. A lease is either of the
+ * whole board or of one instance.
  *
- * Clocks, limits and modes apply to the whole board, so only a lease of the board may change them. A lease of the board
- * and leases of its instances exclude each other, unless one program holds both. While any lease is held, the service
- * itself holds a direct lease of the board, which excludes direct leases by root's programs.
+ * Clocks, limits and modes apply to the whole board, so only a lease of the board may change them. The board and its
+ * instances can be leased at the same time only by one program. While there is any such lease, the service itself holds
+ * a direct lease of the board, which keeps out direct leases of root's programs.
  */
 export class BoardKeeper {
   readonly uuid: string
@@ -46,9 +46,9 @@ export class BoardKeeper {
   readings: BoardReadings | null = null
   #reading: Promise<BoardReadings | null> | null = null
   readonly #options: BoardKeeperOptions
-  /** Leases, by the UUID of the board or instance that they cover. */
+  /** Leases, by the UUID of their board or instance. */
   readonly #held = new Map<string, HeldLease>()
-  /** The settings that the service's direct lease will restore; null while it has none. */
+  /** The settings that the service's direct lease will restore; null while it holds none. */
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
@@ -76,7 +76,7 @@ export class BoardKeeper {
     return [...this.#held.values()]
   }
 
-  /** The board, its instances, and removed instances that are still leased, each with its lease. */
+  /** The board, its instances, and instances that were removed while leased. Each with its lease. */
   get targets(): readonly { readonly uuid: string; readonly lease: HeldLease | null }[] {
     const uuids = new Set([this.uuid, ...this.instances.map(({ uuid }) => uuid), ...this.#held.keys()])
     return [...uuids].map((uuid) => ({ uuid, lease: this.#held.get(uuid) ?? null }))
@@ -94,13 +94,16 @@ export class BoardKeeper {
     }
   }
 
-  /** Whether this holder has the lease, and the lease is not ending. */
+  /** Whether this holder has the lease and the lease has not begun to end. */
   holds(target: string, holder: Holder): boolean {
     const held = this.#held.get(target)
     return held?.holder === holder && !held.ending
   }
 
-  /** @throws PctodlError `LEASE_RELEASED` if this holder does not have the lease or the lease is ending */
+  /**
+   * Returns the holder's lease.
+   * @throws PctodlError `LEASE_RELEASED` if this holder does not have the lease or the lease is ending
+   */
   heldBy(target: string, holder: Holder): HeldLease {
     const held = this.#held.get(target)
     if (this.holds(target, holder)) return held!
@@ -115,12 +118,12 @@ export class BoardKeeper {
   }
 
   /**
-   * Lease the board or an instance; returns the settings that the lease found.
+   * Leases the board or an instance, and returns the settings before the lease.
    *
    * @throws PctodlError `LEASE_HELD`, `NO_SUCH_BOARD`, `GPU_LOST`, `RESTORE_FAILED` and others
    */
   async acquire(target: string, holder: Holder): Promise<FoundState> {
-    // If a conflicting lease is ending, wait for its end instead of refusing the request.
+    // If a conflicting lease is ending, its end is awaited, and the request is not refused.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
       const [other] = this.#inTheWay(target, holder)
@@ -143,7 +146,9 @@ export class BoardKeeper {
   }
 
   /**
-   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease covers an instance,
+   * Changes a setting through the holder's lease.
+   *
+   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance,
    *   `NOT_ALLOWED` if the policy forbids the change; also the errors of the lease's setter
    */
   async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
@@ -151,23 +156,22 @@ export class BoardKeeper {
     const { process, audit } = this.#options
     this.heldBy(target, holder)
     const { isInForce, found } = await process.ask('before', change)
-    // No other work may come between this line and the request, so that neither the lease nor the policy changes
-    // meanwhile.
+    // Nothing is awaited between here and the request, so neither the lease nor the policy can change in between.
     const held = this.heldBy(target, holder)
-    // The setting has this value already, and not through this lease. So the lease must not restore it at its end.
+    // The setting already has this value, but not through this lease, so the lease must not restore it when it ends.
     if (isInForce && !held.changes.has(change.kind)) return
     policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
-    // Log first, because a change that cannot be logged must not be made. If the driver then refuses the change,
-    // another log entry reports that.
+    // The change is logged first, because a change that cannot be logged must not be made. If the driver refuses it, a
+    // second entry says so.
     if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
-    // Record the change even if it fails, because the setting may still have to be restored.
+    // The change is recorded even if it fails, because the setting may have to be restored all the same.
     held.changes.set(change.kind, change)
     await process.ask('change', change)
   }
 
-  /** Apply a new policy at once: replace settings of the present lease that it no longer allows. */
+  /** Applies a new policy at once: settings of the present lease that it does not allow are replaced. */
   async tighten(policy: Policy): Promise<void> {
-    // A check that is already running still uses the old policy.
+    // A check that is already running may still use the old policy, so its end is awaited.
     await this.#looking
     await this.look()
     const held = this.#held.get(this.uuid)
@@ -181,14 +185,20 @@ export class BoardKeeper {
     }
   }
 
-  /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
+  /**
+   * Checks that the settings of the holder's lease are in force.
+   * @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError
+   */
   async verify(target: string, holder: Holder): Promise<void> {
     this.heldBy(target, holder)
     // The holder of an instance cannot change settings, so there is nothing to verify.
     if (target === this.uuid) await this.#options.process.ask('verify')
   }
 
-  /** @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_ALREADY_RUNNING`, `MPS_DIVIDED` */
+  /**
+   * Starts an MPS daemon for the holder's lease.
+   * @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_ALREADY_RUNNING`, `MPS_DIVIDED`
+   */
   async startMps(
     target: string,
     holder: Holder,
@@ -206,9 +216,9 @@ export class BoardKeeper {
   }
 
   /**
-   * End a lease: stop its MPS daemon, then restore the board. Idempotent.
+   * Ends a lease: stops its MPS daemon, then restores the board. A second call does nothing.
    *
-   * @param why the reason for the holder and the log; null if the holder has requested the end
+   * @param why the reason for the holder and the log; null if the holder requested the end
    * @throws RestoreError if the board could not be restored; each `look` tries again
    */
   end(target: string, holder: Holder, why: string | null): Promise<void> {
@@ -220,8 +230,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Check whether the board is present, restore leftovers and report events. Called every two seconds; concurrent calls
-   * share one check.
+   * Checks whether the board is present, restores what former leases left changed, and reports events. Called every two
+   * seconds; calls at the same time share one check.
    */
   look(): Promise<void> {
     if (this.#looking) return this.#looking
@@ -238,8 +248,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Returns the board's readings, or null if reading fails or takes longer than `timeoutMs`. Concurrent callers share
-   * one read.
+   * Returns the board's readings, or null if reading fails or takes longer than `timeoutMs`. Calls at the same time
+   * share one reading.
    */
   async read(timeoutMs: number): Promise<BoardReadings | null> {
     const ask = () => this.#options.process.ask('readings').catch(() => null)
@@ -255,7 +265,7 @@ export class BoardKeeper {
     return readings
   }
 
-  /** Resolves when the board's process has exited or its time to exit has passed. */
+  /** Resolves when the board's process has exited, or its time to exit is over. */
   close(): Promise<void> {
     return this.#options.process.close()
   }
@@ -293,8 +303,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Report the events of the driver and the changes by other programs since the last check. Changes of clocks and
-   * performance states are counted but not logged.
+   * Reports what happened since the last check: events of the driver, and changes by other programs. Changes of clocks
+   * and performance states are counted but not logged.
    */
   #tell({ events, others }: Pick<BoardLook, 'events' | 'others'>): void {
     const errors = new Map<string, number>()
@@ -326,12 +336,12 @@ export class BoardKeeper {
     const startedMs = performance.now()
     const { metrics } = this.#options
     try {
-      // Stop MPS clients before the board is restored, because afterwards the lease's power limit is gone.
+      // MPS clients are stopped before the board is restored, because restoring removes the lease's power limit.
       await held.leave()
       await this.#inTurn(async () => {
         try {
-          // Restore the board when its last lease ends. Also when the lease of the board ends, even if instances are
-          // still leased.
+          // The board is restored when its last lease ends, and also when the lease of the board ends while instances
+          // are still leased.
           if ((this.#held.size === 1 || target === this.uuid) && (await this.#giveBack()))
             metrics.restored('ok', performance.now() - startedMs)
         } finally {
@@ -355,22 +365,21 @@ export class BoardKeeper {
     await Promise.allSettled(this.leases.map(({ target, holder }) => this.end(target, holder, why)))
   }
 
-  /** End leases of MIG instances that the operator has removed. */
+  /** Ends the leases of MIG instances that the operator has removed. */
   async #endGone(): Promise<void> {
     const gone = this.leases.filter(({ target }) => target !== this.uuid && !this.#instance(target))
     await Promise.allSettled(gone.map(({ target, holder }) => this.end(target, holder, 'the instance is gone')))
   }
 
   /**
-   * Acquire the service's direct lease of the board for a lease of the board or of an instance.
+   * Acquires the service's direct lease of the board, for a lease of the board or of an instance.
    *
    * @throws LeaseHeldError, RestoreError and others; all leases on the board then end
    */
   async #take(target: string): Promise<FoundState> {
     const { process, ceiling } = this.#options
     try {
-      // A lease of the board must record the present settings, not those from the time when the first instance was
-      // leased.
+      // A lease of the board must record the present settings, not those from when the first instance was leased.
       if (target === this.uuid) await this.#giveBack()
       this.#found ??= await process.ask('acquire', ceiling())
       return this.#found
@@ -382,9 +391,9 @@ export class BoardKeeper {
   }
 
   /**
-   * Release the service's direct lease, which restores the board.
+   * Releases the service's direct lease, which restores the board.
    *
-   * @returns false if there was no such lease
+   * @returns whether there was such a lease
    * @throws RestoreError
    */
   async #giveBack(): Promise<boolean> {
@@ -401,8 +410,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Returns the leases that conflict with a new one: a lease of the same target and, if another program holds them,
-   * leases of the whole board (for an instance) or of its instances (for the board).
+   * Returns the leases that conflict with a new one. These are any lease of the same target and, if other programs hold
+   * them: for an instance, the lease of the board; for the board, the leases of its instances.
    */
   #inTheWay(target: string, holder: Holder): HeldLease[] {
     return this.leases.filter((held) => {
@@ -450,8 +459,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Log an event that has already happened. A failed write is ignored, because a full disk must not prevent restoring a
-   * board.
+   * Logs an event that has happened. If it cannot be written, nothing else follows, because a full disk must not
+   * prevent restoring a board.
    */
   #log(event: AuditEntry['event'], holder?: Holder, detail?: string, target?: string): void {
     this.#options.audit.note(this.#entry(event, holder, detail, target))

@@ -29,16 +29,18 @@ interface Reply {
 const DEADLINE_MS = 10_000
 
 /**
- * Minimum time between two starts, ms. Without it, restarting a process that exits at once would keep a CPU core busy.
+ * Minimum time between two starts, ms. Without it, a process that always exits at once would be restarted endlessly and
+ * keep a CPU core busy.
  */
 const BETWEEN_STARTS_MS = 1000
 
-/** Thrown while the board, the driver or the board's process is not available. */
+/** Thrown if the board, the driver or the board's process is not available. */
 export class BoardGoneError extends PctodlError {}
 
 /**
- * The process that makes all NVML calls for one board. A process that does not answer is killed. Its successor starts
- * only after it has exited: a process that hangs in the driver exits late, and no other may use the board until then.
+ * The process that makes all NVML calls for one board. If it does not answer, it is killed. Its successor starts only
+ * after it has exited: a process that hangs in the driver exits late, and until then no other process may use the
+ * board.
  */
 export class BoardProcess {
   /** Called when the process has ended unexpectedly, which also ends its lease. */
@@ -58,6 +60,7 @@ export class BoardProcess {
   }
 
   /**
+   * Sends a request to the board's process.
    * @throws PctodlError the errors of the board's process; BoardGoneError if the board, the driver or the process is
    *   not available
    */
@@ -74,14 +77,14 @@ export class BoardProcess {
       this.#waiting.set(id, { timer, resolve, reject })
       child.send({ id, ask, args }, () => {})
     })
-    // From now on, identify the board by its UUID, because its index may change.
+    // From now on the board is identified by its UUID, because its index may change.
     if (ask === 'open') this.#board = (answer as Answer<'open'>).uuid
     return answer as Answer<Ask>
   }
 
   /** Resolves when the process has exited, or after 2.5 s. */
   async close(): Promise<void> {
-    // A request that is still queued must not start another process, because that would lock the board again.
+    // A request that is still queued must not start another process, which would lock the board again.
     this.#isClosed = true
     const child = this.#child
     if (!child) return
@@ -101,7 +104,7 @@ export class BoardProcess {
       execArgv: [],
       env: cleanEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      // Give the process its own process group, so that Ctrl-C in the service's terminal does not end it.
+      // The process gets its own process group, so that Ctrl-C in the service's terminal does not end it.
       detached: true,
     })
     child.on('error', () => {})

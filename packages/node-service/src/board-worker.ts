@@ -1,7 +1,7 @@
 import { KeptBoard, type KeptBoardOptions } from './kept-board.js'
 
-// The program of a board's process (see `BoardProcess`). It ignores these signals, which its group or terminal may
-// send; it ends when the service does.
+// The program of a board's process (see `BoardProcess`). It ignores signals that its process group or terminal may get,
+// and ends when the service ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 const board = new KeptBoard(JSON.parse(process.argv[2]!) as KeptBoardOptions)
 

@@ -15,10 +15,10 @@ import type { Holder } from './held-lease.js'
 import type { Peer } from './peer-credentials.js'
 import type { Policy } from './policy.js'
 
-/** The parts of the service that a connection uses. */
+/** What a client connection needs from the service. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
-  /** Check all boards again, so that the status is up to date. */
+  /** Checks all boards again, so that their status is up to date. */
   readonly lookAgain: () => Promise<void>
   /**
    * Returns the present policy.
@@ -43,7 +43,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024
 interface Leased {
   readonly keeper: BoardKeeper
   readonly holder: Holder
-  /** Timer that ends the lease if its holder sends nothing. Undefined if the holder did not set `silenceMs`. */
+  /** Timer that ends the lease if its holder sends no requests. Undefined if the holder did not set `silenceMs`. */
   readonly silence: NodeJS.Timeout | undefined
 }
 
@@ -72,7 +72,7 @@ export class ClientConnection {
       socket.once('close', () => {
         clearTimeout(this.#impatience)
         for (const { silence } of this.#leased.values()) clearTimeout(silence)
-        // Wait for queued requests first, because one of them may still be acquiring a lease.
+        // Queued requests are awaited first, because one of them may be acquiring a lease.
         const leave = async () => {
           await this.#queue
           const ends = [...this.#leased].map(([target, { keeper, holder }]) =>
@@ -80,7 +80,7 @@ export class ClientConnection {
           )
           await Promise.allSettled(ends)
         }
-        // End leases that are already held at once, without waiting for queued requests.
+        // Leases that are already held end at once, without waiting for queued requests.
         for (const [target, { keeper, holder }] of this.#leased)
           void keeper.end(target, holder, 'its connection has ended').catch(() => {})
         void leave().then(resolve)
@@ -117,7 +117,7 @@ export class ClientConnection {
       return
     }
     this.#queue = this.#queue.then(async () => {
-      // Handle events of other clients between two requests of this one.
+      // Lets the events of other clients be handled between two requests of this client.
       await new Promise(setImmediate)
       await this.#answer(request)
       this.#queued--
@@ -125,7 +125,7 @@ export class ClientConnection {
   }
 
   async #answer({ id, body }: ServiceRequest): Promise<void> {
-    // Requests that are still queued when the client disconnects are not executed.
+    // Requests that are still queued when the client disconnects are not carried out.
     if (this.#socket.destroyed || this.#isCut) return
     try {
       this.#send({ id, result: await this.#perform(body) })
@@ -205,7 +205,7 @@ export class ClientConnection {
   }
 
   async #acquire(board: string, silenceMs?: number): Promise<ServiceResults['acquire']> {
-    // The MIG instance may be new or removed, so read the instances again.
+    // The instance may have been created or removed just now, so the instances are read again.
     if (board.startsWith('MIG-')) await this.#host.lookAgain()
     const keeper = this.#keeperOf(board)
     this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
@@ -222,11 +222,12 @@ export class ClientConnection {
       if (this.#heardMs >= dueMs) return
       void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
     }
-    // The timer may be late because the service was suspended. So read the holder's waiting messages before deciding.
+    // The timer may be late because the service was suspended, so the holder's waiting messages are read before the
+    // lease ends.
     const due = () => setImmediate(end, performance.now())
     const silence = silenceMs === undefined ? undefined : setTimeout(due, silenceMs)
     this.#leased.set(board, { keeper, holder, silence })
-    // If the lease ended while it was being acquired, its notice came before the lease was stored here.
+    // If the lease ended while it was being acquired, the notice of its end came before the lease was stored here.
     if (!keeper.holds(board, holder)) this.#forget(board)
     return { found }
   }
@@ -237,7 +238,7 @@ export class ClientConnection {
   }
 
   /**
-   * End the leases that match all given conditions.
+   * Ends the leases that match all given conditions.
    *
    * @throws PctodlError `NOT_ALLOWED` for all users except root and the service's own
    */
@@ -281,7 +282,9 @@ export class ClientConnection {
     return lease
   }
 
-  /** Send the client the reason and close its connection. Requests that arrive afterwards are ignored. */
+  /**
+   * Tells the client why its connection ends, and closes the connection. Requests that arrive after this are ignored.
+   */
   #cut(code: string, message: string): void {
     if (this.#isCut) return
     this.#isCut = true

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client'
 
 /** Maximum number of connections. Any local user may connect; a further connection closes the oldest one. */
 const MAX_CONNECTIONS = 16
-/** Time within which a client must send its request; then its connection is closed, ms. */
+/** Time within which a client must send its request, ms. After it, its connection is closed. */
 const PATIENCE_MS = 5000
 /**
  * Minimum time between two readings of the boards, ms. Requests that arrive meanwhile wait for the next reading and
@@ -15,8 +15,8 @@ const PATIENCE_MS = 5000
 const BETWEEN_READINGS_MS = 250
 
 /**
- * Serves `/metrics` for Prometheus, `/healthz` (the service runs) and `/readyz` (the service can lease boards). Any
- * client may read these pages; no request changes anything.
+ * Serves `/metrics` for Prometheus, `/healthz` (does the service run?) and `/readyz` (can it lease boards?). Any client
+ * may read these pages; requests change nothing.
  */
 export class HealthServer {
   readonly #server: Server
@@ -34,7 +34,7 @@ export class HealthServer {
     const read = shared(metrics)
     const patience = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, keepAliveTimeout: PATIENCE_MS }
     const server = createServer({ ...patience, connectionsCheckingInterval: 1000 }, async (request, response) => {
-      // Do not use `URL`: it throws if the request target is not a valid URL.
+      // `URL` is not used, because it throws if the request target is not a valid URL.
       const [pathname] = (request.url ?? '/').split('?')
       if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
       if (pathname === '/healthz') return void response.writeHead(200).end('ok\n')
@@ -57,7 +57,7 @@ export class HealthServer {
       const [oldest] = open
       if (open.size > MAX_CONNECTIONS) oldest?.destroy()
     })
-    // The header timeout does not apply to a connection that sends nothing; this timeout closes it.
+    // The header timeout does not apply to a connection that sends nothing. This timeout closes it.
     server.timeout = PATIENCE_MS
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) =>
@@ -80,7 +80,7 @@ export class HealthServer {
 }
 
 /**
- * Limits how often `read` is called. Callers that wait share one reading, which starts after they have asked for it.
+ * Limits how often `read` is called. Callers that wait share one reading, which starts after all of them have asked.
  */
 function shared(read: () => Promise<string>): () => Promise<string> {
   let readAtMs = Number.NEGATIVE_INFINITY
@@ -89,7 +89,7 @@ function shared(read: () => Promise<string>): () => Promise<string> {
   const wait = async () => {
     await reading
     const waitMs = Math.max(0, readAtMs + BETWEEN_READINGS_MS - performance.now())
-    // Wait even if `waitMs` is 0, so that the caller has assigned `next` before the code below clears it.
+    // Waits even if `waitMs` is 0, so that `next` is assigned before the code below clears it.
     await new Promise((resolve) => setTimeout(resolve, waitMs))
     readAtMs = performance.now()
     next = null

@@ -10,13 +10,13 @@ import type { Peer } from './peer-credentials.js'
 export interface Holder {
   readonly peer: Peer
   readonly program: string
-  /** Called when the lease ends without a request of the holder. */
+  /** Called when a lease ends without its holder's request. */
   readonly onEnded: (target: string, reason: string) => void
 }
 
 /**
- * Whether two holders are the same program, whose leases do not exclude each other on one board. All processes of other
- * pid namespaces have pid 0 here, so they are treated as different.
+ * Whether two holders are the same program, which may hold the leases of a board and of its instances. Processes of
+ * other pid namespaces all have pid 0 here, so they count as different programs.
  */
 export function isSameProgram(a: Holder, b: Holder): boolean {
   return a.peer.pid > 0 && a.peer.pid === b.peer.pid && a.peer.uid === b.peer.uid
@@ -26,9 +26,9 @@ export interface HeldLeaseOptions {
   /** UUID of a board or of a MIG instance. */
   readonly target: string
   readonly holder: Holder
-  /** The device on which the MPS daemon's clients must run. */
+  /** The board or instance on which the MPS daemon's clients must run. */
   readonly device: NonNullable<MpsDaemonOptions['device']>
-  /** Parent of the working folders of MPS daemons; owned by root. */
+  /** Folder in which each MPS daemon gets a working folder; owned by root. */
   readonly mpsFolder: string
   /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
@@ -37,7 +37,7 @@ export interface HeldLeaseOptions {
 
 type MpsEnvironment = MpsDaemon['place']['environment']
 
-/** One lease: its holder, age, changes and MPS daemon. */
+/** One lease: its holder, its age, its changes and its MPS daemon. */
 export class HeldLease {
   readonly target: string
   readonly holder: Holder
@@ -49,7 +49,7 @@ export class HeldLease {
   report: LeaseReport | null = null
   /** Settles when the lease has ended; null until it begins to end. */
   ending: Promise<void> | null = null
-  /** Why the lease is ending without a request of its holder; null otherwise. */
+  /** Why the lease is ending without its holder's request; null otherwise. */
   endingBecause: string | null = null
   readonly #options: HeldLeaseOptions
   readonly #leaving = new AbortController()
@@ -72,7 +72,10 @@ export class HeldLease {
     return this.#mps
   }
 
-  /** @throws MpsError; PctodlError `MPS_ALREADY_RUNNING` */
+  /**
+   * Starts the lease's MPS daemon.
+   * @throws MpsError; PctodlError `MPS_ALREADY_RUNNING`
+   */
   async startMps(
     defaultPercent: number | undefined,
   ): Promise<{ readonly pid: number; readonly environment: MpsEnvironment }> {
@@ -93,14 +96,17 @@ export class HeldLease {
     try {
       await this.#mps.verifyClient(pid, { timeoutMs: 10_000, signal })
     } catch (error) {
-      // If the lease is ending, report that. A further attempt would keep the daemon's folder in use and delay
-      // restoring the board.
+      // If the lease is ending, this is the error to report. Another attempt would keep the daemon's folder in use and
+      // delay restoring the board.
       if (signal.aborted) throw this.#hasEnded()
       throw error
     }
   }
 
-  /** @param graceMs time that clients have to exit, ms; null ends them at once, because their owner has gone */
+  /**
+   * Stops the lease's MPS daemon.
+   * @param graceMs time that its clients have to exit, ms; null ends them at once, because the holder is gone
+   */
   async stopMps(graceMs: number | null): Promise<string> {
     const mps = this.#mps
     if (!mps) return 'not-running'
@@ -113,8 +119,8 @@ export class HeldLease {
   }
 
   /**
-   * End the lease's MPS daemon, even while it is starting, and prevent another one from starting. Errors are logged,
-   * not thrown.
+   * Ends the lease's MPS daemon, even if it is still starting, and prevents another one from starting. Errors are
+   * logged, not thrown.
    */
   async leave(): Promise<void> {
     // A daemon that is still starting has no clients yet, so abort its start.
@@ -129,8 +135,8 @@ export class HeldLease {
 
   async #start(defaultPercent: number | undefined): Promise<{ pid: number; environment: MpsEnvironment }> {
     const { target, holder, device, mpsFolder, mpsProgram, onMps } = this.#options
-    // Use a new folder for each start, so that files of an earlier daemon do not interfere. Its name is short because
-    // the length of socket paths is limited.
+    // Each start uses a new folder, so that files of an earlier daemon do not interfere. The name is short, because
+    // paths of sockets have a limited length.
     const directory = path.join(mpsFolder, randomBytes(6).toString('hex'))
     const mps = new MpsDaemon({ directory, device, ...(mpsProgram === undefined ? {} : { program: mpsProgram }) })
     try {
@@ -141,7 +147,7 @@ export class HeldLease {
         ...(defaultPercent === undefined ? {} : { defaultPercent }),
       })
     } catch (error) {
-      // Read the end of the daemon's log before it is removed with the folder.
+      // The end of the daemon's log is read before the folder with the log is removed.
       const lastWords = mps.place.lastWords()
       removePlace(directory)
       if (lastWords !== '' && error instanceof PctodlError) error.message += `; its log ends with: ${lastWords}`

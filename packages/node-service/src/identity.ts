@@ -12,7 +12,7 @@ const quality = '(?:burstable|besteffort)'
 
 /**
  * Paths of the control groups that only slurmd and kubelet create. Each pattern matches from the start of the path,
- * because users may choose the names of their own subgroups. Parent groups are optional: a service in a container sees
+ * because users may choose the names of subgroups. Parent groups are optional, because a service in a container sees
  * them as `..`.
  */
 const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
@@ -36,7 +36,7 @@ const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
 /**
  * Returns the workload of a process.
  *
- * @param uid the user that must own the process; if another user owns it, the pid has been reused
+ * @param uid the user to whom the process must belong; if it belongs to another, the pid has been reused
  * @returns undefined if the process has no workload or has exited
  */
 export function workloadOf(pid: number, uid: number): Workload | undefined {

@@ -25,7 +25,7 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError, type Telemetry } from '@pctodl/platform'
 
-/** The operator's ceilings for a board, with or without a lease. Null means no ceiling. */
+/** The operator's ceilings for a board, which apply with and without a lease. Null means no ceiling. */
 export interface Ceiling {
   readonly powerLimitW: number | null
   /** The clock lock that is in force while no lease sets another. A lease cannot exceed its maximum. */
@@ -40,7 +40,7 @@ export interface KeptBoardOptions {
   readonly board: string
   readonly libraryPath?: string | undefined
   readonly leaseFolder: string
-  /** Folder shared by all services of the machine. The process that manages a board holds a lock file in it. */
+  /** Folder that all services of the machine share. The process that manages a board holds a lock on a file in it. */
   readonly lockFolder: string
 }
 
@@ -50,9 +50,9 @@ export interface BoardLook {
   readonly events: readonly BoardEvent[]
   /** The settings that the lease will restore; null if there is no lease. */
   readonly found: FoundState | null
-  /** The result of restoring the board from the journal of a former lease. */
+  /** What became of settings that a former lease left changed. */
   readonly left: 'nothing' | 'in-use' | 'restored' | 'rebooted' | { readonly failed: string }
-  /** Settings that programs other than the holder have changed. */
+  /** Settings that other programs have changed, not the holder. */
   readonly others: readonly string[]
 }
 
@@ -67,12 +67,12 @@ export interface BoardReadings extends Telemetry {
   readonly clients: number
 }
 
-/** Time that the board's former process has to exit, ms. */
+/** Time that the board's previous process has to exit, ms. */
 const LOCK_WAIT_MS = 5000
 
 /**
- * Makes the NVML calls for one board, in a process of its own, so that a call that hangs does not block other boards.
- * The service calls the public methods through `BoardProcess`.
+ * Makes the NVML calls for one board. It runs in a process of its own, so that a call that hangs does not block other
+ * boards. The service calls its public methods through `BoardProcess`.
  */
 export class KeptBoard {
   readonly #options: KeptBoardOptions
@@ -81,11 +81,16 @@ export class KeptBoard {
   #lock: FileLock | null = null
   #lease: NvmlLease | null = null
   #ceiling: Ceiling = noCeiling
-  /** The clock locks that apply while the lease has set none, as last set here. NVML cannot read clock locks. */
+  /**
+   * The clock locks that apply while no lease sets others, as this object set them last. NVML cannot read clock locks.
+   */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
   /** Runs `look`, `acquire` and `release` one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
-  /** Null if the board does not support events or they have failed; undefined before they are opened. */
+  /**
+   * The driver's event set. Null if the board does not support events, or if they have failed; undefined before it is
+   * opened.
+   */
   #events: NvmlEvents | null | undefined
 
   constructor(options: KeptBoardOptions) {
@@ -98,7 +103,7 @@ export class KeptBoard {
   }
 
   /**
-   * Open the board and lock it for this service.
+   * Opens the board and locks it for this service.
    *
    * @throws PctodlError `BOARD_KEPT` if another service on this machine manages the board; NvmlError, UnknownBoardError
    */
@@ -119,7 +124,7 @@ export class KeptBoard {
   }
 
   /**
-   * Returns the settings that the lease will restore.
+   * Acquires the direct lease, and returns the settings that it will restore.
    *
    * @throws LeaseHeldError, RestoreError and other errors of a direct lease
    */
@@ -135,7 +140,7 @@ export class KeptBoard {
   }
 
   /**
-   * Checks for a limit that another program has set. Then returns whether the change is already in force, and which
+   * Notices a power limit that another program has set. Then returns whether the change is already in force, and which
    * settings the lease will restore.
    */
   before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
@@ -144,27 +149,33 @@ export class KeptBoard {
     return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
-  /** @throws the errors of the lease's setter */
+  /**
+   * Makes a change.
+   * @throws the errors of the lease's setter
+   */
   async change(change: BoardChange): Promise<void> {
     await apply(this.#held(), change)
   }
 
-  /** @throws SetterNotAppliedError */
+  /**
+   * Checks that the lease's settings are in force.
+   * @throws SetterNotAppliedError
+   */
   verify(): void {
     this.#held().verify()
   }
 
   /**
-   * End the lease and restore the board.
+   * Ends the lease and restores the board.
    *
-   * @returns the settings that other programs have changed; they are kept
+   * @returns the settings that other programs have changed; these are kept
    * @throws RestoreError; the next `look` tries again
    */
   release(): Promise<readonly string[]> {
     return this.#inTurn(() => this.#release())
   }
 
-  /** Processes that have a compute context on the board. */
+  /** Processes that have a CUDA context on the board. */
   processes(): readonly ComputeProcess[] {
     return this.#board().device.computeProcesses()
   }
@@ -185,7 +196,7 @@ export class KeptBoard {
     }
   }
 
-  /** Restore the board and release its lock. Called when the service has exited. */
+  /** Restores the board and releases its lock. Called when the service has exited. */
   async close(): Promise<void> {
     await this.release().catch(() => {})
     this.#letGo()
@@ -217,8 +228,8 @@ export class KeptBoard {
       device.powerLimitW()
       await this.#keep(device.uuid)
       const left = this.#lease ? 'nothing' : await this.#putRight()
-      // If changes by other programs cannot be journaled now, the next look finds them again. The ceiling is enforced
-      // in any case.
+      // If changes by other programs cannot be written to the journal now, the next check finds them again. The ceiling
+      // is enforced in any case.
       const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
       const mig = device.mig()
@@ -232,7 +243,7 @@ export class KeptBoard {
         others,
       }
     } catch (error) {
-      // Close NVML, so that the next call opens it again when the driver or the board is back.
+      // Closes NVML, so that the next call opens it again once the driver or the board is back.
       if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
       throw error
     }
@@ -295,17 +306,17 @@ export class KeptBoard {
     return outcome.outcome
   }
 
-  /** Enforce the operator's ceiling at once, on the present settings and on those that a lease will restore. */
+  /** Enforces the operator's ceiling at once: on the present settings, and on those that a lease will restore. */
   async #keepWithin(ceiling: Ceiling): Promise<void> {
     this.#ceiling = ceiling
     const { device, spec } = this.#board()
-    // A board has a minimum power limit, so a lower ceiling has the effect of that minimum.
+    // The board has a lowest power limit. A ceiling below it counts as this limit.
     const powerLimitW = ceiling.powerLimitW === null ? null : Math.max(ceiling.powerLimitW, spec.powerLimitW.min)
     const lease = this.#lease
     const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
     const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
     if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
-    // Without a lease, one of root's programs may have leased the board. Then do nothing; a later look enforces the
+    // Without a lease of the service, a program of root may hold one. Then nothing is done; a later check enforces the
     // ceiling.
     const lock = lease ? null : new LeaseFolder(this.#options.leaseFolder).tryLock(device.uuid)
     if (!lease && !lock) return
@@ -315,13 +326,13 @@ export class KeptBoard {
         smClockLock: ceiling.smClock,
         memClockLock: ceiling.memClock,
       }
-      // A full disk must not disable the ceiling. If the journal cannot be written, it restores the old value, and the
-      // next check lowers it.
+      // A full disk must not disable the ceiling. If the journal cannot be written, it will restore the old value,
+      // which the next check lowers.
       orNull(() => lease?.amend(found))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
-        // If the lease has not set a limit, do not set this one through the lease: the lease would then restore the
-        // limit at its end.
+        // A limit that the lease has not changed is not set through the lease, which would undo the change when it
+        // ends.
         if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
@@ -338,8 +349,8 @@ export class KeptBoard {
       ['mem-clock', memClock, this.#standing.memClock],
     ] as const) {
       if (isSame(range, before)) continue
-      // If the lease has locked this clock, the policy checks that lock. Otherwise set the ceiling's lock here; the
-      // lease does not remove it.
+      // If the lease has locked this clock, the policy has checked its lock. Otherwise the ceiling's lock is set here,
+      // and the end of the lease does not remove it.
       if (!lease?.touches(kind)) await applyChange(device, { kind, range })
     }
     this.#standing = { smClock, memClock }

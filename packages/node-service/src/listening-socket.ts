@@ -10,7 +10,7 @@ import { load } from 'koffi'
 const F_SETFD = 2
 const FD_CLOEXEC = 1
 
-/** Maximum number of connections that wait to be accepted; the kernel's default limit (`somaxconn`). */
+/** Maximum number of connections that wait to be accepted. It equals the kernel's default limit (`somaxconn`). */
 const MAX_WAITING = 4096
 
 /** The first file descriptor that systemd passes (sd_listen_fds(3)). */
@@ -22,7 +22,7 @@ const FIRST_FD = 3
  * @throws PctodlError `SOCKET` if systemd passes several file descriptors, or one that is not a socket
  */
 export function activatedSocket(env: Readonly<Record<string, string | undefined>> = process.env): number | null {
-  // The variables may have been inherited from a parent process, for which systemd meant them. Then ignore them.
+  // If the pid differs, the variables were inherited from a parent process and are ignored.
   if (env['LISTEN_PID'] !== String(process.pid) || env['LISTEN_FDS'] === undefined) return null
   if (env['LISTEN_FDS'] !== '1')
     throw new PctodlError('SOCKET', `${env['LISTEN_FDS']} sockets were handed over; give one`)
@@ -32,8 +32,8 @@ export function activatedSocket(env: Readonly<Record<string, string | undefined>
 }
 
 /**
- * Prevent child processes from inheriting the socket. A child that has it, for example an MPS server of another user,
- * could accept clients in the service's place.
+ * Prevents child processes from inheriting the socket. A child with the socket, such as an MPS server of another user,
+ * could accept clients in place of the service.
  */
 function keepToOurselves(fd: number): void {
   const fcntl = load(null).func('int fcntl(int fd, int command, ...)')
@@ -43,16 +43,16 @@ function keepToOurselves(fd: number): void {
 }
 
 /**
- * Listen on a unix socket. The policy, not the file mode, decides what a connected client may do.
+ * Listens on a unix socket. The file mode decides who may connect; the policy decides what a connected client may do.
  *
- * @param mode file mode of the socket, which determines who may connect
+ * @param mode file mode of the socket
  * @throws PctodlError `SOCKET` if another service listens on it, or if others can write to its folder
  */
 export async function listenOn(server: Server, socket: string, mode: number): Promise<void> {
   const folder = path.dirname(socket)
   try {
-    // All users must be able to enter the folder, whatever the umask is. The folder is not created through another
-    // user's link.
+    // All users must be able to enter the folder, whatever the umask is. It is not created through a link that belongs
+    // to another user.
     if (!existsSync(folder)) makePrivateFolder(folder, 0o755)
     trustedPath(folder)
     const there = lstatSync(socket, { throwIfNoEntry: false })

@@ -7,14 +7,14 @@ type Database = 'passwd' | 'group'
 export type IdOf = (database: Database, name: string) => number | undefined
 
 /**
- * Time after which an unknown name is looked up again, ms. The directory may have been unavailable, or the user may be
- * new.
+ * Time after which an unknown name is looked up again, ms. The user may be new, or the directory may have been
+ * unavailable.
  */
 const AGAIN_MS = 10_000
 
 /**
- * Finds user and group ids in the system's databases (files, LDAP and others). Lookups run asynchronously, because a
- * directory may be slow.
+ * Finds the ids of users and groups in the system's databases (files, LDAP and others). Look-ups do not block, because
+ * a directory may be slow.
  */
 export class Names {
   readonly #ids = new Map<string, number>()

@@ -32,41 +32,41 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
   readonly policyFile: string
   /** Folder for journals and the audit log; `/var/lib/pctodl` on a node. No other service may use it. */
   readonly stateFolder: string
-  /** Parent of the working folders of MPS daemons; `/run/pctodl/service-mps` on a node. */
+  /** Folder in which each MPS daemon gets a working folder; `/run/pctodl/service-mps` on a node. */
   readonly mpsFolder: string
   /**
-   * Absolute path of the MPS control program. Default: `nvidia-cuda-mps-control` on PATH. Only root may be able to
-   * write or replace the program.
+   * Absolute path of the MPS control program, which only root may be able to write or replace. Default:
+   * `nvidia-cuda-mps-control` on PATH.
    */
   readonly mpsProgram?: string
   /** Address of the HTTP server for metrics and health checks; null for no server. */
   readonly http: { readonly host: string; readonly port: number } | null
-  /** Path of a second socket, on which the service replaces zeusd for Zeus. Default: none. */
+  /** Path of a second socket, on which the service acts as zeusd for programs that use Zeus. Default: none. */
   readonly zeusdSocket?: string
   /** Called with messages for the operator. */
   readonly onMessage?: (message: string) => void
 }
 
-/** Interval of checking boards and retrying failed restorations, ms. */
+/** Interval at which boards are checked and failed restorations are tried again, ms. */
 const TEND_MS = 2000
 /** Time that a request waits for a board that does not answer, ms. */
 const SOON_MS = 400
 /**
- * Maximum number of connections of all users in the policy together. Root's connections are not counted, because root
- * must always be able to end leases.
+ * Maximum number of connections of all users to whom the policy applies, together. Root's connections do not count, so
+ * that root can always end leases.
  */
 const MAX_CONNECTIONS = 256
-/** Maximum number of connections of all users together to whom no rule applies. */
+/** Maximum number of connections of all users to whom no rule of the policy applies, together. */
 const MAX_CONNECTIONS_OF_STRANGERS = 32
 /**
- * Maximum number of connections of one user. The limits above are needed too, because one person can have many
+ * Maximum number of connections of one user. The total limits are also needed, because one person can have many
  * subordinate user ids.
  */
 const MAX_CONNECTIONS_OF_USER = 32
 
 /**
- * The only program of a node that changes its boards. It owns all leases, journals and MPS daemons. Clients connect
- * through a unix socket, and the kernel reports their identity.
+ * The service: on its node, the only program that changes boards. It owns all leases, journals and MPS daemons. Clients
+ * connect through a unix socket, and the kernel says who they are.
  */
 export class NodeService {
   readonly #options: NodeServiceOptions
@@ -74,13 +74,13 @@ export class NodeService {
   readonly #audit: AuditLog
   readonly #metrics: ServiceMetrics
   readonly #names = new Names(() => {
-    // Change the stamp to force a reload, so that rules with this name take effect.
+    // The changed stamp makes the service load the policy again, so that rules with this name take effect.
     if (this.#policy) this.#policy = { ...this.#policy, stamp: 'a name is known' }
   })
   readonly #servers: readonly Server[]
   readonly #connections = new Set<ClientConnection>()
   #keepers: readonly BoardKeeper[] = []
-  /** Boards that could not be opened so far, by index, with the reason. */
+  /** Boards that could not be opened so far, by index, and the reasons. */
   readonly #missing = new Map<number, { readonly process: BoardProcess; reason: string }>()
   #http: HealthServer | null = null
   #zeusd: ZeusdServer | null = null
@@ -113,7 +113,7 @@ export class NodeService {
   }
 
   /**
-   * End MPS daemons and restore boards that an earlier service left behind, then listen.
+   * Starts the service. It ends MPS daemons and restores boards that an earlier service left behind, then listens.
    *
    * @throws PctodlError `ALREADY_RUNNING` if another service uses the same folders, `SOCKET`, `AUDIT_LOG`,
    *   `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError if there is no driver
@@ -152,7 +152,7 @@ export class NodeService {
     return { ready: reasons.length === 0, reasons, boards: this.#keepers.map(({ state }) => state) }
   }
 
-  /** End all leases, which restores the boards, and stop listening. Idempotent. */
+  /** Ends all leases, which restores their boards, and stops listening. A second call does nothing. */
   async close(): Promise<void> {
     if (this.#closing) return
     this.#closing = true
@@ -173,7 +173,7 @@ export class NodeService {
   async #open(): Promise<void> {
     const { socket, http, zeusdSocket } = this.#options
     await this.#endLeftDaemons()
-    // Load the policy and wait for its name lookups, so that the ids are known when the first client connects.
+    // Loads the policy and waits for its name look-ups, so that ids are known when the first client connects.
     this.#currentPolicy()
     await this.#names.settled()
     const first = this.#boardProcess(0)
@@ -205,7 +205,7 @@ export class NodeService {
   }
 
   /**
-   * Listen on three sockets: one for all users, which systemd may have opened, one for the policy's users, and one for
+   * Listens on three sockets: one for all users, which systemd may have opened; one for the policy's users; and one for
    * root.
    */
   async #listen(socket: string): Promise<void> {
@@ -219,8 +219,8 @@ export class NodeService {
   }
 
   /**
-   * Allow only the policy's users and groups to connect to their own socket and to Zeus's. Other users then cannot fill
-   * the queues of these sockets. (Zeus does not retry.)
+   * Lets only the policy's users and groups connect to their own socket and to that of Zeus. Other users then cannot
+   * fill these sockets' queues. (Zeus does not try again if a queue is full.)
    */
   #letIn(): void {
     const { socket, zeusdSocket } = this.#options
@@ -231,7 +231,8 @@ export class NodeService {
       try {
         letConnect(each, known)
       } catch (error) {
-        // The policy's users can still connect to the public socket. Zeus has only this one, so open it to all users.
+        // The policy's users can still use the public socket. Zeus has only one socket, which is therefore opened to
+        // all users.
         this.#say(error instanceof Error ? error.message : String(error))
         if (each === zeusdSocket) chmodSync(each, 0o666)
       }
@@ -254,7 +255,7 @@ export class NodeService {
     onInternalError: (error) => this.#say(error instanceof Error ? (error.stack ?? error.message) : String(error)),
   }
 
-  /** Returns the policy in the file's present state. An invalid policy allows nothing. */
+  /** Returns the policy in the present file. An invalid policy allows nothing. */
   #currentPolicy(): { readonly policy: Policy; readonly error: PctodlError | null } {
     const { policyFile } = this.#options
     const stamp = stampOf(policyFile)
@@ -291,7 +292,9 @@ export class NodeService {
     })
   }
 
-  /** Open the boards that are not managed yet: at the start all boards, later those that were not available. */
+  /**
+   * Opens the boards that are not managed yet: at the start all boards, later those that were not available before.
+   */
   async #openMissing(): Promise<void> {
     const { mpsFolder, mpsProgram } = this.#options
     const rest = { mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }
@@ -311,10 +314,10 @@ export class NodeService {
     await Promise.all(opened)
   }
 
-  /** Check all boards again, but do not wait long for boards that do not answer. */
+  /** Checks all boards again, but waits only for a short time for boards that do not answer. */
   async #lookAgain(): Promise<void> {
     this.#currentPolicy()
-    // A board that has not answered for this long is not waited for again.
+    // A board that has not answered the running check for this long is not waited for again.
     const heard = this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS)
     await soon([
       ...heard.map((keeper) => keeper.look()),
@@ -330,7 +333,7 @@ export class NodeService {
     return this.#metrics.registry.metrics()
   }
 
-  /** End MPS daemons that a killed service has left running. */
+  /** Ends MPS daemons that a killed service left running. */
   async #endLeftDaemons(): Promise<void> {
     const { mpsFolder } = this.#options
     for (const name of readdirSync(mpsFolder)) {
@@ -356,13 +359,13 @@ export class NodeService {
   }
 
   async #tend(): Promise<void> {
-    // Check all boards at the same time, so that a board that does not answer does not delay the others.
+    // All boards are checked at the same time, so that a board that does not answer does not delay the others.
     await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
     this.#endOverdue()
     sayToSystemd('WATCHDOG=1')
   }
 
-  /** End leases that the current policy does not allow. An invalid policy ends no lease. */
+  /** Ends leases that the current policy does not allow. An invalid policy ends no lease. */
   #endOverdue(): void {
     const { policy, error } = this.#currentPolicy()
     if (error) return
@@ -417,8 +420,8 @@ async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
 }
 
 /**
- * Lock the service's folders until the process exits. Do this first, because a second service would end the MPS daemons
- * of the first one.
+ * Locks the service's folders until the process exits. This comes first, because a second service would end the MPS
+ * daemons of the first.
  *
  * @throws PctodlError `ALREADY_RUNNING` if another service uses a folder; Error if others can write to a folder
  */
@@ -429,7 +432,7 @@ function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] 
   ]
   const locks: FileLock[] = []
   for (const { folder, option } of places) {
-    // Lock the folder itself, so that no lock file is needed among its contents.
+    // The folder itself is locked, so that it need not contain a lock file.
     const lock = FileLock.tryAcquire(folder)
     if (lock) {
       locks.push(lock)

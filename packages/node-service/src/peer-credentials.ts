@@ -26,8 +26,8 @@ const MAX_GROUPS = 65_536
 type GetSocketOption = (fd: number, level: number, name: number, value: object, length: Uint32Array) => number
 let getSocketOption: GetSocketOption | undefined
 /**
- * Buffer that all calls share, so that not each connection allocates this much memory. It is filled and read without an
- * `await` in between.
+ * Buffer for group ids that all calls share, so that a connection does not allocate this much memory. Between filling
+ * and reading it there is no `await`.
  */
 let groupsOfPeer: Int32Array | undefined
 
@@ -43,15 +43,15 @@ export function peerOf(socket: Socket): Peer {
       `Linux on ${architectures.join(' or ')} is needed, this is ${process.platform} on ${process.arch}`,
     )
   }
-  // This property is not documented, but it is the only way to the file descriptor. Without it, no client can be
-  // served.
+  // Node.js does not document this property, but there is no other way to the file descriptor. Without it, no client
+  // can be served.
   const fd = (socket as unknown as { readonly _handle?: { readonly fd?: unknown } })._handle?.fd
   if (typeof fd !== 'number' || !Number.isInteger(fd) || fd < 0) throw noCredentials('the socket has no descriptor')
   getSocketOption ??= load(null).func('getsockopt', 'int', ['int', 'int', 'int', 'void *', 'void *']) as GetSocketOption
   const [pid, uid, gid] = option(fd, SO_PEERCRED, new Int32Array(3))
   if (pid === undefined || uid === undefined || gid === undefined)
     throw noCredentials('SO_PEERCRED was answered in part')
-  // A pid of 0 means a process in another pid namespace. A uid or gid of -1 means a user of another user namespace, or
+  // A pid of 0 means a process of another pid namespace. A uid or gid of -1 means a user of another user namespace, or
   // none.
   if (uid < 0 || gid < 0) throw noCredentials(`the kernel tells user ${uid} and group ${gid}`)
   groupsOfPeer ??= new Int32Array(MAX_GROUPS)

@@ -37,7 +37,7 @@ const ceilingSchema = z.strictObject({
 
 const rule = z
   .strictObject({
-    /** Names or numeric ids. A rule applies to each listed user and to each member of a listed group. */
+    /** Names or numeric ids. A rule applies to each user that it lists and to each member of a group that it lists. */
     users: z.array(z.union([id, name])).default([]),
     groups: z.array(z.union([id, name])).default([]),
     /** UUIDs of boards (their MIG instances are included) or of single instances; `*` for all boards of the node. */
@@ -63,8 +63,8 @@ const policySchema = z.strictObject({
 })
 
 /**
- * The operator's ceilings for some boards; they apply with and without a lease. If several apply to a board, the lowest
- * counts.
+ * The operator's ceilings for some boards, which apply with and without a lease. If several apply to a board, the
+ * lowest counts.
  */
 interface CeilingRule {
   readonly boards: readonly string[]
@@ -102,7 +102,7 @@ export interface Rule {
 
 const MAX_POLICY_BYTES = 256 * 1024
 
-/** States who may change which settings. An action that no rule allows is forbidden, even to root. */
+/** Says who may change which settings. An action that no rule allows is forbidden, even to root. */
 export class Policy {
   readonly rules: readonly Rule[]
   readonly #ceilings: readonly CeilingRule[]
@@ -132,8 +132,9 @@ export class Policy {
   }
 
   /**
+   * Checks whether a user may lease a board or one of its MIG instances.
    * @param target UUID of the board or of one of its MIG instances
-   * @throws PctodlError `NOT_ALLOWED` if no rule allows this user to lease the target
+   * @throws PctodlError `NOT_ALLOWED` if no rule allows it
    */
   assertMayLease(peer: Peer, board: string, target: string = board): void {
     if (this.#rulesFor(peer, board, target).length > 0) return
@@ -146,8 +147,8 @@ export class Policy {
   }
 
   /**
-   * Returns why a lease of this age must end, or null if it may continue. If several rules apply, the
-   * longest allowed duration counts.
+   * Returns why a lease of this age must end; null if it may continue. If several rules apply, the longest duration
+   * among them counts.
    */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
     const rules = this.#rulesFor(peer, board, target)
@@ -156,17 +157,20 @@ export class Policy {
     return leasedMs < 1000 * longest ? null : `it has lasted ${longest} s, as long as the policy allows`
   }
 
-  /** @throws PctodlError `NOT_ALLOWED` if no rule allows this user an MPS daemon on the target */
+  /**
+   * Checks whether a user may start an MPS daemon.
+   * @throws PctodlError `NOT_ALLOWED` if no rule allows it on the target
+   */
   assertMayStartMps(peer: Peer, board: string, target: string = board): void {
     if (!this.#rulesFor(peer, board, target).some(({ mps }) => mps))
       throw notAllowed(peer, `have MPS on ${target}`, 'no rule allows it')
   }
 
   /**
-   * Check a change against the rules and ceilings.
+   * Checks a change against the rules and ceilings.
    *
-   * @param found the settings that the lease will restore, if it has changed this setting; null otherwise. Any user
-   *   with a rule for the board may set the found value again, unless it exceeds a ceiling.
+   * @param found if the lease has already changed this setting, the settings that it will restore; otherwise null.
+   *   Every user with a rule for the board may set the found value again, unless it exceeds a ceiling.
    * @throws PctodlError `NOT_ALLOWED`; the message states the allowed values
    */
   assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState | null): void {
@@ -181,9 +185,9 @@ export class Policy {
   }
 
   /**
-   * Returns the change that replaces an earlier one under a new policy: the same change if still allowed; for a power
-   * limit, otherwise, the nearest allowed limit (the highest, if several rules apply); else restoring the found value.
-   * Null if the found value is unknown.
+   * Returns the change that replaces an earlier one under a new policy. If the earlier one is still allowed, it is the
+   * same. A power limit is otherwise replaced by the nearest allowed limit (if several rules apply, the highest of
+   * these). Any other setting is restored to the found value; null if that value is unknown.
    */
   nearest(peer: Peer, board: string, change: BoardChange, found: FoundState): BoardChange | null {
     try {
@@ -214,15 +218,15 @@ export class Policy {
 }
 
 /**
- * Read the policy. Anybody who can write the file can grant every permission. Therefore only root and the service's
- * user may be able to write the file, its parent folders and links to it.
+ * Reads the policy. Whoever can write the file can grant every permission. So only root and the service's user may be
+ * able to write the file, the folders that contain it, and links to it.
  *
  * @throws PctodlError `POLICY`; the message names the invalid field, or who else can write the file
  */
 export function loadPolicy(file: string, idOf?: IdOf): Policy {
   let text: string | null
   try {
-    // Follow symbolic links only if no other user can change any of them. ConfigMaps are mounted through links.
+    // Symbolic links are followed only if no other user can change any of them. ConfigMaps are mounted through links.
     text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
     if (text === null) throw new Error('there is no such file')
   } catch (error) {
@@ -235,6 +239,7 @@ export function loadPolicy(file: string, idOf?: IdOf): Policy {
 }
 
 /**
+ * Parses a policy.
  * @param idOf looks up the numeric id of a name
  * @throws PctodlError `POLICY`; the message names the invalid field
  */
@@ -266,7 +271,8 @@ export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () =
 }
 
 /**
- * Parse JSON and reject objects with a duplicate key. Of two lists of ceilings, the first would be lost silently.
+ * Parses JSON and rejects objects with a duplicate key. Otherwise, of two lists of ceilings, the first would be ignored
+ * without notice.
  */
 function parseOnce(text: string): unknown {
   let keys = 0
@@ -275,7 +281,7 @@ function parseOnce(text: string): unknown {
     return each
   })
   const written = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length
-  // The count of the reviver includes one call for the whole document, which has no key.
+  // The count includes one call for the whole document, which has no key.
   if (written > keys - 1) throw new Error('an object has a key twice')
   return value
 }
@@ -289,8 +295,8 @@ function allows(rule: Rule, change: BoardChange): boolean {
     case 'mem-clock': {
       const allowed = change.kind === 'sm-clock' ? smClockMhz : memClockMhz
       if (allowed === undefined) return false
-      // Removing the lock lets the board run up to its maximum clock, so no range allows it. The policy allows
-      // it only to restore the value that the lease found.
+      // Without a lock the board may run at its maximum clock, so no range allows to remove the lock. It is allowed
+      // only in order to restore the value that the lease found.
       return (
         change.range !== null && Object.values(change.range).every((end) => end >= allowed.min && end <= allowed.max)
       )

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { labelsOfWorkload, type Workload } from './identity.js'
 import type { BoardReadings } from './kept-board.js'
 
-/** The parts of a `BoardKeeper` that metrics use. */
+/** What metrics need from a `BoardKeeper`. */
 interface ObservedBoard {
   readonly index: number
   readonly uuid: string
@@ -12,7 +12,7 @@ interface ObservedBoard {
   /** The last readings of the board; null if it could not be read. */
   readonly readings: BoardReadings | null
   readonly condition: string
-  /** The board, followed by its MIG instances. */
+  /** The board and its MIG instances, the board first. */
   readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
 }
 
@@ -31,7 +31,7 @@ interface Observed {
 /** Labels of boards and leases, named as in dcgm-exporter. A metric omits the labels that it does not use. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
 
-/** The labels of one value, and the value. A value that could not be read (null or undefined) is omitted. */
+/** The labels of a value, and the value. A value that could not be read is null or undefined, and is omitted. */
 type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
 
 /** Metrics computed from a board's readings. */
@@ -76,7 +76,8 @@ const ofLeases: readonly (readonly [
 ]
 
 /**
- * Metrics for Prometheus. Boards are read only on request. Values that cannot be read are omitted, not reported as 0.
+ * Metrics for Prometheus. Boards are read only when metrics are requested. Values that cannot be read are omitted; they
+ * are not reported as 0.
  */
 export class ServiceMetrics {
   readonly registry: Registry = new Registry()
@@ -97,8 +98,8 @@ export class ServiceMetrics {
             for (const [labels, value] of samples()) if (typeof value === 'number') this.set(labels, value)
           },
         })
-      // The driver counts these values, and they only grow while it is loaded. So set the counter to the driver's
-      // value.
+      // The driver counts these values from when it was loaded, and they only grow. So the counter is set to the
+      // driver's value.
       else
         new Counter({
           ...options,
@@ -129,7 +130,7 @@ export class ServiceMetrics {
           ),
         ),
       )
-    // Report the same quantities under dcgm-exporter's names too, for existing dashboards.
+    // The same quantities also appear under dcgm-exporter's names, for existing dashboards.
     for (const { name, type, help, value } of dcgmMetrics)
       family(type, name, help, () =>
         boards().map((board) => {

@@ -2,7 +2,7 @@ import { load } from 'koffi'
 
 let notify: ((unset: number, state: string) => number) | null | undefined
 
-/** Report the service's state to systemd (sd_notify(3)). Does nothing unless systemd has set `NOTIFY_SOCKET`. */
+/** Reports the service's state to systemd (sd_notify(3)). Does nothing unless systemd has set `NOTIFY_SOCKET`. */
 export function sayToSystemd(state: 'READY=1' | 'WATCHDOG=1' | 'STOPPING=1'): void {
   if (!process.env['NOTIFY_SOCKET']) return
   if (notify === undefined) {

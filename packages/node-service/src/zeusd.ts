@@ -22,11 +22,14 @@ const MAX_CONNECTIONS = 128
 const MAX_CONNECTIONS_OF_USER = 16
 const MAX_PROCESSES_OF_USER = 32
 const MAX_BODY_BYTES = 4096
-/** Idle time after which the server closes a connection, ms. Zeus closes it after 5 s; the server must wait longer. */
+/**
+ * Idle time after which the server closes a connection, ms. Zeus itself closes it after 5 s, so the server must wait
+ * longer.
+ */
 const KEEP_ALIVE_MS = 30_000
 /** Time limit for reading a board, ms. */
 const READ_MS = 400
-/** Interval of checking whether the client processes still run, ms. */
+/** Interval at which it is checked whether client processes still run, ms. */
 const LOOK_MS = 500
 
 const statusOfCode: Readonly<Record<string, number>> = {
@@ -40,7 +43,10 @@ const statusOfCode: Readonly<Record<string, number>> = {
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** The settings that Zeus may change: the last part of the URL's path, and the change that it requests. */
+/**
+ * The settings that Zeus may change. The key is the last part of the URL's path; the value makes the change that it
+ * requests.
+ */
 const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>> = {
   set_power_limit: ({ power_limit_mw }) => ({ kind: 'power-limit', powerLimitW: Number(power_limit_mw) / 1000 }),
   set_persistence_mode: ({ enabled }) => ({ kind: 'persistence', enabled: String(enabled) === 'true' }),
@@ -50,7 +56,7 @@ const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>>
   reset_mem_locked_clocks: () => ({ kind: 'mem-clock', range: null }),
 }
 
-/** The values that Zeus may read: the last part of the URL's path, and the answer. */
+/** The values that Zeus may read. The key is the last part of the URL's path; the value makes the answer. */
 const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
   get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
   get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
@@ -63,8 +69,8 @@ const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
 
 /**
  * Serves the HTTP interface of zeusd (the daemon of Zeus) on a unix socket, which clients find by `ZEUSD_SOCK_PATH`. A
- * program's first change acquires the board, under the same policy and audit log as for other clients. The lease lasts
- * until the client's process exits, because HTTP connections are short-lived.
+ * program's first change leases the board, under the same policy and audit log as for other clients. Because HTTP
+ * connections are short, the lease lasts until the client's process exits.
  */
 export class ZeusdServer {
   readonly #host: ZeusdHost
@@ -93,7 +99,7 @@ export class ZeusdServer {
   }
 
   /**
-   * Listen on a socket. At first only root can connect; the service then admits the policy's users.
+   * Listens on a socket. At first only root can connect; the service then lets in the policy's users.
    * @throws PctodlError `SOCKET`
    */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
@@ -102,7 +108,7 @@ export class ZeusdServer {
     return zeusd
   }
 
-  /** End all leases and stop listening. */
+  /** Ends all leases and stops listening. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#server.closeAllConnections()
@@ -117,7 +123,7 @@ export class ZeusdServer {
     } catch (error) {
       const { code, message } =
         error instanceof PctodlError ? error : { code: 'INTERNAL', message: 'the service failed; see its journal' }
-      // Close the connection instead of waiting for the rest of an oversized request.
+      // The connection is closed at once: the rest of a request that is too large is not awaited.
       response.writeHead(statusOfCode[code] ?? 500, { connection: 'close' }).end(`${message}\n`)
     }
   }
@@ -152,7 +158,7 @@ export class ZeusdServer {
     return read(getter)
   }
 
-  /** Returns the session of a process. It holds all leases that the process acquires through this socket. */
+  /** Returns the session of a process. It contains all leases that the process acquires through this socket. */
   #sessionOf(peer: Peer | undefined): ZeusSession {
     const process = peer && peer.pid > 0 ? processIdentity(peer.pid) : null
     if (!peer || !process) {
@@ -210,7 +216,10 @@ class ZeusSession {
     return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
   }
 
-  /** @throws PctodlError the errors that clients of the service's own protocol get */
+  /**
+   * Makes a change for the process.
+   * @throws PctodlError the errors that clients of the service's own protocol get
+   */
   async change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     const turn = this.#turns.then(() => this.#change(keeper, change))
     this.#turns = turn.catch(() => {})
@@ -223,7 +232,7 @@ class ZeusSession {
     }
   }
 
-  /** End the leases of this process, including one that is still being acquired. */
+  /** Ends the leases of this process, including one that is still being acquired. */
   async end(why: string): Promise<void> {
     this.#hasEnded = true
     const end = (keeper: BoardKeeper) => keeper.end(keeper.uuid, this.#holder, why)
@@ -244,7 +253,7 @@ class ZeusSession {
     try {
       await keeper.change(uuid, this.#holder, change, this.#host.policy)
     } catch (error) {
-      // If the change was refused, end the lease that was acquired only for it.
+      // If the change was refused, the lease that was acquired only for it ends.
       if (isNew) await keeper.end(uuid, this.#holder, null)
       throw error
     }
@@ -276,7 +285,10 @@ function addressOf({ url = '/' }: IncomingMessage): URL {
   }
 }
 
-/** @param ids GPU indices separated by commas; null for all boards */
+/**
+ * Returns the boards that a request names.
+ * @param ids GPU indices separated by commas; null for all boards
+ */
 function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly BoardKeeper[] {
   if (ids === null) return keepers
   return [...new Set(ids.split(','))].map((id) => {
@@ -286,7 +298,10 @@ function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly
   })
 }
 
-/** @throws PctodlError `UNREADABLE` */
+/**
+ * Reads a board.
+ * @throws PctodlError `UNREADABLE` if it cannot be read in time
+ */
 async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
   const readings = await keeper.read(READ_MS)
   if (readings) return readings

@@ -24,11 +24,11 @@ import { ServiceClient, type ServiceClientOptions } from './service/service-clie
 import { ServiceLease } from './service/service-lease.js'
 
 export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
-  /** Board type, e.g. from a platform file. Default: the type derived from NVML and this release's data. */
+  /** Board type, for example from a platform file. Default: derived from what NVML reports and this release's data. */
   readonly spec?: GpuSpec
   /**
-   * Which process changes the board: `service` is the node service, `direct` is this process (needs root). `auto`
-   * selects the service if it manages this board, else this process. Default `auto`.
+   * Which process changes the board: `service`, the node service; `direct`, this process, which needs root; `auto`, the
+   * service if it manages this board, otherwise this process. Default `auto`.
    */
   readonly access?: 'auto' | 'service' | 'direct'
   /** Socket of the node service. Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
@@ -82,7 +82,7 @@ export class NvmlGpu implements Gpu {
   }
 
   /**
-   * Read one telemetry sample. A field that cannot be read is null; `failedReads` returns the reason.
+   * Reads one telemetry sample. A field that cannot be read is null; `failedReads` returns why.
    *
    * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
    */
@@ -99,7 +99,7 @@ export class NvmlGpu implements Gpu {
   }
 
   /**
-   * Acquire a lease, from the node service or in this process, as `access` specifies.
+   * Acquires a lease, from the node service or in this process, as the option `access` says.
    *
    * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ...
    */
@@ -131,8 +131,8 @@ export class NvmlGpu implements Gpu {
 const asked: BoardAccess = { kind: 'direct', reason: 'it was asked for' }
 
 /**
- * Open a board by index, UUID or PCI bus id. First restores the boards of this machine that killed programs left
- * changed. If that fails, the board is opened anyway, and `acquire` reports the failure.
+ * Opens a board by index, UUID or PCI bus id. First restores the boards of this machine that killed programs left
+ * changed. If that fails, the board is opened all the same, and `acquire` reports the failure.
  *
  * @throws NvmlNotFoundError if NVML is not installed
  * @throws NvmlError if there is no such board, or the driver does not answer
@@ -174,7 +174,7 @@ function serviceOptions({ serviceSocket }: OpenGpuOptions): ServiceClientOptions
   return serviceSocket === undefined ? {} : { socket: serviceSocket }
 }
 
-/** Ignore an unusable lease folder. Reading boards does not need the folder, and `acquire` reports the error. */
+/** An unusable lease folder is ignored: reading boards does not need it, and `acquire` reports the error. */
 function unlessNoLeaseFolder(error: unknown): void {
   if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
 }
@@ -204,7 +204,7 @@ export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<
 }
 
 /**
- * Run `work` while holding the lease of a board. Afterwards the board is restored, even if `work` fails.
+ * Runs `work` with a lease of a board. Afterwards the board is restored, even if `work` fails.
  *
  * @throws the error of `work`
  * @throws RestoreError if the board could not be restored; if `work` failed too, its error is the cause

@@ -7,10 +7,10 @@ export interface BoardProcess {
   readonly isOurs: boolean | null
 }
 
-/** The device that runs a tenant's inference. */
+/** The device on which a tenant's network runs. */
 export interface TenantPlace {
   readonly pid: number
-  /** Device name reported by the worker, e.g. `NVIDIA A100-PCIE-40GB` or `cpu`. */
+  /** Name of the device as the worker reports it, e.g. `NVIDIA A100-PCIE-40GB` or `cpu`. */
   readonly device: string
   /** True if the device is this board; null if the driver does not report it. */
   readonly isOnBoard: boolean | null

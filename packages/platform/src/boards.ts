@@ -15,7 +15,7 @@ const added = new Map<string, GpuSpec>()
 
 /**
  * Registers a board under its key, name and aliases. It replaces an included board with the same key if both have the
- * same chip, since a file written on a board of that type describes it more precisely.
+ * same chip, because a file written on such a board is more precise.
  *
  * @throws InvalidInputError if the key belongs to a board with another chip
  */
@@ -28,8 +28,8 @@ export function addGpuSpec(spec: GpuSpec): void {
 }
 
 /**
- * Finds a board by key, product name or alias. Case, blanks and punctuation are ignored, but the whole name must match
- * (`A10` is not an `A100`).
+ * Finds a board by key, product name or alias. Case, blanks and punctuation are ignored, but the name must match as a
+ * whole (`A10` is not an `A100`).
  *
  * @throws UnknownNameError listing the known boards; InvalidInputError for a value that is not a string
  */

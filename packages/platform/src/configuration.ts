@@ -4,9 +4,9 @@ import { InvalidInputError } from './errors.js'
 export interface Tenant {
   readonly model: string
   readonly mpsPercent: number
-  /** Samples in a batch; the maximum number if the tenant serves a service. */
+  /** Number of samples in a batch; the maximum number if the tenant serves a service. */
   readonly batchSize: number
-  /** Name of the service whose requests the tenant answers. If absent, the tenant runs batches continuously. */
+  /** Name of the service whose requests the tenant answers. If absent, the tenant runs batch after batch. */
   readonly service?: string
 }
 
@@ -25,9 +25,9 @@ export interface Configuration extends OperatingPoint {
 export const MAX_MPS_CLIENTS = 48
 
 /**
- * Validates a list of tenants at an entry point of the library, so that later code can trust it.
+ * Validates a list of tenants where the library receives it, so that later code can trust it.
  *
- * @param oversubscribe allow shares that sum to more than 100 % (tenants then time-slice the overlapping SMs)
+ * @param oversubscribe whether shares may sum to more than 100 % (tenants then time-slice the SMs that overlap)
  * @throws InvalidInputError naming the tenant and the field
  */
 export function assertTenants(
@@ -60,8 +60,8 @@ export function assertTenants(
 }
 
 /**
- * True if the same process can run as tenant `a` and then as tenant `b`. MPS reads the share only when a process
- * starts, so only the batch size and the service can change while it runs.
+ * Whether one process can run as tenant `a` and then as tenant `b` without a restart. MPS reads the share only when a
+ * process starts, so only batch size and service may differ.
  */
 export function sameProcess(a: Tenant, b: Tenant): boolean {
   return a.model === b.model && a.mpsPercent === b.mpsPercent

@@ -5,7 +5,7 @@ export interface ClockStates {
   readonly smClocksMhz: readonly number[]
 }
 
-/** A GPU type. All figures are published; `sources` names their origins. */
+/** A GPU type. All figures are published; `sources` says where. */
 export interface GpuSpec {
   /** Short name used on command lines and in result paths, e.g. `3080Ti`. */
   readonly key: string
@@ -23,19 +23,19 @@ export interface GpuSpec {
   readonly computeCapability: string
   /** Streaming multiprocessors that a process can use. */
   readonly smCount: number
-  /** SMs that MPS allocates together (one TPC). */
+  /** Number of SMs that MPS allocates together (one TPC). */
   readonly smPerTpc: number
   readonly baseClockMhz: number
   /** SM clock that the firmware boosts to under load if no clock is locked and power allows it, MHz. */
   readonly boostClockMhz: number
-  /** One entry per memory clock, in ascending order. */
+  /** SM clocks by memory clock, in ascending order of memory clocks. */
   readonly clockStates: readonly ClockStates[]
-  /** Memory clocks useful for planning, MHz, descending; lower ones are idle states. */
+  /** Memory clocks that plans may use, MHz, descending. Lower memory clocks are idle states. */
   readonly performanceMemClocksMhz: readonly number[]
   readonly memoryBusBits: number
-  /** Memory type, e.g. `HBM3`. Default: `memoryTypeOf`. */
+  /** Memory type, e.g. `HBM3`. Default: what `memoryTypeOf` derives. */
   readonly memoryType?: string
-  /** Data transfers per memory clock cycle, for the memory clock that NVML reports (2 for GDDR6X and HBM2). */
+  /** Data transfers per cycle of the memory clock that NVML reports (2 for GDDR6X and HBM2). */
   readonly transfersPerMemClock: number
   readonly memoryBytes: number
   readonly l2Bytes: number
@@ -46,7 +46,9 @@ export interface GpuSpec {
   /** FP32 throughput of the vector units, FLOP per clock and SM. */
   readonly fp32FlopPerClockPerSm: number
   readonly powerLimitW: { readonly min: number; readonly default: number; readonly max: number }
-  /** How the board averages its default power reading: over one second, or over part of each sampling period only. */
+  /**
+   * How the board averages its default power reading: over one second, or only over a part of each sampling period.
+   */
   readonly powerReading: 'one-second-average' | 'part-time'
   readonly thermalLimitC: number
   readonly sources: readonly string[]
@@ -58,8 +60,8 @@ export function memoryBandwidth(spec: GpuSpec, memClockMhz: number): number {
 }
 
 /**
- * Returns the memory type. If the spec does not state it, it is derived from bus width and data rate per pin, by the
- * JEDEC standards and Micron's GDDR6X data.
+ * Returns the memory type: as the spec states it, or derived from bus width and data rate per pin (JEDEC standards;
+ * Micron's data for GDDR6X).
  */
 export function memoryTypeOf(spec: GpuSpec): string {
   if (spec.memoryType !== undefined) return spec.memoryType
@@ -85,7 +87,7 @@ const gddrKinds: readonly (readonly [string, number])[] = [
 ]
 
 /**
- * Dense tensor throughput in formats narrower than FP16, by compute capability; operations per clock and SM. Source:
+ * Dense tensor throughput in formats narrower than FP16, by compute capability, operations per clock and SM. Source:
  * NVIDIA's architecture whitepapers.
  */
 const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4?: number; readonly hasFp8?: true }>> =
@@ -105,15 +107,15 @@ const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4
  */
 export function narrowOpPerClockPerSm(spec: GpuSpec, format: 'fp8' | 'int8' | 'fp4'): number {
   const rates = narrowRates[spec.computeCapability]
-  // Twice the FP16 rate. A table by compute capability would be wrong, since GeForce boards have half the rate in both
-  // formats.
+  // FP8 has twice the FP16 rate. It cannot be in the table by compute capability, because GeForce boards have half the
+  // rate in both formats.
   if (format === 'fp8') return rates?.hasFp8 ? 2 * spec.tensorFlopPerClockPerSm : 0
   return rates?.[format] ?? 0
 }
 
 /**
- * Returns the number of SMs available to an MPS client with an active thread percentage. MPS rounds down to whole TPCs,
- * with a minimum of one TPC: of 108 SMs, 5 % gives 4 and 10 % gives 10.
+ * Returns the number of SMs that an MPS client with this active thread percentage gets. MPS rounds down to whole TPCs,
+ * but gives at least one: of 108 SMs, 5 % gives 4 and 10 % gives 10.
  */
 export function smsOfShare(spec: GpuSpec, mpsPercent: number): number {
   const tpcs = Math.floor((mpsPercent / 100) * (spec.smCount / spec.smPerTpc) + 1e-9)

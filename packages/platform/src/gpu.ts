@@ -9,13 +9,13 @@ export interface GpuInfo {
   readonly powerLimitW: number
 }
 
-/** One real or simulated GPU. Reading needs no privilege; changing it needs the lease. */
+/** One real or simulated GPU. Reading needs no privilege. Changing needs a lease. */
 export interface Gpu {
   readonly spec: GpuSpec
   info(): Promise<GpuInfo>
   sample(): Promise<Telemetry>
   /**
-   * Acquire the exclusive right to change the board's state.
+   * Acquires the exclusive right to change the board's state.
    *
    * @throws PctodlError with code `LEASE_HELD` while another process holds it
    */
@@ -23,7 +23,7 @@ export interface Gpu {
 }
 
 /**
- * The exclusive right to change a board. Only the lease has setters, so no state changes without it. `release` restores
+ * The exclusive right to change a board. Only a lease has setters, so nothing changes without one. `release` restores
  * the clocks and the power limit that the board had before.
  */
 export interface GpuLease {
@@ -34,10 +34,16 @@ export interface GpuLease {
    */
   lockSmClock(clock: number | { readonly minMhz: number; readonly maxMhz: number }): Promise<void>
   resetSmClock(): Promise<void>
-  /** @throws InvalidInputError for a memory clock that the board does not have */
+  /**
+   * Locks the memory clock.
+   * @throws InvalidInputError for a memory clock that the board does not have
+   */
   lockMemClock(memClockMhz: number): Promise<void>
   resetMemClock(): Promise<void>
-  /** @throws InvalidInputError for a limit outside the board's range */
+  /**
+   * Sets the power limit.
+   * @throws InvalidInputError for a limit outside the board's range
+   */
   setPowerLimit(powerLimitW: number): Promise<void>
   resetPowerLimit(): Promise<void>
   /** Idempotent. */

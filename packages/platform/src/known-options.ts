@@ -1,11 +1,11 @@
 import { InvalidInputError } from './errors.js'
 
 /**
- * Checks that a caller's options are an object without unknown names, since a misspelt option would be ignored
+ * Checks that a caller's options are an object without unknown names. Otherwise a misspelt option would be ignored
  * silently.
  *
  * @param name name of the options in messages
- * @param known all options; the type ensures that none is missing
+ * @param known all option names; the type makes sure that none is missing
  * @throws InvalidInputError for a value that is not an object, and for an unknown name
  */
 export function assertKnownOptions<T extends object, const K extends readonly (keyof T & string)[]>(

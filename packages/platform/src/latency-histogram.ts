@@ -1,6 +1,6 @@
-/** Buckets per doubling of the latency. The relative resolution is 1/128, better than 1 %. */
+/** Number of buckets per doubling of the latency. A bucket is less than 1 % wide. */
 const SUB_BUCKETS = 128
-/** Doublings above the linear part. The largest value is about 4.7 hours. */
+/** Number of doublings above the linear part. The largest value is about 4.7 hours. */
 const OCTAVES = 27
 const BUCKETS = SUB_BUCKETS * (OCTAVES + 1)
 

@@ -1,6 +1,8 @@
 import type { Tenant } from './configuration.js'
 
-/** One completed measuring window, common to all tenants. A quantity that was never read is null. */
+/**
+ * A completed measuring window, which is the same for all tenants. A quantity of which there is no reading is null.
+ */
 export interface MeasuredWindow {
   /** Number of the window, from 1. */
   readonly iteration: number
@@ -21,6 +23,6 @@ export interface MeasuredWindow {
   readonly tenants: readonly { readonly tenant: Tenant }[]
   /** Locked clocks, MHz; null if the firmware chooses the clock. */
   readonly applied: { readonly smClockMhz: number | null; readonly memClockMhz: number | null }
-  /** Whether tenants were restarted in the window, so that its throughput does not represent the configuration. */
+  /** Whether tenants were restarted in the window. Its throughput then does not represent the configuration. */
   readonly reconfigured: boolean
 }

@@ -7,8 +7,8 @@ export interface MigSlot {
   /** Compute slices (the number before `g`). */
   readonly computeSlices: number
   /**
-   * Number of memory slices, out of `MigGeometry.memorySlices`. The instance gets this fraction of the memory, DRAM
-   * bandwidth and L2.
+   * Number of memory slices, of the board's `MigGeometry.memorySlices`. The instance gets this fraction of the board's
+   * memory, DRAM bandwidth and L2.
    */
   readonly memorySlices: number
   /** Possible values of an instance's first memory slice. */
@@ -22,7 +22,9 @@ export interface MigGeometry {
   readonly aliases: readonly string[]
   readonly computeSlices: number
   readonly memorySlices: number
-  /** Smallest first. Two profiles may have one compute slice: one with a single memory slice and one with two. */
+  /**
+   * Profiles, smallest first. Two may have one compute slice: one of these has a single memory slice, the other two.
+   */
   readonly profiles: readonly MigSlot[]
 }
 
@@ -86,6 +88,7 @@ export const migGeometries: Readonly<Record<string, MigGeometry>> = Object.fromE
 )
 
 /**
+ * Finds the MIG geometry of a board.
  * @param name a key or an alias; case, blanks and punctuation are ignored
  * @throws UnknownNameError listing the boards with MIG
  */
@@ -100,14 +103,16 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** An instance on a board. */
+/** An instance at its place on a board. */
 export interface MigPlacement {
   readonly profile: MigSlot
   /** Index of its first memory slice. */
   readonly start: number
 }
 
-/** Returns the placements of a profile that do not overlap existing instances, as first memory slices. */
+/**
+ * Returns where an instance of a profile can be placed without overlapping existing instances, as first memory slices.
+ */
 export function freePlacements(
   profile: Omit<MigSlot, 'computeSlices'>,
   taken: readonly TakenSlices[],
@@ -126,9 +131,9 @@ interface TakenSlices {
 
 /**
  * Returns all maximal layouts of a board. A layout is a set of placements that do not overlap and do not exceed the
- * compute slices; it is maximal if no further instance fits.
+ * compute slices. It is maximal if no further instance fits.
  *
- * @returns each layout in order of `start`; layouts with large instances at low positions come first
+ * @returns each layout in the order of `start`; layouts with large instances at low positions come first
  */
 export function migLayouts({ computeSlices, profiles }: MigGeometry): MigPlacement[][] {
   const layouts: MigPlacement[][] = []

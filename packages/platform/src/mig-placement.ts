@@ -15,13 +15,13 @@ export const COMPUTE_SLICES = 7
 
 interface Footprint {
   readonly memorySlices: number
-  /** Possible first memory slices of an instance, the same on all boards with seven slices. */
+  /** Memory slices at which an instance may start, on all boards with seven compute slices. */
   readonly starts: readonly number[]
 }
 
 /**
- * The profile of a size with the least memory; of the two with one compute slice, this one has more possible
- * placements.
+ * Returns the profile of a size with the least memory. For one compute slice, there are two; this one can be placed at
+ * more slices.
  */
 function slotOf({ profiles }: MigGeometry, size: SegmentSize): MigSlot {
   return profiles.find(({ computeSlices }) => computeSlices === size)!
@@ -31,7 +31,7 @@ function bySize<T>(of: (size: SegmentSize) => T): Readonly<Record<SegmentSize, T
   return { 1: of(1), 2: of(2), 3: of(3), 4: of(4), 7: of(7) }
 }
 
-/** Memory slices and possible starts of an instance, by size. */
+/** Memory slices that an instance takes, and where it may start, by size. */
 export const footprints: Readonly<Record<SegmentSize, Footprint>> = bySize((size) => {
   const { memorySlices, placements } = slotOf(findMigGeometry('A100'), size)
   return { memorySlices, starts: placements }
@@ -46,12 +46,16 @@ export interface MigBoard {
   readonly profileNames: Readonly<Record<SegmentSize, string>>
 }
 
-/** Keys of the boards with seven slices, which share sizes and starts. Other boards are planned as fleets. */
+/**
+ * Keys of the boards with seven compute slices, which have the same sizes and starts. Other boards can only be planned
+ * as fleets.
+ */
 export const migBoardKeys: readonly string[] = Object.values(migGeometries)
   .filter(({ computeSlices }) => computeSlices === COMPUTE_SLICES)
   .map(({ key }) => key)
 
 /**
+ * Finds a board with seven compute slices.
  * @param name key, product name or alias of a board
  * @throws UnknownNameError for an unknown board
  * @throws PctodlError `NOT_SUPPORTED` for a board without MIG, or without seven slices
@@ -98,7 +102,7 @@ export interface Placement {
   readonly start: number
 }
 
-/** Why instances cannot coexist on one board; null if they can. */
+/** Returns why instances cannot exist at the same time on one board; null if they can. */
 export function placementConflict(placements: readonly Placement[]): string | null {
   const owner: (Placement | undefined)[] = []
   let gpcs = 0
@@ -119,12 +123,12 @@ export function placementConflict(placements: readonly Placement[]): string | nu
 }
 
 /**
- * Valid starts for instances of these sizes on one empty board, in the order given; null if they do not fit. A size-4
- * instance starts at 0, the first size-3 at 4; size-2 fill from the low end, size-1 from the high end.
+ * Returns valid starts for instances of these sizes on one empty board, in the given order; null if they do not fit. An
+ * instance of size 4 starts at 0, the first of size 3 at 4. Size 2 fills from the low end, size 1 from the high end.
  */
 export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {
   if (sizes.reduce<number>((sum, size) => sum + size, 0) > COMPUTE_SLICES) return null
-  // Large instances have the fewest possible starts, so they choose first.
+  // Large instances have the fewest possible starts, so they are placed first.
   const order = sizes.map((_, i) => i).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
   const starts = new Array<number>(sizes.length)
   const place = (at: number, mask: number): boolean => {
@@ -142,8 +146,8 @@ export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {
 }
 
 /**
- * Starts in order of preference. Like NVIDIA's drivers, this puts the first size-3 instance at 4 and leaves 0 for
- * size-2.
+ * Starts in order of preference. As with NVIDIA's drivers, the first instance of size 3 starts at 4 and leaves 0 for
+ * size 2.
  */
 const preferredStarts: Readonly<Record<SegmentSize, readonly number[]>> = {
   1: [6, 5, 4, 3, 2, 1, 0],

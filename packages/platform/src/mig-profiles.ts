@@ -7,7 +7,7 @@ export interface MigProfile extends MigSlot {
   readonly smCount: number
 }
 
-/** Number of memory slices of a simulated board with MIG. */
+/** Number of memory slices of every simulated board with MIG. */
 export const MEMORY_SLICES = 8
 
 /** SM counts of a chip's profiles, in the order of `MigGeometry.profiles`, from `nvidia-smi mig -lgip`. */
@@ -25,6 +25,7 @@ export function migProfiles(spec: GpuSpec): readonly MigProfile[] {
 }
 
 /**
+ * Finds a profile by its name.
  * @throws PctodlError `NOT_SUPPORTED` for a board without MIG
  * @throws UnknownNameError listing the board's profiles
  */
@@ -40,14 +41,13 @@ export function findMigProfile(spec: GpuSpec, name: string): MigProfile {
 }
 
 /**
- * Returns the spec of an instance as if it were a separate board, with the instance's SMs and its eighths of memory,
- * bandwidth and L2.
+ * Describes an instance like a separate board, with the instance's SMs and its eighths of memory, bandwidth and L2.
  */
 export function migBoard(spec: GpuSpec, { smCount, memorySlices }: MigProfile): GpuSpec {
   const share = memorySlices / MEMORY_SLICES
   return {
     ...spec,
-    // Set explicitly, since the narrower bus of the instance would give a wrong type.
+    // The type is stated, because deriving it from the instance's narrower bus would be wrong.
     memoryType: memoryTypeOf(spec),
     smCount,
     memoryBytes: spec.memoryBytes * share,

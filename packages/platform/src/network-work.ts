@@ -18,8 +18,8 @@ export interface NetworkWork {
   /** Maximum number of activation elements in memory at the same time, millions. */
   readonly peakMelements: number
   /**
-   * Share of the elements that belongs to unknown operators, 0..1. It is 1 if an unknown operator contains a subgraph,
-   * since subgraphs are not counted. Default 0.
+   * Fraction of all read and written elements that unknown operators cause, 0..1. It is 1 if an unknown operator
+   * contains a subgraph, because subgraphs are not counted. Default 0.
    */
   readonly unknownShare?: number
 }

@@ -43,8 +43,8 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
 }
 
 /**
- * Reads a platform from parsed content, for example from YAML. Also accepts a bare specification without format and
- * version.
+ * Reads a platform from parsed content, for example from YAML. The content may also be only a specification, without
+ * format and version.
  */
 export function readPlatform(content: unknown, file = 'platform file'): GpuSpec {
   const whole = new Fields(file, '', content)
@@ -111,7 +111,7 @@ function readClockStates(fields: Fields): ClockStates {
   return { memClockMhz: fields.number('memClockMhz'), smClocksMhz }
 }
 
-/** Validating accessors for the fields of one object in the file. */
+/** Reads and checks the fields of one object of the file. */
 class Fields {
   readonly #file: string
   readonly #path: string

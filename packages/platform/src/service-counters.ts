@@ -1,14 +1,14 @@
 import type { LatencyHistogram } from './latency-histogram.js'
 
 /**
- * Final state of a request: answered, rejected before processing began, or lost during processing. A late answer counts
- * as `completed`, and also in `ServiceCounters.late`.
+ * How a request ended: it was answered, rejected before processing began, or lost during processing. A late answer
+ * counts as `completed`, and also in `ServiceCounters.late`.
  */
 export type RequestOutcome = 'completed' | 'shed' | 'failed'
 
 /**
- * Monotonic counters of one service, and its current queue. `arrived = completed + shed + failed + queued + running`
- * holds at every instant. The differences between two readings describe the time between them.
+ * Monotonic counters of one service, and its queue at the time of the reading. `arrived = completed + shed + failed +
+ * queued + running` always holds. The differences between two readings describe the time between them.
  */
 export interface ServiceCounters {
   /** Name of the service. */
@@ -16,15 +16,15 @@ export interface ServiceCounters {
   /** Monotonic time of the reading, ms. */
   readonly timeMs: number
   readonly arrived: number
-  /** Requests answered, within the objective or late. */
+  /** Requests that were answered, within the objective or late. */
   readonly completed: number
   /** Completed requests whose latency exceeded the objective's p99 latency. */
   readonly late: number
-  /** Requests rejected before processing began, because the queue was full or by policy. */
+  /** Requests that were rejected before processing began, because the queue was full or a policy shed them. */
   readonly shed: number
   /**
-   * Requests lost because their tenant failed during processing. A lost request is first retried once if another tenant
-   * can take it.
+   * Requests that were lost because their tenant failed during processing. A lost request is first tried again once, if
+   * another tenant can take it.
    */
   readonly failed: number
   /** Requests waiting now. */
@@ -38,16 +38,16 @@ export interface ServiceCounters {
 }
 
 /**
- * Returns the number of requests missing from the counters (above 0) or counted twice (below 0). Any value but 0 is a
- * counting error.
+ * Returns how many requests are missing from the counters (above 0) or counted twice (below 0). Any value but 0 is an
+ * error in counting.
  */
 export function unaccountedRequests({ arrived, completed, shed, failed, queued, running }: ServiceCounters): number {
   return arrived - completed - shed - failed - queued - running
 }
 
 /**
- * Returns the attainment between two readings, 0..1: the share of the decided requests that were answered within the
- * objective. Shed and failed requests count as missed. Null if no request was decided.
+ * Returns the attainment between two readings: the fraction of the decided requests that were answered within the
+ * objective, 0..1. Shed and failed requests count as missed. Null if no request was decided.
  */
 export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounters): number | null {
   const decided = (counters: ServiceCounters) => counters.completed + counters.shed + counters.failed
@@ -56,7 +56,7 @@ export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounte
   return (later.completed - later.late - (earlier.completed - earlier.late)) / of
 }
 
-/** Counters of a service as plain numbers, for records, including the current queue. */
+/** Counters of a service as plain numbers, for records. They include the queue at the time of the reading. */
 export type ServiceReading = Omit<ServiceCounters, 'timeMs' | 'latencies' | 'failure'>
 
 export function readingOf(counters: ServiceCounters): ServiceReading {

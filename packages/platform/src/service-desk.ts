@@ -3,20 +3,20 @@ import type { ServiceCounters } from './service-counters.js'
 
 /** Accepts the requests of a board's services and dispatches them to the tenants that serve them. */
 export interface ServiceDesk {
-  /** One entry per service, in the order in which they were added. */
+  /** Counters of each service, in the order in which the services were added. */
   counters(): readonly ServiceCounters[]
   /**
-   * From now on, admits an evenly spread share of a service's requests and sheds the others.
+   * From now on, admits a fraction of a service's requests, evenly spaced, and sheds the others.
    *
-   * @param share 0..1
-   * @throws InvalidInputError for an invalid share or an unknown service
+   * @param share fraction to admit, 0..1
+   * @throws InvalidInputError for an invalid fraction or an unknown service
    */
   admit(service: string, share: number): void
   /**
-   * Replaces the list of services. New services begin; existing ones get a new objective, weight or batch size;
-   * services missing from the list end.
+   * Replaces the list of services. New services begin, existing ones get a new objective, weight or batch size, and
+   * services that are not in the list end.
    *
-   * @throws PctodlError `IN_USE` if tenants still serve a missing service
+   * @throws PctodlError `IN_USE` if tenants still serve a service that is not in the list
    */
   serve(services: readonly Service[]): void
 }

@@ -11,18 +11,20 @@ export interface LatencyObjective {
  * several in one batch.
  */
 export interface Service {
-  /** Unique among the services of a board. */
+  /** Name, unique among the services of a board. */
   readonly name: string
   /** Network that answers the requests. */
   readonly model: string
   readonly objective: LatencyObjective
-  /** Relative value of an answered request, above 0. Determines which services are shed first if capacity is short. */
+  /**
+   * Value of an answered request relative to other services, above 0. If capacity is short, it determines which
+   * services are shed first.
+   */
   readonly weight: number
-  /** Maximum number of requests in a batch. If a tenant's batch size is smaller, the tenant's size applies. */
+  /** Maximum number of requests in a batch. If a tenant's batch size is smaller, that applies. */
   readonly maxBatchSize: number
   /**
-   * Maximum time that a request waits for its batch to fill while a tenant is free, ms. With 0, a free tenant starts at
-   * once.
+   * Maximum time for which a free tenant waits for a request's batch to fill, ms. With 0, it starts the batch at once.
    */
   readonly maxQueueDelayMs: number
 }
@@ -31,7 +33,7 @@ export interface Service {
 const MAX_WEIGHT = 1e12
 
 /**
- * Validates a list of services at an entry point of the library, so that later code can trust it.
+ * Validates a list of services where the library receives it, so that later code can trust it.
  *
  * @throws InvalidInputError naming the service and the field
  */

@@ -9,7 +9,10 @@ export class Sleepers {
   #order = 0
   readonly #sleepers: Sleeper[] = []
 
-  /** @throws the signal's reason if the signal aborts */
+  /**
+   * Sleeps until a time.
+   * @throws the signal's reason if the signal aborts
+   */
   sleepUntil(wakeMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()

@@ -27,7 +27,8 @@ export function snapUp(states: readonly number[], mhz: number): number | undefin
 }
 
 /**
- * Returns the state nearest to `mhz`, in a tie the lower one; undefined for an empty table. `states` must be ascending.
+ * Returns the state nearest to `mhz`; of two equally near ones, the lower. Undefined for an empty table. `states` must
+ * be ascending.
  */
 export function snapNearest(states: readonly number[], mhz: number): number | undefined {
   const below = snapDown(states, mhz)

@@ -1,7 +1,7 @@
 /** Why the firmware holds the SM clock below the requested clock. */
 export type ClocksEventReason = 'gpu-idle' | 'sw-power-cap' | 'sw-thermal-slowdown' | 'hw-slowdown'
 
-/** One reading of a board. A field that is unavailable or could not be read is null, never 0. */
+/** One reading of a board. A field that the board lacks or that could not be read is null, never 0. */
 export interface Telemetry {
   /** Monotonic time of the reading on the `Clock` in use, ms. */
   readonly timeMs: number
@@ -13,9 +13,9 @@ export interface Telemetry {
   readonly energyJ: number | null
   readonly smClockMhz: number | null
   readonly memClockMhz: number | null
-  /** Share of the last sample period during which at least one kernel was running, 0..100. */
+  /** Percentage of the last sample period in which at least one kernel was running. */
   readonly smUtilPercent: number | null
-  /** Share of the last sample period during which DRAM was read or written, 0..100. */
+  /** Percentage of the last sample period in which DRAM was read or written. */
   readonly memUtilPercent: number | null
   readonly temperatureC: number | null
   readonly memoryUsedBytes: number | null

@@ -1,20 +1,22 @@
 import type { TenantCounters } from './tenant-pool.js'
 
 /**
- * Reliability of a measured rate. Unless it is `ok`, the rate is a lower bound or null.
+ * How reliable a measured rate is. Unless it is `ok`, the rate is a lower bound or null.
  *
  * - `unknown`: a counter decreased or is not a number
  * - `failed`: the tenant's process has failed
- * - `stalled`: the process is alive, but completed no batch for too long in part of the window
- * - `too-short`: no batch completed within the window, and none was overdue
- * - `restarted`: the process is not the one that ran at the window's start
+ * - `stalled`: for part of the window, the process was alive but completed no batch for too long
+ * - `too-short`: no batch was completed within the window, and none was overdue
+ * - `restarted`: the process is not the one that ran at the start of the window
  */
 export const rateValidities = ['unknown', 'failed', 'stalled', 'too-short', 'restarted', 'ok'] as const
 export type RateValidity = (typeof rateValidities)[number]
 
-/** Work that one tenant completed within a window. */
+/** What one tenant completed within a window. */
 export interface TenantRate {
-  /** Throughput, samples/s, at least 0. A lower bound if `validity` is not `ok`; null if no bound is known either. */
+  /**
+   * Throughput, samples/s, at least 0. Unless `validity` is `ok`, it is a lower bound, or null if no bound is known.
+   */
   readonly samplesPerS: number | null
   readonly validity: RateValidity
   /** Samples completed within the window; 0 if the counters are unreliable. */
@@ -24,25 +26,26 @@ export interface TenantRate {
   readonly latencySumMs: number
 }
 
-/** Time allowed for a tenant's first batch, whose duration is still unknown, ms. */
+/** Time that a tenant's first batch may take before it counts as stalled, ms. Its duration is not known yet. */
 const FIRST_BATCH_MS = 60_000
 /** A process counts as stalled if it completes no batch for this number of batch times. */
 const STALLED_BATCHES = 10
 /** Minimum time without a completed batch before a process counts as stalled, ms. */
 const STALLED_MIN_MS = 1000
-/** The end of a window counts as idle if no batch completed for this number of batch times. */
+/**
+ * If no batch was completed for this number of batch times before the end of the window, the process counts as idle at
+ * its end.
+ */
 const OVERDUE_BATCHES = 3
-/** Allowance for the time that a worker's report takes to arrive, ms. */
+/** Time that a worker's report may take to arrive, ms. */
 const REPORT_MS = 250
 
 type Progress = Pick<TenantCounters, 'tenant' | 'samples' | 'batches' | 'latencySumMs' | 'lastCompletionMs'>
 
 /**
- * Returns the time without a completed batch after which a process counts as stalled: ten batch times, at least 1 s.
- * The batch time is the mean since the process started, scaled up if the current batch size exceeds the mean one. The
- * factor is ten because a drop from the maximum to the minimum clock makes batches up to eight times longer.
- *
- * @returns ms
+ * Returns the time without a completed batch after which a process counts as stalled, ms: ten batch times, at least 1
+ * s. The batch time is the mean since the process started; if the current batch size exceeds the mean one, it is scaled
+ * up. The factor is ten because going from the maximum to the minimum clock makes batches up to eight times longer.
  */
 export function stalledAfterMs(counters: Omit<Progress, 'lastCompletionMs'>): number {
   const batchMs = batchTimeMs(counters)
@@ -50,13 +53,13 @@ export function stalledAfterMs(counters: Omit<Progress, 'lastCompletionMs'>): nu
 }
 
 /**
- * Returns the rate of a tenant between two readings of its counters, and the rate's validity. Counters advance by whole
- * batches, so the rate is measured from the last completion before the window to the last one within it. If a process
- * stopped completing batches early, the rate is measured up to the window's end and is a lower bound.
+ * Returns the rate of a tenant between two readings of its counters, and how reliable it is. Counters advance by whole
+ * batches, so the rate is measured from the last batch completed before the window to the last one completed in it. If
+ * a process stopped completing batches early, the rate is measured up to the end of the window and is a lower bound.
  *
- * @param before reading at the window's start; undefined or from another process if the tenant (re)started within the
- *   window
- * @param after reading at the window's end
+ * @param before reading at the start of the window; undefined, or of another process, if the tenant was (re)started
+ *   within the window
+ * @param after reading at the end of the window
  * @param startMs start of the window, on the clock of `lastCompletionMs`
  * @param endMs end of the window, on the same clock
  */
@@ -74,7 +77,7 @@ export function tenantRate(
   const batches = after.batches - (from?.batches ?? 0)
   const latencySumMs = after.latencySumMs - (from?.latencySumMs ?? 0)
   const completed = { samples, batches, latencySumMs }
-  // A process that has completed no batch yet counts from the time at which it became ready.
+  // For a process that has completed no batch yet, time counts from when it was ready.
   const edgeMs = from ? Math.min(from.lastCompletionMs, startMs) : startMs
   const atLeast = endMs > edgeMs ? (1000 * samples) / (endMs - edgeMs) : null
   const bound = (validity: RateValidity): TenantRate => ({ samplesPerS: atLeast, validity, ...completed })
@@ -94,13 +97,13 @@ export function tenantRate(
   return { samplesPerS: (1000 * samples) / spanMs, validity: 'ok', ...completed }
 }
 
-/** Returns the worst of several validities, which applies to the sum of the rates; `ok` for an empty list. */
+/** Returns the worst of several validities, which is that of the sum of the rates; `ok` for an empty list. */
 export function worstValidity(validities: Iterable<RateValidity>): RateValidity {
   const present = new Set(validities)
   return rateValidities.find((validity) => present.has(validity)) ?? 'ok'
 }
 
-/** True if a counter of one process decreased, which indicates an error. */
+/** Whether a counter of one process decreased, which is always an error. */
 export function hasFallen(before: Omit<Progress, 'tenant'>, after: Omit<Progress, 'tenant'>): boolean {
   return (
     after.samples < before.samples ||

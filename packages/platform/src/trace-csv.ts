@@ -5,7 +5,7 @@ import { type TraceRow, traceColumns } from './trace.js'
 
 type Column = (typeof traceColumns)[number]
 
-/** The columns of PctoDL's Python code, which every trace file must have. The other `traceColumns` are optional. */
+/** The columns of PctoDL's Python code, which every trace file must have. Other columns may be missing. */
 const requiredColumns = traceColumns.slice(0, 11)
 
 /** Invalid content of a trace file. `row` counts data rows from 1; 0 is the header. */
@@ -22,13 +22,12 @@ export class TraceFormatError extends PctodlError {
 }
 
 /**
- * Parses a trace. The eleven columns of PctoDL's Python code may be in any order. This project's additional columns are
- * optional, and unknown columns are ignored.
+ * Parses a trace. The eleven columns of PctoDL's Python code may be in any order. The other columns of `traceColumns`
+ * may be missing, and unknown columns are ignored.
  *
- * A list is written `[25, 25]` or, for one tenant, as a bare number; Python floats (`50.0`) are accepted. An empty
- * `target_freq` means that the clock was not locked. The Python code writes a failed configuration as a row of zeros
- * without a mark; the parser sets `failed: true` for such rows. In rows marked `failed`, measurements may be blank and
- * are read as NaN.
+ * A list is written as `[25, 25]` or, for one tenant, as a bare number. Python floats (`50.0`) are accepted. An empty
+ * `target_freq` means that the clock was not locked. The Python code writes a failed configuration as a row of zeros,
+ * which the parser marks as `failed`. In rows marked as `failed`, blank measurements are read as NaN.
  *
  * @throws TraceFormatError naming row and column
  */
@@ -114,7 +113,7 @@ class Fields {
     return new TraceFormatError(this.row, column, this.text(column), expected)
   }
 
-  /** Returns '' for an absent column. */
+  /** Returns the text of a cell, or '' if the file has no such column. */
   text(column: Column): string {
     return this.record[this.header.indexOf(column)] ?? ''
   }

@@ -1,8 +1,8 @@
 import type { Tenant } from './configuration.js'
 
 /**
- * One measured configuration. The first eleven CSV columns are those of the `mps_profile/` and `scale_profile/` files
- * of PctoDL's Python code. The other columns are this project's, and a file may lack them.
+ * One measured configuration. The first eleven CSV columns are those that PctoDL's Python code writes to `mps_profile/`
+ * and `scale_profile/`. The other columns are this project's; a file may lack them.
  */
 export interface TraceRow {
   readonly tenants: readonly Tenant[]
@@ -17,15 +17,15 @@ export interface TraceRow {
   readonly throughput: number
   readonly powerAverageW: number
   readonly powerMaxW: number
-  /** Throughput per tenant, samples/s, in the order of `tenants`; empty if the file has no such column. */
+  /** Throughput of each tenant, samples/s, in the order of `tenants`; empty if the file has no such column. */
   readonly tenantThroughput: readonly number[]
-  /** Mean batch latency per tenant, ms; empty if the file has no such column. */
+  /** Mean batch latency of each tenant, ms; empty if the file has no such column. */
   readonly tenantLatencyMs: readonly number[]
   /** GPU memory in use by all tenants together, bytes; null if the file has no such column. */
   readonly memoryUsedBytes: number | null
   /**
-   * True if a tenant ran out of memory or died. The measurements are then meaningless: zeros in the Python code's
-   * files, blank in this project's files, NaN here.
+   * Whether a tenant ran out of memory or died. The row then has no measurements: zeros in files of the Python code,
+   * blanks in this project's files, NaN here.
    */
   readonly failed: boolean
 }
@@ -51,8 +51,8 @@ export const traceColumns = [
 ] as const
 
 /**
- * Formats rows as CSV with a header. Rows with tenants of different networks get the model name `mixed` and a
- * `model_list`.
+ * Formats rows as CSV with a header. A row whose tenants run different networks gets the model name `mixed`, and a list
+ * of them in `model_list`.
  */
 export function formatTraceCsv(rows: readonly TraceRow[]): string {
   return `${[traceColumns.join(','), ...rows.map((row) => traceFields(row).join(','))].join('\n')}\n`

@@ -1,7 +1,8 @@
 import { answers, type Working } from './work/answer-call.js'
 import type { CallMessage, CallName, ReplyMessage } from './work/calls.js'
 
-// The page's worker thread: computations that take longer than a frame run here.
+// The page's worker thread, which runs all computations that take longer than a frame. The map contains the running
+// calls by id.
 
 const running = new Map<number, AbortController>()
 const reply = (message: ReplyMessage) => postMessage(message)

@@ -4,18 +4,18 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { pageFile } from './page-file.js'
 
-/** The title identifies an exported playground of any release. */
+/** Title of the page. It identifies an exported playground of any release. */
 const OURS = '<title>pctodl playground</title>'
-/** The title is searched for in this many bytes from the start of a file. */
+/** Number of bytes at the start of a file in which the title is searched for. */
 const HEAD_BYTES = 4096
 
 /**
- * Writes the playground into a folder, which is created if missing. A static host can serve the page, and a browser can
- * open it as a file. An existing playground is replaced. A symbolic link with the page's name is replaced; its target
- * is left untouched.
+ * Writes the playground into a folder, which is created if it is missing. Any static host can serve the page, and a
+ * browser can open it as a file. An existing playground is replaced. A symbolic link with the page's name is also
+ * replaced; its target stays unchanged.
  *
  * @returns the path of the written file
- * @throws PctodlError `FOREIGN_PAGE` if another page is there, `CANNOT_WRITE`, `NOT_BUILT`
+ * @throws PctodlError `FOREIGN_PAGE` if the folder contains another page of this name, `CANNOT_WRITE`, `NOT_BUILT`
  */
 export function exportPage(folder: string): string {
   const page = readFileSync(pageFile())
@@ -30,7 +30,7 @@ export function exportPage(folder: string): string {
   return file
 }
 
-/** True if a regular file that is not a playground has this name. An empty file may be replaced. */
+/** Whether a regular file with this name exists that is not a playground. An empty file may be replaced. */
 function isForeign(file: string): boolean {
   if (!existsSync(file) || !lstatSync(file).isFile()) return false
   const text = readFileSync(file)

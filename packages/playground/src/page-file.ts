@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { PctodlError } from '@pctodl/platform'
 
 /**
- * Returns the path of the playground: one HTML file that loads no other file.
+ * Returns the path of the playground, one HTML file that loads no other file.
  *
  * @throws PctodlError `NOT_BUILT` in a clone that was not built
  */
 export function pageFile(): string {
-  // The page is beside the built code; when the sources run, it is in the build folder.
+  // The page is next to the built code. If the sources run, the page is in the build folder.
   const places = ['./site/index.html', '../dist/site/index.html'].map((place) =>
     fileURLToPath(new URL(place, import.meta.url)),
   )

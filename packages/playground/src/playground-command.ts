@@ -11,7 +11,7 @@ interface RawOptions {
 /** An arbitrary port that no common service uses by default. */
 const DEFAULT_PORT = 8808
 
-/** The command line `pctodl playground` as a function. It serves the page until the command is aborted. */
+/** The command `pctodl playground`: serves the page until the command is aborted. */
 export const pctodlPlayground: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -46,7 +46,10 @@ export const pctodlPlayground: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** Waits for the abort signal. @throws the signal's reason, so that the caller knows the command was aborted */
+/**
+ * Waits for the abort signal.
+ * @throws the signal's reason, so that the caller knows that the command was aborted
+ */
 function untilEnded(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)

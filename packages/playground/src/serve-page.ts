@@ -11,7 +11,9 @@ export interface ServedPage {
   close(): Promise<void>
 }
 
-/** Accepted host names. A website elsewhere that resolves its own name to this machine is refused. */
+/**
+ * Host names with which the page may be requested. They keep out other websites whose name resolves to this machine.
+ */
 const ownNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
@@ -54,8 +56,8 @@ export async function servePage(port: number): Promise<ServedPage> {
 }
 
 /**
- * True if the header accepts gzip. By RFC 9110, 12.5.3, the weight of `gzip` counts, or else the weight of `*`; weight
- * 0 means not acceptable.
+ * Whether a request accepts gzip. By RFC 9110, 12.5.3, the weight of `gzip` counts or, without it, the weight of `*`.
+ * Weight 0 means not acceptable.
  */
 function acceptsGzip(header = ''): boolean {
   const weights = new Map<string, number>()

@@ -1,21 +1,25 @@
 import { type Configuration, type GpuSpec, PctodlError } from '@pctodl/platform'
 import type { ActiveOptions } from './plan/active-sweep.js'
 
-/** Plans that the predictor suggests for a board, and the standard deviations of its predictions. */
+/** Plans that the search suggests for a board, and a function that returns the standard deviation of a prediction. */
 export type KnownOfBoard = Pick<ActiveOptions, 'plans' | 'sdOf'>
 
-/** Power caps at which plans are requested, as fractions of the range of the board's limits. */
+/**
+ * Power caps for which plans are requested, as fractions of the range between the board's lowest and highest power
+ * limit.
+ */
 const capParts = [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9]
 const PLAN_EVALUATIONS = 800
 
 /**
  * Returns the configurations that the search of `@pctodl/greedy-partition` chooses for each network and for all
- * networks together, over the range of power limits, and the uncertainty of each prediction. The packages for search
- * and prediction are loaded only here.
+ * networks together at several power caps, and the uncertainty of predictions. Search and predictor are loaded only
+ * here.
  *
- * @param folder board parameters as `pctodl fit` writes them; default: the shipped ones
+ *
+ * @param folder folder with the parameters that `pctodl fit` wrote; default: the shipped parameters
  * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not
- * fitted
+ *   fitted
  */
 export async function knownOfBoard(
   spec: GpuSpec,

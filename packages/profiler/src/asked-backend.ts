@@ -1,7 +1,7 @@
 import { type Backend, type BackendKind, openBackend } from '@pctodl/backend'
 import { UsageError } from '@pctodl/command-line'
 
-/** The board that a command's options select. */
+/** The board that the command's options select, and how it was selected. */
 export interface AskedBackend {
   readonly backend: BackendKind
   readonly gpu: string

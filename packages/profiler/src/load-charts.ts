@@ -1,6 +1,9 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** Loads the chart package, which only `--plot` needs. @throws PctodlError `MISSING_PACKAGE` */
+/**
+ * Loads the optional chart package, which only `--plot` needs.
+ * @throws PctodlError `MISSING_PACKAGE`
+ */
 export async function loadCharts(): Promise<typeof import('@pctodl/report/charts')> {
   try {
     return await import('@pctodl/report/charts')

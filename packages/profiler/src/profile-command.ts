@@ -15,7 +15,7 @@ import { newManifest } from './trace/manifest.js'
 import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
 import { TraceStore } from './trace/trace-store.js'
 
-/** The command line `pctodl profile` as a function. */
+/** The command `pctodl profile`: runs with the given arguments and returns an exit code. */
 export const pctodlProfile: CommandFunction = async (argv, terminal) => {
   const options = await parseOptions(argv, terminal)
   const backend = await openAsked(options, (message) => terminal.stderr.write(`${message}\n`))
@@ -44,7 +44,7 @@ async function measure(
   const { stdout, stderr, signal } = terminal
   const manifest = newManifest(backend, await backend.gpu.info(), plan, backend.inputs)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
-  // A failed row is not retried on a simulated board, since it would fail again.
+  // On a simulated board a row that failed would fail again, so it is not retried.
   const { resume = false } = options
   const store = new TraceStore(out, manifest, resume && !backend.livesInProcess ? 'retry' : resume)
   const rows: ProfileRow[] = [...store.measured]
@@ -84,7 +84,7 @@ async function measure(
     files,
   })
   stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
-  // A configuration that does not fit in memory is a result. Any other row without a measurement is a failure.
+  // That a configuration does not fit in memory is a valid result. Any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
 }
 

@@ -18,7 +18,7 @@ import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
 import { boardOf, measureOf, perTenant, shareOf } from './tenant-options.js'
 
-/** Sweeps that one call can request. If the Python code has a sweep, it has the same name. */
+/** Sweeps that a call can request, by the Python code's names if it has them. */
 export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
 /** Options as typed. */
@@ -62,7 +62,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** Checked options of one call. */
+/** The options of one call of `pctodl profile`, after checking. */
 export interface ProfileOptions extends RawOptions {
   readonly gpu: string
   readonly modes: readonly Mode[]
@@ -81,9 +81,10 @@ const referenceSpelling: OptionAliases = {
 }
 
 /**
- * Parses the command's options.
+ * Parses and checks the command's options.
  *
- * @throws UsageError for anything that a user could have mistyped
+ *
+ * @throws UsageError for an invalid option or value
  */
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<ProfileOptions> {
   const command = newCommand(

@@ -7,10 +7,11 @@ import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
 import { type ProfileOptions, readJsonFile } from './profile-options.js'
 
 /**
- * Makes the plan that a command line requests for a board.
+ * Makes the plan that the command line requests for a board.
  *
- * @throws InvalidInputError, UsageError, and what `knownOfBoard` throws, for anything that the board cannot do or that
- * is not allowed
+ *
+ * @throws InvalidInputError or UsageError if the board cannot do what is requested or does not allow it; also the
+ *   errors of `knownOfBoard`
  */
 export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
   const { models, params } = options

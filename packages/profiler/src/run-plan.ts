@@ -7,17 +7,17 @@ import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
   /**
-   * Rows of the same plan that an earlier run measured, in the order measured. They are not measured again. Default:
-   * none.
+   * Rows of the same plan that an earlier run measured, in the order of measurement. They are not measured again.
+   * Default: none.
    */
   readonly measured?: readonly ProfileRow[]
-  /** Indices in the plan of rows that an earlier run failed to measure. They are measured last. Default: none. */
+  /** Plan indices of rows that failed in an earlier run. They are measured last. Default: none. */
   readonly retries?: ReadonlySet<number>
   /** Returns whether to omit a row. Default: none is omitted. */
   readonly skips?: (planned: PlannedRow) => boolean
   /** Called before each row; returns whether to stop before it. Default: never. */
   readonly isOver?: () => boolean
-  /** Whether to leave clocks unchanged and take no lease, for plans that request no clock. Default false. */
+  /** Whether to take no lease and change no clock. The plan must then request no clock. Default false. */
   readonly leaveClocksAlone?: boolean
   readonly signal?: AbortSignal | undefined
   /** Called before each row that is measured. */
@@ -27,12 +27,13 @@ export interface RunPlanOptions {
 }
 
 /**
- * Measures a plan, row by row, under one lease. However the call ends, processes are stopped and the board's settings
- * restored.
+ * Measures a plan row by row, under one lease. At the end, including after an error or an abort, it stops the processes
+ * and restores the board's settings.
+ *
  *
  * @throws InvalidInputError if the rows measured before do not belong to the plan, or the plan requests clocks that may
- * not be changed
- * @throws PctodlError `LEASE_HELD` while someone else holds the board
+ *   not be changed
+ * @throws PctodlError `LEASE_HELD` if another program has the lease
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {
   const { measured = [], skips = () => false, isOver = () => false, leaveClocksAlone = false } = options

@@ -2,7 +2,7 @@ import type { BackendKind } from '@pctodl/backend'
 import { numberBetween, UsageError } from '@pctodl/command-line'
 import type { MeasureOptions } from './plan/profile-plan.js'
 
-/** The board that `--backend` and `--gpu` select together; by default the first real one. */
+/** The board that `--gpu` selects; without `--gpu`, the first real board. A simulated board must be named. */
 export function boardOf({ backend, gpu }: { readonly backend: BackendKind; readonly gpu?: string }): string {
   if (gpu !== undefined) return gpu
   if (backend === 'sim')
@@ -11,8 +11,8 @@ export function boardOf({ backend, gpu }: { readonly backend: BackendKind; reado
 }
 
 /**
- * Expands an option with one value per tenant. A single share or batch size applies to all tenants, as in the Python
- * code.
+ * Returns one share and one batch size per tenant. If only one share or one batch size is given, it applies to all
+ * tenants, as in the Python code.
  */
 export function perTenant(
   p: readonly number[],
@@ -33,7 +33,9 @@ export function perTenant(
   return { shares, batches }
 }
 
-/** The measurement options that the command line sets. */
+/**
+ * Converts the command line's measuring times from seconds to milliseconds. Options that were not given are absent.
+ */
 export function measureOf({
   warmupSeconds,
   measureSeconds,
@@ -47,7 +49,7 @@ export function measureOf({
   }
 }
 
-/** A share of a tenant, percent. */
+/** Parser of an option that is a tenant's share, percent. */
 export function shareOf(option: string) {
   const parse = numberBetween(0, 100)
   return (text: string): number => {

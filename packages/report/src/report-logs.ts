@@ -9,7 +9,7 @@ import { writePaper } from './paper/write-paper.js'
 import { parseRunEvents } from './record/run-events.js'
 import { addReportOptions, type RawReportOptions, writtenFiles } from './report-options.js'
 
-/** The command `pctodl report` as a function: turns logs of runs, from any program, into a page, Markdown and CSV. */
+/** The command `pctodl report`: turns logs of runs, from any program, into a page, Markdown and CSV. */
 export const pctodlReport: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

@@ -14,7 +14,9 @@ export function addReportOptions(command: Command): Command {
     .option('--json', 'print the list of files as JSON')
 }
 
-/** Output of a command that writes a report: the files. In text, only the first three are listed. */
+/**
+ * Output of a command that writes a report: the paths of its files. Without `--json`, only the first three are listed.
+ */
 export function writtenFiles(files: readonly string[], folder: string, json: boolean): string {
   if (json) return `${JSON.stringify({ files }, null, 2)}\n`
   return `${files.slice(0, 3).join('\n')}\n${files.length > 3 ? `and ${files.length - 3} more in ${folder}\n` : ''}`

@@ -15,7 +15,7 @@ describe('README', () => {
     const { throughput, meanPowerW, energyPerSampleJ, verdict } = judge()
     const { status, reason } = verdict
     expect(readme).toContain(
-      `answers, among other figures, ${throughput} samples/s at ${meanPowerW!.toFixed(1)} W and ${energyPerSampleJ!.toFixed(4)} J, \`${status}\`: ${reason}`,
+      `${throughput} samples/s at ${meanPowerW!.toFixed(1)} W and ${energyPerSampleJ!.toFixed(4)} J per sample, and the verdict \`${status}\`, because: ${reason}`,
     )
   })
 })

@@ -5,7 +5,7 @@ import { BoardUnavailableError } from './host-errors.js'
 import { controlSocket } from './host-folder-layout.js'
 import { MessageClient } from './message-socket.js'
 
-/** Thrown if a process cannot get a CUDA context on the board, or loses its context. */
+/** Thrown if a process cannot get a CUDA context on a board, or if it loses its context. */
 export class CudaError extends PctodlError {
   readonly cudaError: number
 

@@ -1,6 +1,6 @@
 /**
- * One field of a binary layout. TypeScript accesses the field through a `DataView`. The native library is compiled with
- * a C struct generated from the same description, so the two cannot diverge.
+ * One field of a binary layout. TypeScript reads and writes the field through a `DataView`. The C struct of the native
+ * library is generated from the same description, so the two always match.
  */
 export interface Field<T> {
   readonly cType: string
@@ -29,8 +29,8 @@ export function words<Name extends string>(names: readonly Name[]): Record<Name,
 }
 
 /**
- * Unsigned 64-bit field with a JavaScript number as its value: the byte counts, millijoules and nanoseconds stored here
- * stay far below 2^53.
+ * Unsigned 64-bit field whose value is a JavaScript number. Numbers are exact only below 2^53, and the byte counts,
+ * millijoules and nanoseconds stored here stay far below that.
  */
 export const u64: Field<number> = {
   cType: 'uint64_t',
@@ -54,7 +54,7 @@ export function u32s(length: number): Field<readonly number[]> {
   }
 }
 
-/** Zero-terminated text in `length` bytes; longer text is truncated. */
+/** Text in `length` bytes that ends with a zero byte; longer text is cut. */
 export function text(length: number): Field<string> {
   return {
     cType: 'char',

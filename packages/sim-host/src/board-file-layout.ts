@@ -4,7 +4,7 @@ import { Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
 export const BOARD_MAGIC = 0x4d495350
 /** Incremented with every change of the layout. The native library rejects files of another version. */
 export const BOARD_LAYOUT_VERSION = 3
-/** GPU instance id and compute instance id of a process on an undivided board. */
+/** Value of the GPU instance id and compute instance id of a process on a board that is not divided by MIG. */
 export const NO_INSTANCE = 0xffffffff
 /** 32-bit value for a quantity that the board does not report. */
 export const NOT_TOLD = 0xffffffff
@@ -19,7 +19,7 @@ export const MAX_PROCESSES = 64
 export const MAX_MIG_PROFILES = 8
 /** Maximum number of GPU instances, and of compute instances, per board. */
 export const MAX_MIG_INSTANCES = 7
-/** Number of possible GPU instance ids. The id, 0 to 14, follows from the size and position of the instance. */
+/** Number of possible GPU instance ids, 0 to 14. The size and position of an instance determine its id. */
 export const GPU_INSTANCE_IDS = 15
 export const COMPUTE_INSTANCE_IDS = 7
 export const REQUEST_SLOTS = 32
@@ -29,7 +29,7 @@ export const EVENT_SLOTS = 64
 export interface BoardHeader {
   magic: number
   version: number
-  /** Odd while `board_state` is being written. */
+  /** Sequence lock: odd while the simulator writes `board_state`. */
   sequence: number
   /** See `boardPresences`. */
   presence: number
@@ -90,11 +90,11 @@ export interface GpuInstanceState {
   usedBytes: number
   reservedBytes: number
   id: number
-  /** Index into the board's `migProfiles`. */
+  /** Index of the instance's profile in the board's `migProfiles`. */
   profile: number
   /** First memory slice. */
   start: number
-  /** Bit mask of the compute slices that compute instances occupy. */
+  /** Bit mask of the compute slices that this instance's compute instances occupy. */
   takenSlices: number
 }
 
@@ -113,7 +113,7 @@ export interface ComputeInstanceState {
   gpuInstanceId: number
   id: number
   sliceCount: number
-  /** Position of the first compute slice within the GPU instance. */
+  /** First compute slice of the compute instance, counted within its GPU instance. */
   start: number
   smCount: number
 }
@@ -127,7 +127,10 @@ export const computeInstance: Layout<ComputeInstanceState> = new Layout('compute
   smCount: u32,
 })
 
-/** Names of the 32-bit words, in the order of the file. Words whose names begin with `has` are 0 or 1. */
+/**
+ * Names of the 32-bit words that describe a board, in the order of the file. Words whose names begin with `has` are 0
+ * or 1.
+ */
 const boardFacts = [
   'cudaDriverVersion',
   'pciDomain',
@@ -177,7 +180,7 @@ export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardL
   bar1TotalBytes: number
   memClocksMhz: readonly number[]
   smClockCounts: readonly number[]
-  /** SM clocks by memory clock, MHz: each memory clock has `MAX_SM_CLOCKS` entries, of which unused ones are 0. */
+  /** SM clocks by memory clock, MHz. Each memory clock has `MAX_SM_CLOCKS` entries; unused entries are 0. */
   smClocksMhz: readonly number[]
   migProfileCount: number
   migProfiles: readonly MigProfileFacts[]
@@ -209,7 +212,7 @@ export interface BoardProcess {
   isMpsClient: number
   smUtilPercent: number
   memUtilPercent: number
-  /** `NO_INSTANCE` on an undivided board. */
+  /** `NO_INSTANCE` on a board that is not divided by MIG. */
   gpuInstanceId: number
   computeInstanceId: number
   name: string
@@ -226,7 +229,10 @@ export const boardProcess: Layout<BoardProcess> = new Layout('board_process', {
   name: text(96),
 })
 
-/** Names of the 32-bit words, in the order of the file. A missing reading is `NOT_TOLD` or `NOT_READ`. */
+/**
+ * Names of the 32-bit words with a board's readings, in the order of the file. A missing reading is `NOT_TOLD` or
+ * `NOT_READ`.
+ */
 const boardReadings = [
   'eventReasons',
   'powerAverageMw',
@@ -253,8 +259,8 @@ const boardReadings = [
 ] as const
 
 /**
- * Board state that changes while the host runs. The header's `sequence` tells readers whether they read a consistent
- * state.
+ * State of a board that changes while the host runs. A reader compares the header's `sequence` before and after reading
+ * to detect an inconsistent state.
  */
 export interface BoardState extends Record<(typeof boardReadings)[number], number> {
   /** Wall-clock time of the reading, microseconds since 1970. */
@@ -287,9 +293,9 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
 })
 
 /**
- * Words of a request to change a board. The caller claims a slot by atomically writing its pid to `owner`, writes the
- * arguments, and then writes a new `sequence`. The simulator writes `result` and `value`, and finally copies `sequence`
- * to `ack`.
+ * Words of a slot for requests to change a board. A program claims the slot by atomically writing its pid to `owner`,
+ * writes the arguments, and then a new `sequence`. The simulator writes `result` and `value`, and finally copies
+ * `sequence` to `ack`.
  */
 const boardRequestWords = [
   'owner',
@@ -313,14 +319,15 @@ export type BoardEventType = keyof typeof boardEventTypes
 
 export interface BoardEvent {
   type: number
-  /** Number of the XID for an XID event. */
+  /** XID number, for an XID event. */
   data: number
 }
 
 export const boardEvent: Layout<BoardEvent> = new Layout('board_event', { type: u64, data: u64 })
 
 /**
- * Ring buffer of the latest events. Event `i` is in slot `i % EVENT_SLOTS`, and is complete if `count` exceeds `i`.
+ * Ring buffer of the latest events. Event `i` is in slot `i % EVENT_SLOTS`. It is complete once `count` is greater than
+ * `i`.
  */
 export interface BoardEvents {
   events: readonly BoardEvent[]
@@ -352,8 +359,8 @@ export const boardFile: BoardFileOffsets = (() => {
 })()
 
 /**
- * Whether a board responds: `present` responds, `lost` fell off the bus, `stopped` has no driver or its simulator has
- * ended.
+ * Whether programs reach a board: `present` boards respond, `lost` boards fell off the bus, and `stopped` boards have
+ * no driver or no simulator.
  */
 export const boardPresences = { present: 0, lost: 1, stopped: 2 } as const
 
@@ -376,13 +383,16 @@ export const operations = {
   setPersistenceMode: 7,
   setApplicationClocks: 8,
   resetApplicationClocks: 9,
-  /** Argument `first`: MIG mode. Answer: NVML code of the activation. */
+  /** Argument `first`: MIG mode. Answer: NVML's return code of activating the mode. */
   setMigMode: 10,
-  /** Arguments: profile id, first memory slice or `ANY_PLACEMENT`. Answer: id of the instance. */
+  /** Arguments: profile id, first memory slice or `ANY_PLACEMENT`. Answer: id of the new GPU instance. */
   createGpuInstance: 11,
   /** Argument: GPU instance id. */
   destroyGpuInstance: 12,
-  /** Arguments: GPU instance id, number of slices, first slice or `ANY_PLACEMENT`. Answer: id of the instance. */
+  /**
+   * Arguments: GPU instance id, number of slices, first slice or `ANY_PLACEMENT`. Answer: id of the new compute
+   * instance.
+   */
   createComputeInstance: 13,
   /** Arguments: GPU instance id, compute instance id. */
   destroyComputeInstance: 14,

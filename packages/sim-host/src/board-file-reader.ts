@@ -21,15 +21,15 @@ export interface BoardReading {
 }
 
 /**
- * Maximum age of a simulator's heartbeat, ns: if it is older, the simulator has ended. The native library uses the same
- * limit.
+ * Maximum age of a simulator's heartbeat, ns. With an older heartbeat, the simulator counts as ended. The native
+ * library uses the same limit.
  */
 const SILENT_NS = 20e9
 
 /**
  * Reads all boards of a host.
  *
- * @throws BoardUnavailableError if no simulator serves the board files
+ * @throws BoardUnavailableError if no running simulator serves the board files
  * @throws BoardLostError if a board fell off the bus
  */
 export function readBoards(folder: string): BoardReading[] {

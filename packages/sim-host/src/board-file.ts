@@ -26,7 +26,10 @@ export interface BoardFileOptions {
   readonly gpuIndex: number
   readonly gpuCount: number
   readonly privilege: Privilege
-  /** Permission bits of the file. As with the driver, the native library decides who may request a change. */
+  /**
+   * Permission bits of the file. They do not decide who may change the board: as with the driver, the native library
+   * checks this.
+   */
   readonly mode: number
 }
 
@@ -34,7 +37,7 @@ export interface BoardFileOptions {
 export interface SetterAnswer {
   /** NVML return code. */
   readonly result: number
-  /** Id of a created instance, or NVML code of a MIG activation; 0 for other setters. */
+  /** Id of a created instance, or NVML's return code of a MIG mode change; 0 for other requests. */
   readonly value: number
 }
 

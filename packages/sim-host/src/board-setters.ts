@@ -2,7 +2,7 @@ import { type GpuLease, type GpuSpec, InvalidInputError, smClocksAt, snapNearest
 import { type OperationName, operations } from './board-file-layout.js'
 import { computeModes, nvmlReturn } from './nvml-return.js'
 
-/** Values that `nvmlDeviceSetGpuLockedClocks` accepts in place of a clock in MHz. */
+/** Special values that `nvmlDeviceSetGpuLockedClocks` accepts in place of a clock in MHz. */
 const CLOCK_LIMIT_TDP = 0xffffff01
 const CLOCK_LIMIT_UNLIMITED = 0xffffff02
 
@@ -10,7 +10,7 @@ const operationNames = new Map(
   Object.entries(operations).map(([name, code]) => [code as number, name as OperationName]),
 )
 
-/** NVML return codes by the error code of a board. */
+/** NVML return code for each error code that the simulated board throws. */
 const refusals: Readonly<Record<string, number>> = {
   NO_PERMISSION: nvmlReturn.noPermission,
   NOT_SUPPORTED: nvmlReturn.notSupported,
@@ -18,7 +18,8 @@ const refusals: Readonly<Record<string, number>> = {
 }
 
 /**
- * Applies requests to change a setting as the driver does, and keeps the settings that a simulated board does not have.
+ * Applies requests to change a setting, with the driver's rules. Also keeps those settings of a real board that a
+ * simulated board does not have.
  */
 export class BoardSetters {
   computeMode: number = computeModes.DEFAULT
@@ -103,7 +104,10 @@ export class BoardSetters {
     }
   }
 
-  /** Locks the SM clock. As in the driver, any clock is accepted and rounded to the nearest clock of the board. */
+  /**
+   * Locks the SM clock. As in the driver, any clock is accepted, and rounded to the nearest clock that the board
+   * supports.
+   */
   async #lockSmClock(minMhz: number, maxMhz: number): Promise<number> {
     const states = this.#smStates()
     const min = snapNearest(states, this.#symbolicClock(minMhz, states))!
@@ -124,8 +128,8 @@ export class BoardSetters {
   }
 
   /**
-   * Sets the application clocks. Unlike locked clocks, they must match clocks of the board exactly, and they limit the
-   * SM clock only from above.
+   * Sets the application clocks. Unlike locked clocks, they must equal supported clocks, and they limit the SM clock
+   * only from above.
    */
   async #setApplicationClocks(memMhz: number, smMhz: number): Promise<number> {
     const states = smClocksAt(this.#spec, memMhz)

@@ -9,8 +9,8 @@ import { InvalidInputError, type Tenant, type TenantCounters } from '@pctodl/pla
 export const CONTROL_PROTOCOL = 1
 
 /**
- * Work described by the process. Each batch runs `kernels` equal matrix products; the other amounts are those of one
- * kernel.
+ * Work that a process describes itself, in place of a known network. A batch runs `kernels` equal matrix products. The
+ * other amounts are those of one such kernel.
  */
 export interface GivenWork {
   readonly kernels: number
@@ -28,11 +28,11 @@ export interface AttachRequest {
   readonly uid: number
   /** Name of the process in the driver's process table. */
   readonly name: string
-  /** Device in the notation of `CUDA_VISIBLE_DEVICES`. */
+  /** Device that the process uses, in the notation of `CUDA_VISIBLE_DEVICES`. */
   readonly gpu: string
   readonly pipeDirectory: string
   readonly tenant: Tenant
-  /** Work that replaces the tenant's network. */
+  /** Work to run instead of the tenant's network. */
   readonly work?: GivenWork
   /** Whether the process runs a batch only when it sends a `step` request. */
   readonly stepwise: boolean
@@ -53,7 +53,7 @@ export type ControlRequest =
 export interface SetReply {
   /** NVML return code. */
   readonly code: number
-  /** Id of a created instance, or NVML code of a MIG activation; 0 for other setters. */
+  /** Id of a created instance, or NVML's return code of a MIG mode change; 0 for other requests. */
   readonly value: number
 }
 
@@ -67,7 +67,7 @@ export interface AttachReply {
 }
 
 export interface StepReply {
-  /** 0, or the error that the CUDA call of the process returns. */
+  /** 0, or the error that the process's next CUDA call returns. */
   readonly cudaError: number
   readonly message: string
   /** Duration of the batch on the board's clock, ms. */

@@ -29,7 +29,7 @@ const CUDA_DEVICES_UNAVAILABLE = 46
 const CUDA_NO_DEVICE = 100
 const CUDA_INVALID_DEVICE = 101
 
-/** CUDA error that a failed process gets. A killed process gets none. */
+/** CUDA error that a process gets when it fails, by kind of failure. A killed process gets none. */
 const failureCodes: Readonly<Record<FailureKind, number>> = {
   'out-of-memory': 2,
   killed: 0,
@@ -46,8 +46,8 @@ export interface ControlServiceOptions {
 }
 
 /**
- * Answers requests of `nvidia-smi` to change a setting, commands of the MPS daemon, and requests of processes that use
- * a board.
+ * Serves the programs of the host: requests of `nvidia-smi` to change a setting, commands of the MPS daemon, and
+ * requests of processes that use a board.
  */
 export class ControlService {
   readonly #options: ControlServiceOptions
@@ -74,7 +74,7 @@ export class ControlService {
       })
     }
     if (process.geteuid?.() !== 0) return
-    // A command started by root may drop its privileges, and must still reach the socket.
+    // A command that root starts may drop its privileges, but must still reach this socket.
     chmodSync(path, 0o666)
     chmodSync(setters, this.#options.privilege === 'everyone' ? 0o666 : 0o600)
   }
@@ -136,7 +136,7 @@ export class ControlService {
   }
 
   /**
-   * Applies those faults of a board that affect MPS daemons and servers, which are not part of the simulated board.
+   * Applies a board's faults that affect MPS daemons and servers, because the simulated board does not contain these.
    */
   strike(board: HostBoard): void {
     for (const { kind, processId } of board.newFaults()) {
@@ -200,15 +200,15 @@ export class ControlService {
           return null
       }
     }
-    // Requests of one connection are answered in order. A `quit` that waits for clients therefore delays later
-    // requests, as with the real daemon.
+    // Requests of one connection are answered in order. So a `quit` that waits for MPS clients delays later requests,
+    // as with the real daemon.
     let queue = Promise.resolve()
     let unanswered = 0
     onMessages(socket, (message) => {
       if (++unanswered > MAX_UNANSWERED) return void socket.destroy()
       queue = queue
         .then(async () => send(socket, await answer(parseControlRequest(message))))
-        // An invalid or failed request closes only the connection of its sender.
+        // An invalid or failed request closes only the connection that sent it.
         .catch((error: unknown) => {
           if (error instanceof PctodlError) send(socket, { error: error.message })
           socket.end()
@@ -249,9 +249,9 @@ export class ControlService {
   }
 
   /**
-   * Finds the device that the first entry of `CUDA_VISIBLE_DEVICES` names: a board by index or UUID, or a MIG device by
-   * its UUID in the old or new form. As in CUDA, UUIDs may be abbreviated, and naming a board in MIG mode selects its
-   * first MIG device.
+   * Finds the device that the first entry of `CUDA_VISIBLE_DEVICES` selects: a board by index or UUID, or a MIG device
+   * by UUID in the old or new form. As in CUDA, UUIDs may be abbreviated, and a board in MIG mode stands for its first
+   * MIG device.
    */
   #place(gpu: string): { readonly board: HostBoard; readonly device: HostMigDevice | undefined } {
     const { boards } = this.#options
@@ -272,8 +272,8 @@ export class ControlService {
 }
 
 /**
- * Translates a device of an MPS client into a device of the host. A client sees only the boards that the daemon
- * selected, numbered from 0.
+ * Converts the device that an MPS client asked for to a device of the host. The client sees only the boards that its
+ * daemon selected, numbered from 0.
  *
  * @param visible the daemon's `CUDA_VISIBLE_DEVICES`; empty if it selects all boards
  * @throws MpsConnectionError if the daemon did not select the board

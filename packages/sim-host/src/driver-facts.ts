@@ -63,7 +63,7 @@ const pciDeviceIds: readonly (readonly [RegExp, number])[] = [
   [/H100/, 0x2330],
 ]
 
-/** Returns the constant properties that the driver reports, including those that `GpuSpec` does not have. */
+/** Returns the constant properties of a board that the driver reports, including those that `GpuSpec` lacks. */
 export function driverFacts(
   spec: GpuSpec,
   index: number,

@@ -30,8 +30,8 @@ export interface HostBoardOptions {
 }
 
 /**
- * Number of published states over which utilization is averaged: those of the last half second. The driver averages
- * over a few tenths of a second.
+ * Number of published states over which the reported utilization is averaged: those of the last half second. The driver
+ * averages over a few tenths of a second.
  */
 const UTILISATION_STATES = 25
 
@@ -47,7 +47,8 @@ const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
 }
 
 /**
- * One simulated board and its board file. Publishes the board's state in the file and applies the requests of setters.
+ * One simulated board and its board file. It writes the board's state to the file and applies the requests that
+ * programs write there.
  */
 export class HostBoard {
   readonly identity: BoardIdentity
@@ -91,7 +92,7 @@ export class HostBoard {
     return new HostBoard(gpu, new BoardSetters(gpu.spec, await gpu.acquire()), options)
   }
 
-  /** Whether the power sensor has a first reading. */
+  /** Whether the power sensor has had its first reading. */
   async isMeasuring(): Promise<boolean> {
     return (await this.#gpu.sample()).powerAverageW !== null
   }
@@ -137,7 +138,7 @@ export class HostBoard {
     }
   }
 
-  /** Applies a request to change a setting. Its effect is published before the result is returned. */
+  /** Applies a request to change a setting. The change is visible in the board file before the result is returned. */
   async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
     if (this.#absence !== null) return { result: nvmlReturn.gpuIsLost, value: 0 }
     const answer = await this.#apply(operation, first, second, third)
@@ -153,13 +154,13 @@ export class HostBoard {
   }
 
   /**
-   * Sets whether future processes share the board, or a GPU instance, through MPS or in time slices. Has no effect
-   * while processes run there.
+   * Sets whether future processes on the board, or on a GPU instance, run concurrently through MPS or in time slices.
+   * It has no effect while processes run there.
    */
   shareThroughMps(wanted: boolean, device: HostMigDevice | undefined): void {
     if (device) {
       if (this.tenants.onGpuInstance(device.gpuInstanceId).length > 0) return
-      // The compute instances of a divided GPU instance run concurrently, with or without MPS.
+      // Compute instances of one GPU instance run concurrently even without MPS.
       this.#gpu.shareMigInstance(device.instance, wanted || device.smShare < 1 ? 'mps' : 'turns')
       return
     }
@@ -185,7 +186,7 @@ export class HostBoard {
     }
   }
 
-  /** Returns the faults since the last call, and records their XIDs as events. */
+  /** Returns the faults that struck since the last call, and records their XIDs as events. */
   newFaults(): readonly StruckFault[] {
     const struck = this.#gpu.struckFaults().slice(this.#faultsSeen)
     this.#faultsSeen += struck.length
@@ -283,7 +284,7 @@ export class HostBoard {
         : NOT_TOLD,
       fanPercent: this.identity.fanCount > 0 ? fanPercent(telemetry.temperatureC) : NOT_TOLD,
       pstate,
-      // An idle PCIe link switches to generation 1 to save power.
+      // To save power, the driver switches the PCIe link of an idle board to generation 1.
       pcieGen: pstate >= 8 ? 1 : this.identity.pcieGenMax,
       pcieRxKbps: this.#bus.rxKbps,
       pcieTxKbps: this.#bus.txKbps,
@@ -303,7 +304,7 @@ export class HostBoard {
   }
 }
 
-/** Mean of the known values among the last `length` ones; null if the latest value is unknown. */
+/** Mean over the last `length` values, without unknown ones; null if the latest value is unknown. */
 class RecentMean {
   readonly #length: number
   #values: (number | null)[] = []

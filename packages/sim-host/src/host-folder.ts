@@ -32,8 +32,8 @@ export interface HostFolderOptions {
 }
 
 /**
- * The private folder of one host: its library, programs, board files and sockets. While it runs, a host writes to no
- * other folder.
+ * The private folder of one host: its library, programs, board files and sockets. A running host writes to no other
+ * folder.
  */
 export class HostFolder {
   readonly path: string
@@ -44,7 +44,7 @@ export class HostFolder {
     this.path = mkdtempSync(join(parent, PREFIX))
     process.once('exit', this.#removeAtExit)
     writeFileSync(join(this.path, OWNER_FILE), `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`)
-    // A command started by root may drop its privileges, and must still find the board, as with device files.
+    // A command that root starts may drop its privileges, but must still reach the boards, as with device files.
     if (process.geteuid?.() === 0) chmodSync(this.path, 0o711)
     mkdirSync(this.libraries)
     copyFileSync(library, join(this.libraries, NVML_LIBRARY))
@@ -72,7 +72,7 @@ export class HostFolder {
     return join(this.path, 'bin')
   }
 
-  /** Folder with the executables of the stand-in processes. */
+  /** Folder with the executables of the processes that stand for simulated ones. */
   get standIns(): string {
     return join(this.path, 'processes')
   }
@@ -94,7 +94,8 @@ export class HostFolder {
   }
 
   /**
-   * Removes the folder. Idempotent. Removal is retried, because a program that is ending may still write to its log.
+   * Removes the folder; a second call does nothing. Removal is retried, because a program that is ending may still
+   * write to its log.
    */
   remove(): void {
     process.off('exit', this.#removeAtExit)
@@ -113,7 +114,7 @@ function removeStaleFolders(parent: string): void {
       if (isAlive(Number(pid)) && (startTimeOf(Number(pid)) ?? '') === (startTime ?? '')) continue
       rmSync(folder, { recursive: true, force: true })
     } catch {
-      // Another host is creating or removing this folder.
+      // Another host is creating or removing the same folder.
     }
   }
 }

@@ -20,13 +20,13 @@ interface HostGpuInstance {
   readonly computeInstances: Map<number, ComputeInstanceState>
 }
 
-/** A MIG device: a compute instance with its GPU instance. */
+/** A MIG device: a compute instance and the GPU instance that contains it. */
 export interface HostMigDevice {
   readonly uuid: string
   readonly gpuInstanceId: number
   readonly computeInstanceId: number
   readonly instance: MigInstance
-  /** Share of the GPU instance's SMs that the compute instance has, 0..1. */
+  /** Fraction of the GPU instance's SMs that the compute instance has, 0..1. */
   readonly smShare: number
 }
 
@@ -70,11 +70,11 @@ export class HostMig {
   }
 
   /**
-   * Requests a MIG mode. If the board is idle and undivided, the mode changes at once; otherwise it is pending until
-   * the next request.
+   * Requests a MIG mode. The mode changes at once if no process runs on the board and no instances exist. Otherwise the
+   * change stays pending until the next request.
    *
    * @param inUse whether processes run on the board
-   * @returns an answer whose value is the NVML code of the activation
+   * @returns an answer whose value is NVML's return code of activating the mode
    */
   setMode(mode: number, inUse: boolean): SetterAnswer {
     if (!this.#identity.hasMig) return failed(nvmlReturn.notSupported)

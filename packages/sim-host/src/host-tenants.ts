@@ -9,11 +9,12 @@ const INPUT_BYTES_PER_SAMPLE = 3 * 224 * 224 * 4
 /** Assumed bus traffic from the board per sample: 1000 class scores as 32-bit floats. */
 const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
 
-/** Interval at which a step's end is checked, ms. The board itself advances in ticks of 5 ms. */
+/** Interval at which the host checks whether a step has ended, ms. The simulated board advances in ticks of 5 ms. */
 const STEP_POLL_MS = 1
 const TICK_MS = 5
 /**
- * Maximum number of different works per board. The limit exists because the board keeps each work while the host runs.
+ * Maximum number of self-described works per board. The board keeps each until the host ends, so their number must be
+ * limited.
  */
 const MAX_GIVEN_WORKS = 64
 
@@ -24,9 +25,9 @@ export interface HostTenant {
   readonly process: SimulatedProcess
   /** MIG device of the process; undefined on an undivided board. */
   readonly device: HostMigDevice | undefined
-  /** Share of the board's SMs that the process may use, 0..1. */
+  /** Fraction of the board's SMs that the process may use, 0..1. */
   readonly boardShare: number
-  /** Delay between the end of the last step and its report to the process, ms. */
+  /** Time from the end of the process's last step until the process was informed, ms. */
   lateMs: number
 }
 
@@ -85,7 +86,7 @@ export class HostTenants {
     return tenant
   }
 
-  /** Ends a process. Idempotent. */
+  /** Ends a process; a second call does nothing. */
   end(tenant: HostTenant): void {
     const index = this.#tenants.indexOf(tenant)
     if (index < 0) return
@@ -97,7 +98,7 @@ export class HostTenants {
   /**
    * Registers work that a process describes itself.
    *
-   * @returns the network name with which it can be launched
+   * @returns the name under which the work can be launched like a network
    */
   addWork(work: GivenWork): string {
     const network = givenNetwork(work)
@@ -111,7 +112,7 @@ export class HostTenants {
   }
 
   /**
-   * Executes one batch, and resolves when it ends in real time.
+   * Executes one batch. Resolves when the batch ends in real time.
    *
    * @returns the duration of the batch on the board's clock, ms
    * @throws PctodlError if the process has failed or ended, or does not run stepwise
@@ -123,8 +124,8 @@ export class HostTenants {
     await this.#until(tenant, () => process.state === 'running')
     const before = process.latencySumMs
     const nowMs = this.#gpu.clock.now()
-    // The process learned of its last batch's end `lateMs` too late, so its request is also late. The step is backdated
-    // by this delay, at most one tick, so that the board does not idle meanwhile.
+    // The process was informed of its last batch's end `lateMs` too late, so it requests the next one too late by the
+    // same time. The step is backdated by this time, at most one tick, so that the board does not idle.
     const due = nowMs - requestedAtMs > TICK_MS ? nowMs : requestedAtMs - tenant.lateMs
     this.#gpu.beginStep(process, Math.max(due, nowMs - TICK_MS), batchSize)
     await this.#until(tenant, () => process.waiting)
@@ -148,7 +149,7 @@ export class HostTenants {
   }
 
   /**
-   * Returns the rows of the driver's process table. The board's utilization is divided among running processes in
+   * Returns the rows of the driver's process table. The board's utilization is divided among the running processes in
    * proportion to their SM shares.
    */
   processes(smUtilPercent: number, memUtilPercent: number): BoardProcess[] {

@@ -6,7 +6,7 @@ const MAX_BATCHED_TOKENS = 2048
 const MAX_SEQUENCES = 256
 const KERNELS = 32
 
-/** One request for text. Its prompt is processed in one or more steps; then each step generates one token. */
+/** One request for text. Its prompt is processed in one or more steps. After that, each step generates one token. */
 export interface Sequence {
   readonly promptTokens: number
   readonly maxTokens: number
@@ -38,8 +38,8 @@ const perTokenBounds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
 type Board = Pick<MessageClient, 'request' | 'onClose' | 'close'>
 
 /**
- * Continuous batching as in vLLM. Each step is one batch of tokens: one for every sequence that is generating, and the
- * rest from new prompts.
+ * Continuous batching as in vLLM. A step processes one batch of tokens: one token of every sequence that is generating,
+ * and as many tokens of new prompts as fit.
  */
 export class LlmEngine {
   readonly #client: Board

@@ -16,7 +16,9 @@ class Refusal extends Error {
   }
 }
 
-/** Serves the part of the OpenAI protocol that load generators and governors use. Marks every reply as simulated. */
+/**
+ * Serves those parts of OpenAI's protocol that load generators and governors use. Every reply is marked as simulated.
+ */
 export async function serveLlm(
   engine: LlmEngine,
   model: string,
@@ -42,7 +44,7 @@ export async function serveLlm(
       }
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 400
-      // Without this header, the unread rest of the body would be parsed as the next request.
+      // If the connection stayed open, the unread rest of this request's body would be parsed as the next request.
       response.setHeader('connection', 'close')
       json({ error: { message: (error as Error).message, type: 'BadRequestError', code: status } }, status)
     }

@@ -23,7 +23,7 @@ export function lspciScript(boards: readonly BoardIdentity[], path: string): str
     'case "$*" in',
     `'') cat <<'EOF'\n${brief}EOF\n;;`,
     `-v|-vv|-vvv|-k) cat <<'EOF'\n${verbose}EOF\n;;`,
-    // Other options work only if the machine has its own lspci.
+    // Other options need the machine's own lspci.
     '*) [ -n "$real" ] ;;',
     'esac',
     '',

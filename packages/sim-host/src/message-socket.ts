@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 const MAX_LINE_BYTES = 1024 * 1024
 
 /**
- * Calls `handle` with each received message. Messages in both directions are JSON values, one per line. If a peer sends
- * anything else or is killed, only its own connection closes, and the socket emits 'close'.
+ * Calls `handle` with each received message. In both directions, each line is one JSON value. If a peer sends anything
+ * else or is killed, only its own connection closes, and the socket emits 'close'.
  */
 export function onMessages(socket: Socket, handle: (message: unknown) => void): void {
   let pending = ''
@@ -26,7 +26,7 @@ export function send(socket: Socket, message: unknown): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
 }
 
-/** Client side of a connection whose requests are answered in order. */
+/** Client of a server that answers requests in order. */
 export class MessageClient {
   readonly #socket: Socket
   readonly #waiting: { resolve(reply: unknown): void; reject(error: Error): void }[] = []

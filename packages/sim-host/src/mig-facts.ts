@@ -65,8 +65,8 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
 }
 
 /**
- * Returns the driver's id of a GPU instance, which depends on its size and position: 0 for the whole board, 1 and 2 for
- * the halves, 3 to 6 for the quarters, 7 to 14 for the eighths.
+ * Returns the driver's id of a GPU instance, which follows from its size and position: 0 for the whole board, 1 and 2
+ * for halves, 3 to 6 for quarters, 7 to 14 for eighths of its memory.
  */
 export function gpuInstanceId(memorySlices: number, start: number): number {
   return MEMORY_SLICES / memorySlices - 1 + start / memorySlices
@@ -101,12 +101,14 @@ export function computeSms(
   return slices === gpuInstance.sliceCount ? gpuInstance.smCount : slices * gpuInstance.smPerSlice
 }
 
-/** Returns the first slice of each possible placement of a compute instance. The placements do not overlap. */
+/**
+ * Returns the first slice of each position at which a compute instance can be placed. The positions do not overlap.
+ */
 export function computePlacements(gpuInstanceSlices: number, slices: number): readonly number[] {
   return Array.from({ length: Math.floor(gpuInstanceSlices / slices) }, (_, i) => i * slices)
 }
 
-/** Returns the first slices of the free placements. `taken` is a bit mask of occupied slices. */
+/** Returns the first slices of the free positions. `taken` is a bit mask of the occupied slices. */
 export function freeComputePlacements(gpuInstanceSlices: number, slices: number, taken: number): readonly number[] {
   return computePlacements(gpuInstanceSlices, slices).filter((start) => (taken & (((1 << slices) - 1) << start)) === 0)
 }

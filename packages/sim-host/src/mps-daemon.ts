@@ -13,7 +13,7 @@ export interface MpsServer {
   readonly pid: number
   readonly uid: number
   activeThreadPercentage: number
-  /** True after a fatal fault of a client. The server accepts clients again after all its clients have left. */
+  /** Whether a client had a fatal fault. The server then accepts no client until all its clients have left. */
   faulty: boolean
   readonly clients: MpsClient[]
 }
@@ -36,7 +36,7 @@ export interface MpsAnswer {
   readonly quit?: boolean
 }
 
-/** Thrown with the `cudaErrorMps...` code that a client gets instead of a context. */
+/** Thrown to an MPS client that gets a `cudaErrorMps...` code instead of a CUDA context. */
 export class MpsConnectionError extends PctodlError {
   readonly cudaError: number
 
@@ -47,8 +47,8 @@ export class MpsConnectionError extends PctodlError {
 }
 
 /**
- * State and command language of one MPS control daemon (NVIDIA, Multi-Process Service, appendix on the control
- * utility). Each server belongs to one user. A new percentage applies only to servers and clients that start later.
+ * State and commands of one MPS control daemon (NVIDIA, Multi-Process Service, appendix on the control utility). Each
+ * of its servers belongs to one user. A new thread percentage applies only to servers and clients that start later.
  */
 export class MpsDaemon {
   readonly #options: MpsDaemonOptions
@@ -90,7 +90,7 @@ export class MpsDaemon {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** Handles the end of the daemon process: its servers end, and their clients lose their contexts. */
+  /** Handles the end of the daemon process: its servers end, and the clients lose their CUDA contexts. */
   abandon(): void {
     this.#quitting = true
     for (const server of [...this.#servers]) this.#stop(server)

@@ -43,16 +43,16 @@ export interface NativeLibraryOptions {
    */
   readonly cacheFolder?: string
   /**
-   * C compiler. If it is given here or in `$CC`, the library is always compiled. Default: `cc`, used only if no
+   * C compiler. If this option or `$CC` names one, the library is always compiled. Default: `cc`, used only if no
    * prebuilt library fits.
    */
   readonly compiler?: string
 }
 
 /**
- * Returns the path of the NVML library: a prebuilt one if it matches these sources and this system, else a compiled
- * one. A compiled library is cached per user. The cache key is a hash of the sources, the layout of the board files and
- * the compiler.
+ * Returns the path of the NVML library: a prebuilt one if it was made from these sources for this system, else one that
+ * is compiled now and cached per user. The cache key is a hash of the sources, the layout of the board files and the
+ * compiler.
  *
  * @throws CompilerError if there is no C compiler, or it fails
  * @throws HostProgramError if other users could replace the library
@@ -73,7 +73,8 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
   assertOurs(existsSync(library) ? library : folder)
   if (existsSync(library)) return library
 
-  // Two hosts may compile at the same time. Each uses its own folder and then moves the finished file into place.
+  // Two hosts may compile at the same time. Each compiles in a folder of its own, then moves the finished file into
+  // place.
   const build = mkdtempSync(join(folder, 'build-'))
   try {
     const output = join(build, NVML_LIBRARY)
@@ -134,8 +135,8 @@ function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
 }
 
 /**
- * Whether the system uses the GNU C library, as the prebuilt libraries do. They need version 2.17 (2012) or newer,
- * which is not checked. Alpine uses another C library.
+ * Whether the system uses the GNU C library, which the prebuilt libraries need. They need version 2.17 (2012) or newer;
+ * the version is not checked. Alpine, for example, uses another C library.
  */
 function hasGlibc(): boolean {
   const { header } = process.report.getReport() as unknown as {
@@ -145,9 +146,9 @@ function hasGlibc(): boolean {
 }
 
 /**
- * Checks that only root and this user can modify a file or folder and the folders above it.
+ * Checks that only root and this user can modify a file or folder and the folders that contain it.
  *
- * @throws HostProgramError if another user can
+ * @throws HostProgramError if another user can modify one
  */
 function assertOurs(place: string): void {
   const own = [0, process.geteuid?.() ?? 0]

@@ -14,7 +14,7 @@ export function runInHost(host: SimulatedHost, command: string, args: readonly s
   return new Promise((resolve, reject) => {
     // The handlers are installed before the command starts, so that no signal arrives without a handler.
     const handlers = forwarded.map((signal) => {
-      // The terminal sends signals from its keys directly to the command, so they must not be forwarded.
+      // Signals of terminal keys reach the command directly, so they must not be forwarded.
       const typed = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
       const handler = () => typed || child.kill(signal)
       process.on(signal, handler)

@@ -48,7 +48,7 @@ interface LlmOptions {
   readonly port: number
 }
 
-/** Implements the command `pctodl sim`. Commands on the host write directly to the inherited streams. */
+/** The command `pctodl sim`. Commands that it runs on the host use this process's streams directly. */
 export const sim: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
@@ -113,8 +113,8 @@ async function host(options: HostOptions, command: string | undefined, words: re
   const { gpu, gpus, seed, load, name, mig, faults, denyRoot, allowAll } = options
   if (command === undefined) throw new UsageError('no command to run; put it after --')
   if (denyRoot && allowAll) throw new UsageError('--deny-root and --allow-all exclude each other')
-  // Until the command starts, a signal ends this process, which removes the host's folder. Afterwards signals are
-  // forwarded to the command.
+  // A signal before the command starts ends this process, which removes the host's folder. Later signals are forwarded
+  // to the command.
   const interrupted = (_: string, number: number) => process.exit(128 + number)
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({

@@ -40,7 +40,7 @@ export function addSimulateOptions(command: Command): Command {
 }
 
 /**
- * Implements `pctodl sim simulate`.
+ * The command `pctodl sim simulate`.
  *
  * @returns the exit code: 0, or 1 if the tenants do not fit into the board's memory
  * @throws InvalidInputError, UnknownNameError for invalid arguments
@@ -99,7 +99,7 @@ export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal)
   return 1
 }
 
-/** Reads the network of one `--onnx` argument: `file.onnx`, whose network is named `file`, or `name=file.onnx`. */
+/** Reads the network of one `--onnx` argument: `name=file.onnx`, or `file.onnx`, whose network gets the file's name. */
 function networkOf(text: string, sizes: Readonly<Record<string, number>>): LayerGraph {
   const [, given, file = text] = /^([\w.-]+)=(.+)$/.exec(text) ?? []
   let bytes: Uint8Array

@@ -34,8 +34,8 @@ export interface SimulatedHostOptions {
   /** Seed of the first board; each further board has the next integer as its seed. Default 1. */
   readonly seed?: number
   /**
-   * Name of the host. Boards of hosts with different names have different UUIDs, so any number of hosts can run side by
-   * side with separate leases, journals and MPS folders. Default: none; the UUIDs depend only on board and seed.
+   * Name of the host. Boards of hosts with different names have different UUIDs, so that these hosts can run side by
+   * side with separate leases, journals and MPS folders. Without a name, UUIDs depend only on board and seed.
    */
   readonly name?: string
   /** Inference processes that run as long as the host. */
@@ -46,7 +46,7 @@ export interface SimulatedHostOptions {
   readonly faults?: FaultScenario
   /** Faults of individual boards, by board index. They replace `faults` for these boards. */
   readonly boardFaults?: Readonly<Record<number, FaultScenario>>
-  /** Overrides for coefficients of the board's model, for example the start time of a process. */
+  /** Coefficients of the board's model that replace the defaults, for example the start time of a process. */
   readonly physics?: BoardPhysics
   /** MIG profiles into which each board is divided at the start, e.g. `3g.20gb`. Default: MIG mode is off. */
   readonly mig?: readonly string[]
@@ -182,12 +182,12 @@ export class SimulatedHost {
     }
   }
 
-  /** Driver's UUID, name and bus id of each board. */
+  /** UUID, name and bus id of each board, as the driver reports them. */
   get boards(): readonly { readonly uuid: string; readonly name: string; readonly busId: string }[] {
     return this.#boards.map(({ identity: { uuid, name, busId } }) => ({ uuid, name, busId }))
   }
 
-  /** Ends the host and removes its folder. Programs that still run lose their boards. Idempotent. */
+  /** Ends the host and removes its folder. Programs that still run lose their boards. A second call does nothing. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -199,8 +199,8 @@ export class SimulatedHost {
   }
 
   /**
-   * Makes a board fall off the bus: every call to the board returns `NVML_ERROR_GPU_IS_LOST`. The other boards
-   * continue.
+   * Makes a board fall off the bus: every NVML call for it then returns `NVML_ERROR_GPU_IS_LOST`. Other boards are not
+   * affected.
    */
   async loseBoard(gpuIndex: number): Promise<void> {
     await this.#board(gpuIndex).setAbsence('lost')
@@ -237,8 +237,8 @@ export class SimulatedHost {
   }
 
   async #open(load: readonly HostTenantLoad[]): Promise<void> {
-    // The first state is published once the sensors have readings, because 0 W would be wrong. The wait is limited,
-    // because a fault scenario may prevent readings.
+    // The first state is published only when the sensors have readings, because a reading of 0 W would be wrong. The
+    // wait is limited, because a fault scenario may prevent readings.
     for (let waitedMs = 0; waitedMs < SENSOR_WAIT_MS; waitedMs += REQUEST_PERIOD_MS) {
       if ((await Promise.all(this.#boards.map((board) => board.isMeasuring()))).every(Boolean)) break
       await systemClock.sleep(REQUEST_PERIOD_MS)
@@ -263,7 +263,7 @@ export class SimulatedHost {
     }, REQUEST_PERIOD_MS)
   }
 
-  /** Starts the MPS daemon. A host whose load has shares below 100 % needs it. */
+  /** Starts the MPS daemon, which a load with shares below 100 % needs. */
   async #startMps(): Promise<void> {
     const env = { ...process.env, ...this.environment }
     await exec(join(this.#place.programs, 'nvidia-cuda-mps-control'), ['-d'], { env })
@@ -290,7 +290,7 @@ export class SimulatedHost {
     this.#load.push({ attachment, standIn })
   }
 
-  /** Ends the processes whose work failed (out of memory, a fault), as real processes would end. */
+  /** Ends the processes whose simulated work failed (out of memory, or a fault), as a real process would end. */
   #endFailedLoad(): void {
     const failed = this.#load.filter(({ attachment }) => attachment.tenant.process.state === 'failed')
     if (failed.length === 0) return
@@ -321,16 +321,16 @@ function environmentOf(place: HostFolder): Record<string, string> {
   return {
     PATH: before(place.programs, 'PATH'),
     LD_LIBRARY_PATH: before(place.libraries, 'LD_LIBRARY_PATH'),
-    // Programs must use this host's MPS daemon, not one of the machine.
+    // Programs must use this host's MPS daemon, not the daemon of the machine.
     CUDA_MPS_PIPE_DIRECTORY: place.mpsPipes,
     CUDA_MPS_LOG_DIRECTORY: place.mpsLogs,
     PCTODL_GPU_SIM_FOLDER: place.path,
-    // Locks that are otherwise machine-wide apply only within this host.
+    // Lock files that normally apply to the whole machine apply only to this host.
     PCTODL_LOCK_DIR: join(place.path, 'locks'),
   }
 }
 
-/** Finds the package's folder from a module in `src` or in `dist`. */
+/** Returns the package's folder, for modules in `src` and in `dist`. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'native', 'nvml_abi.h'))) {

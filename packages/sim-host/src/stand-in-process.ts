@@ -3,8 +3,8 @@ import { realpathSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
 /**
- * A real process that represents a simulated one, so that its pid exists and users can inspect or kill it. The process
- * is `cat` under another name, reading a pipe from the simulator, so it ends when the simulator ends.
+ * A real process that stands for a simulated one, so that its pid exists and users can inspect or kill it. The process
+ * is `cat` under another name. It reads from a pipe of the simulator, so it ends when the simulator ends.
  */
 export class StandInProcess {
   readonly pid: number
@@ -34,8 +34,8 @@ export class StandInProcess {
 }
 
 /**
- * Returns a link to `cat` with the given name, because process tools show the name of the executed file. Multi-call
- * binaries, such as BusyBox, choose their function by this name, so they are run without a link.
+ * Returns a link to `cat` with the given name, which process tools then show. Multi-call binaries such as BusyBox
+ * choose their function by the name they are run with, so they are run without a link.
  */
 function namedCat(folder: string, name: string): string {
   const cat = realpathSync('/bin/cat')

@@ -20,8 +20,9 @@ const mpsFailures: Readonly<Record<number, string>> = {
 }
 
 /**
- * Runs a process that uses the simulated board as an inference process uses a real one. It reads the MPS variables and
- * `CUDA_VISIBLE_DEVICES` once at the start, stays attached until it ends, and prints its counters every second.
+ * Runs a process that uses the simulated board like an inference process uses a real one. It reads the MPS variables
+ * and `CUDA_VISIBLE_DEVICES` once at the start, stays attached to the board until it ends, and prints its counters
+ * every second.
  *
  * @throws BoardUnavailableError outside a simulated host
  * @throws CudaError if the board or the MPS server refuses or disconnects the process
@@ -54,7 +55,7 @@ export async function runTenant({
   }
 }
 
-/** Executes commands until the input or the connection ends. Answers an invalid command with an error line. */
+/** Executes commands from the input until the input or the connection ends. An invalid command gets an error line. */
 async function obey(commands: AsyncIterable<string>, client: MessageClient, print: (line: string) => void) {
   for await (const line of commands) {
     if (line.trim() === '') continue

@@ -4,9 +4,9 @@ import type { ServiceState } from './served-service.js'
 /** What the serving engine reads from a process, and the counters that it updates. */
 export interface ServedProcess {
   readonly tenant: Tenant
-  /** Alive, but completes nothing. */
+  /** Whether the process is alive but completes no batches. */
   readonly hung: boolean
-  /** Whether another batch size is requested; no batch begins until it is adopted. */
+  /** Whether a change of batch size is requested. No batch begins until the process has adopted it. */
   readonly wantsBatchSize: boolean
   samples: number
   batches: number
@@ -17,29 +17,33 @@ export interface ServedProcess {
 /** A process and the batch that it runs. */
 export interface BatchSlot {
   readonly process: ServedProcess
-  /** Service whose requests the process answers; null: it answers none and runs batch after batch. */
+  /** Service whose requests the process answers; null if it answers none and runs batch after batch. */
   readonly service: ServiceState | null
   /** Maximum number of requests in a batch. */
   readonly most: number
-  /** Available batch sizes, ascending; a batch of fewer requests is padded to the next size. */
+  /** Available batch sizes, ascending. A batch with fewer requests is padded to the next size. */
   readonly sizes: readonly number[]
   draining: boolean
-  /** Index of the size of the batch in flight, counted from 1; 0: no batch. */
+  /** Batch size of the batch in flight, as an index into `sizes` counted from 1; 0 if there is no batch. */
   size: number
-  /** Number of requests in the batch in flight, and the service they belong to. */
+  /** Number of requests in the batch in flight, and the service that they belong to. */
   count: number
   batchOf: ServiceState | null
   readonly arrivedMs: Float64Array
   readonly again: Uint8Array
   startMs: number
-  /** Remaining work of the batch in flight, in units of `batchMs`. */
+  /** Fraction of the batch in flight that remains to be done. */
   left: number
-  /** Duration of the whole batch at the present rate, and the time at which it ends if nothing changes, ms. */
+  /**
+   * Duration of the whole batch at the present pace, and the time at which it ends if the pace does not change, ms.
+   */
   batchMs: number
   endMs: number
 }
 
-/** The sizes that engines are compiled for: powers of two up to the largest batch, and the largest batch itself. */
+/**
+ * Batch sizes for which an engine is compiled: powers of two up to the largest batch size, and the largest size itself.
+ */
 export function compiledSizes(largest: number): number[] {
   const sizes: number[] = []
   for (let size = 1; size < largest; size *= 2) sizes.push(size)
@@ -69,7 +73,8 @@ export function newSlot(process: ServedProcess, service: ServiceState | null): B
 }
 
 /**
- * Returns a new slot for a process whose batch continues. The size in flight remains available until the batch ends.
+ * Returns a new slot for a process whose batch continues. The batch size in flight remains available until the batch
+ * ends.
  */
 export function takeOver(slot: BatchSlot, running: BatchSlot): BatchSlot {
   const size = running.sizes[running.size - 1]!

@@ -1,4 +1,4 @@
-/** Waiting requests of one service by arrival time. A ring buffer with constant-time operations at both ends. */
+/** The waiting requests of one service, by arrival time: a ring buffer with constant-time operations at both ends. */
 export class RequestQueue {
   #arrivedMs: Float64Array = new Float64Array(64)
   #again: Uint8Array = new Uint8Array(64)
@@ -9,7 +9,7 @@ export class RequestQueue {
     return this.#length
   }
 
-  /** Arrival time of the first request, ms; undefined value if the queue is empty. */
+  /** Arrival time of the first request, ms. Meaningless if the queue is empty. */
   get firstArrivedMs(): number {
     return this.#arrivedMs[this.#first]!
   }
@@ -30,7 +30,7 @@ export class RequestQueue {
     this.#length++
   }
 
-  /** Takes requests from the front. Writes their arrival times, and whether a batch has started them before. */
+  /** Takes requests from the front. For each, writes its arrival time, and whether it was in a batch before. */
   take(count: number, arrivedMs: Float64Array, again: Uint8Array): void {
     const mask = this.#arrivedMs.length - 1
     for (let i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ export class RequestQueue {
     this.drop(count)
   }
 
-  /** Discards requests from the front. */
+  /** Discards requests from the front of the queue. */
   drop(count: number): void {
     this.#first = (this.#first + count) & (this.#arrivedMs.length - 1)
     this.#length -= count

@@ -1,26 +1,35 @@
 import type { Configuration, Tenant } from '@pctodl/platform'
 import type { SteadyState } from '../steady-state.js'
 
-/** Computes the steady state of tenants that all run. `SteadyStateSolver` is one; tests pass their own. */
+/**
+ * Computes the steady state of tenants that all run at the same time. `SteadyStateSolver` does so; tests pass functions
+ * of their own.
+ */
 export interface MixSolver {
   solve(configuration: Configuration): SteadyState
 }
 
-/** A process that may run a batch. Members with equal fields are interchangeable. */
+/** A process that may run batches. Processes with equal fields are interchangeable. */
 export interface MixMember {
   readonly model: string
   readonly mpsPercent: number
-  /** Batch sizes that it may run, ascending. Sizes are indexed from 1; index 0 means that it does not run. */
+  /**
+   * Batch sizes that the process may run, ascending. Other fields refer to them by an index from 1; 0 means that the
+   * process does not run.
+   */
   readonly sizes: readonly number[]
 }
 
 interface Solved {
   readonly state: SteadyState
-  /** Duration of a batch by member, ms; 0 for members that do not run. */
+  /** Duration of a batch of each process, ms; 0 for processes that do not run. */
   readonly batchMs: Float64Array
 }
 
-/** A combination of members and their batch sizes, and the mixes that follow when a batch begins or ends. */
+/**
+ * A combination of running processes and their batch sizes, with the combinations that follow when a batch begins or
+ * ends.
+ */
 class Mix {
   readonly sizes: Uint8Array
   readonly next: (Mix | undefined)[]
@@ -37,9 +46,9 @@ class Mix {
 const MAX_SOLVED = 100_000
 
 /**
- * A graph of the mixes of running batches that occur. A batch that begins or ends is a step along an edge. The steady
- * state of a mix at given clocks is computed once. Mixes that differ only in which of several equal members run share
- * one solution.
+ * The combinations of running batches that occur, as a graph: when a batch begins or ends, the engine follows an edge.
+ * The steady state of each combination is computed once per pair of clocks. Combinations that differ only in which of
+ * several equal processes run share one solution.
  */
 export class RunningMixes {
   readonly #solver: MixSolver
@@ -76,9 +85,9 @@ export class RunningMixes {
   }
 
   /**
-   * Begins or ends a batch.
+   * Begins or ends a batch of a process.
    *
-   * @param size index into the member's sizes, from 1; 0: its batch ends
+   * @param size index of the batch size, from 1; 0 ends the batch
    */
   change(member: number, size: number): void {
     const edge = member * this.#stride + size
@@ -92,7 +101,7 @@ export class RunningMixes {
     this.#mix = mix
   }
 
-  /** Steady state of the present mix at the present clocks. */
+  /** Steady state of the present combination at the present clocks. */
   settled(): Solved {
     let solved = this.#mix.solved[this.#clock]
     if (!solved) {
@@ -117,7 +126,7 @@ export class RunningMixes {
     sizes.forEach((size, member) => {
       if (size > 0) running.push(member)
     })
-    // Equal members are sorted, so that results are the same to the last bit whichever of them run.
+    // Equal processes are sorted, so that results are the same to the last bit, whichever of them run.
     running.sort((a, b) => this.#kinds[a]! - this.#kinds[b]! || sizes[a]! - sizes[b]! || a - b)
     const key = `${this.#clock}: ${running.map((member) => `${this.#kinds[member]} ${sizes[member]}`).join(', ')}`
     let state = this.#states.get(key)

@@ -13,14 +13,15 @@ import { RequestQueue } from './request-queue.js'
 export interface ServedService {
   readonly service: Service
   /**
-   * Arrival times, ms after the service was added. `start` of any arrival process of `@pctodl/traffic` returns them.
+   * Arrival times, counted from when the service was added, ms. `start` of any arrival process of `@pctodl/traffic`
+   * returns them.
    */
   readonly arrivals: Arrivals
   /** Maximum queue length. Requests that arrive at a full queue are shed. Default 4096. */
   readonly maxQueued?: number
   /**
-   * Maximum wait, ms. A request that has waited this long when a process is free for it is shed. Default Infinity: it
-   * is answered late.
+   * Maximum wait, ms. A request that has waited longer when a process could take it is shed. Default Infinity: it is
+   * answered late.
    */
   readonly shedAfterMs?: number
 }
@@ -57,12 +58,12 @@ export class ServiceState {
   nextArrivalMs: number
   /** Time at which the queue no longer waits for a full batch, ms; Infinity if it does not wait. */
   timerMs: number = Number.POSITIVE_INFINITY
-  /** Share of the arrivals that is admitted, 0..1. */
+  /** Fraction of the arriving requests that is admitted, 0..1. */
   admitted = 1
   readonly #arrivals: Arrivals
   readonly #startMs: number
   /**
-   * Admission credit, 0..1. Each arrival adds the admitted share; whenever the credit reaches 1, one request is
+   * Admission credit. Each arrival adds the admitted fraction; when the credit reaches 1, the arriving request is
    * admitted.
    */
   #owed = 0

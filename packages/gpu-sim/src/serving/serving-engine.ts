@@ -9,8 +9,8 @@ export interface ServingEngineOptions {
   /** Seed of the random spread of batch times. Default 1. */
   readonly seed?: number
   /**
-   * Standard deviation of the logarithm of a batch's time, for effects that differ from batch to batch. Default 0: only
-   * the running co-runners decide the time.
+   * Standard deviation of the natural logarithm of a batch's duration, for effects that differ from batch to batch.
+   * Default 0: only the co-runners change the duration.
    */
   readonly batchSpread?: number
 }
@@ -20,14 +20,15 @@ const ARRIVAL = 1
 const TIMER = 2
 
 /**
- * Requests of several services on one board, as discrete events. Requests arrive, wait, are batched and answered. A
- * free process starts a batch once it is full or its first request has waited for `maxQueueDelayMs`.
+ * Simulates the requests of several services on one board, as discrete events. Requests arrive, wait, are batched and
+ * answered. A free process starts a batch once the batch is full or its first request has waited for `maxQueueDelayMs`.
  *
- * Between events every batch progresses at the pace of the running mix. When a batch begins or ends, or a clock
- * changes, the remaining work continues at the new pace. The board's state is the mean over these intervals.
+ * Between events, every batch progresses at the pace that the running combination of batches allows. When a batch
+ * begins or ends, or a clock changes, the remaining work continues at the new pace. The board's state is the mean over
+ * these intervals.
  *
- * Events at the same instant are ordered: ends of batches, then arrivals, then expired waits, each in the order of
- * processes or services. So the same seed gives the same run.
+ * Events at the same instant are processed in a fixed order: ends of batches, then arrivals, then expired waits, each
+ * in the order of processes or services. So the same seed gives the same run.
  */
 export class ServingEngine {
   readonly #services: ServiceState[] = []
@@ -37,15 +38,15 @@ export class ServingEngine {
   #slots: readonly BatchSlot[] = []
   #mixes: RunningMixes
   #nowMs: number
-  /** Whether the running mix or its pace has changed since the end times of batches were computed. */
+  /** Whether the running batches or their pace have changed since the end times of batches were computed. */
   #changed = true
-  /** Time up to which progress and the mean state are computed, ms. */
+  /** Time up to which the progress of batches and the mean state are computed, ms. */
   #accountedMs: number
   #smClockMhz = 0
   #memClockMhz = 0
   #slowdown = 1
   #state: SteadyState = idleState
-  /** Throughput of requests, samples/s, without the padding of batches. */
+  /** Throughput of answered requests, samples/s, not counting the padding of batches. */
   #throughput = 0
   #windowStartMs: number
   readonly #sums = new Float64Array(8)
@@ -104,13 +105,15 @@ export class ServingEngine {
     return service.counters(this.#nowMs)
   }
 
-  /** Changes objective, weight, largest batch or longest wait, for waiting and future requests. */
+  /**
+   * Changes the objective, weight, maximum batch size or longest wait of a service, for waiting and future requests.
+   */
   changeService(changed: Service): void {
     this.#services[this.#indexOf(changed.name)]!.service = changed
     this.#rebuild(this.#slots.map(({ process }) => process))
   }
 
-  /** Admits an evenly spaced share of the arrivals and sheds the others. */
+  /** Admits a fraction of the arriving requests, evenly spaced, and sheds the others. */
   admit(name: string, share: number): void {
     this.#services[this.#indexOf(name)]!.admitted = share
   }
@@ -122,7 +125,7 @@ export class ServingEngine {
 
   /**
    * Sets the living processes, including hung ones. If a process is gone, the requests of its batch return to the front
-   * of their queue. A request that loses its process a second time fails.
+   * of their queue. A request whose process is gone for the second time fails.
    */
   setProcesses(processes: readonly ServedProcess[]): void {
     this.#account()
@@ -137,7 +140,7 @@ export class ServingEngine {
     return this.#slots.some((slot) => slot.process === process && slot.size > 0)
   }
 
-  /** Whether any process answers the requests of this service or still runs a batch of them. */
+  /** Whether any process answers requests of this service or still runs a batch of them. */
   served(name: string): boolean {
     const service = this.#services[this.#indexOf(name)]!
     return this.#slots.some((slot) => slot.service === service || slot.batchOf === service)
@@ -151,8 +154,8 @@ export class ServingEngine {
   /**
    * Advances time.
    *
-   * @param toMs not before `nowMs`
-   * @param slowdown factor caused by other parts of the board
+   * @param toMs time to advance to, not before `nowMs`
+   * @param slowdown factor by which other MIG instances of the board slow this one
    */
   advance(toMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
     this.#windowStartMs = this.#nowMs
@@ -204,7 +207,7 @@ export class ServingEngine {
         }
       }
       if (!(atMs <= toMs)) return
-      // By rounding, a batch may have been due shortly before the present.
+      // Because of rounding, the end of a batch may lie slightly before the present.
       if (atMs > this.#nowMs) this.#nowMs = atMs
       if (kind === COMPLETION) this.#complete(slots[index]!, index)
       else if (kind === TIMER) this.#begin(services[index]!)
@@ -282,7 +285,7 @@ export class ServingEngine {
     else if (isFree(slot)) this.#start(slot, index, null, slot.most)
   }
 
-  /** Handles the death of the slot's process during a batch. */
+  /** Handles the loss of a process during its batch. */
   #lose(slot: BatchSlot): void {
     const { batchOf, count, arrivedMs, again } = slot
     if (batchOf !== null) {
@@ -341,7 +344,7 @@ export class ServingEngine {
     this.#changed = true
   }
 
-  /** Computes the pace of the running mix and the end times of its batches. */
+  /** Computes the pace of the running batches and their end times. */
   #settle(): void {
     const { state, batchMs } = this.#mixes.settled()
     this.#state = state
@@ -357,7 +360,7 @@ export class ServingEngine {
     this.#throughput = throughput
   }
 
-  /** Brings progress and the mean state up to the present, at the pace since the last call. */
+  /** Updates the progress of batches and the mean state up to the present, at the pace since the last update. */
   #account(): void {
     const passedMs = this.#nowMs - this.#accountedMs
     if (passedMs <= 0) return

@@ -4,7 +4,7 @@ import type { ServedService } from './served-service.js'
 import type { ServingEngineOptions } from './serving-engine.js'
 import type { SimulatedServices } from './simulated-services.js'
 
-/** Service desk of a simulated board. The caller defines the arrivals of each service. */
+/** Accepts services on a simulated board. The caller defines the arrivals of each service's requests. */
 export class SimulatedDesk implements ServiceDesk {
   readonly #gpu: SimulatedGpu
   readonly #trafficOf: (service: Service) => Omit<ServedService, 'service'>
@@ -13,7 +13,7 @@ export class SimulatedDesk implements ServiceDesk {
   #services: readonly Service[] = []
   readonly #departed: ServiceCounters[] = []
 
-  /** @param trafficOf called once per service, before its first requests */
+  /** @param trafficOf returns the arrivals of a service; called once per service, before its first request */
   constructor(
     gpu: SimulatedGpu,
     trafficOf: (service: Service) => Omit<ServedService, 'service'>,

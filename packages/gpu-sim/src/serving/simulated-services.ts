@@ -2,7 +2,7 @@ import { assertServices, InvalidInputError, PctodlError, type Service, type Serv
 import { assertServed, type ServedService } from './served-service.js'
 import type { ServingEngine } from './serving-engine.js'
 
-/** A board that can be brought up to the present before it is read or changed. */
+/** A board that can be advanced to the present time before it is read or changed. */
 interface Board {
   catchUp(): void
 }
@@ -52,7 +52,7 @@ export class SimulatedServices {
   }
 
   /**
-   * Changes objective, weight, largest batch or longest wait.
+   * Changes the objective, weight, maximum batch size or longest wait of a service.
    *
    * @throws InvalidInputError for a name or a network that is not served
    */
@@ -71,10 +71,10 @@ export class SimulatedServices {
   }
 
   /**
-   * Admits an evenly spaced share of the arrivals and sheds the others. A policy calls it when not all requests can be
-   * served.
+   * Admits a fraction of the arriving requests, evenly spaced, and sheds the others. Policies use it if not all
+   * requests can be answered.
    *
-   * @param share 0..1
+   * @param share fraction to admit, 0..1
    */
   admit(name: string, share: number): void {
     this.#board.catchUp()

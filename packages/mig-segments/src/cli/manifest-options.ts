@@ -38,7 +38,7 @@ export function addManifestOptions(command: Command): Command {
 }
 
 /**
- * Files for a cluster, by name, as the options request them.
+ * Returns a function that formats a map as the cluster files that the options request, by file name.
  *
  * @throws UsageError for options that do not belong together, before planning starts
  */

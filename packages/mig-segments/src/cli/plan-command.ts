@@ -68,12 +68,18 @@ export function addPlanOptions(command: Command): Command {
     .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
 }
 
-/** Options that only apply to plans from scratch for one type of board, by commander's attribute names. */
+/**
+ * Options that only apply to plans for one type of board that do not start from a running map, by commander's attribute
+ * names.
+ */
 const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
 /** Options that do not apply to `--fleet`. */
 const notOfFleets = ['gpu', 'profiles', 'gpusPerNode', 'nodes']
 
-/** @param command tells options given on the command line from defaults */
+/**
+ * Rejects options that do not apply to this kind of plan.
+ * @param command says which options were given on the command line and which are defaults
+ */
 function refuseOthers(command: Command): void {
   const { fleet, from, consolidate, gate, dispatch } = command.opts<PlanCommandOptions>()
   if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
@@ -90,7 +96,7 @@ function refuseOthers(command: Command): void {
   if (wrong) throw new UsageError(`${wrong.long} is not for ${other}; leave it away`)
 }
 
-/** Input of the planner, and the format of its maps. */
+/** What the planner gets, and the format of its maps. */
 interface Inputs {
   readonly fleet: Fleet
   readonly objectives: readonly ServiceObjective[]
@@ -130,11 +136,13 @@ function ofFile(sloIndex: number, fleetYaml: string, options: PlanCommandOptions
 
 interface Made extends Reported {
   readonly dispatch: Dispatch
-  /** Contents of further files, by name. */
+  /** Further files to write, by name. */
   readonly files: Readonly<Record<string, string>>
 }
 
-/** `pctodl segments plan`. With `--fleet` it plans boards of several types, with `--from` it changes a running map. */
+/**
+ * `pctodl segments plan`. With `--fleet` it plans for boards of several types; with `--from` it changes a running map.
+ */
 export async function plan(sloIndex: number, command: Command, terminal: Terminal): Promise<number> {
   refuseOthers(command)
   const options = command.opts<PlanCommandOptions>()

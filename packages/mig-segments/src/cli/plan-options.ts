@@ -26,7 +26,7 @@ export interface InputOptions {
 interface Rows {
   readonly board: MigBoard
   readonly profiles: readonly ServiceProfile[]
-  /** The objectives of each row. */
+  /** The scenarios, one per row of the objective files, each with its services' objectives. */
   readonly rows: readonly (readonly ServiceObjective[])[]
   /** Suspicious values in the profiles, as sentences. */
   readonly warnings: readonly string[]
@@ -52,7 +52,7 @@ export function addInputOptions(command: Command): Command {
 }
 
 /**
- * Profiles and objectives of one type of board.
+ * Reads the profiles and objectives for one type of board.
  *
  * @throws UsageError for a board without MIG or without example profiles; SegmentFileError for bad files
  */
@@ -75,12 +75,12 @@ export function loadRows(options: InputOptions): Rows {
   }
 }
 
-/** Number of boards, from the number of nodes. */
+/** Number of boards that are available, from the number of nodes; absent if it is not limited. */
 export function maxBoards({ nodes, gpusPerNode }: InputOptions): { boards?: number } {
   return nodes === undefined ? {} : { boards: nodes * gpusPerNode }
 }
 
-/** Objectives with their rates multiplied by `--rate-factor`. */
+/** Returns the objectives with their rates multiplied by `--rate-factor`. */
 export function raised(
   objectives: readonly ServiceObjective[],
   { rateFactor }: Pick<InputOptions, 'rateFactor'>,

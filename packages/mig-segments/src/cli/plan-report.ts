@@ -6,7 +6,7 @@ import type { FleetBoard } from '../fleet/place-fleet.js'
 import { shown } from '../output/explain.js'
 import { breaksFirst, type ServiceLimit } from '../tail/service-limits.js'
 
-/** Path of a scenario's map, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
+/** Path of the map of a scenario, as ParvaGPU names it: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
 export function mapFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, `SLO${sloIndex}_ParvaGPU_deploy.csv`)
 }
@@ -16,7 +16,10 @@ export function fleetFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
 }
 
-/** Largest plan, in boards, whose services are simulated until they break; larger ones take too long. */
+/**
+ * Maximum number of boards of a plan whose services are simulated at rising rates until they break their objectives.
+ * For larger plans this takes too long.
+ */
 export const MAX_SIMULATED_BOARDS = 400
 
 /** The parts of a plan that are printed. */
@@ -29,9 +32,9 @@ export interface Reported {
 }
 
 /**
- * Write the files of a plan, then print it as text or JSON.
+ * Writes the files of a plan, then prints it as text or JSON.
  *
- * @param limits of each service; null where they were not simulated
+ * @param limits of each service; null if they were not simulated
  * @param files contents by path, the map first
  * @returns the exit code
  */
@@ -55,7 +58,10 @@ export function reportPlan(
   return strict && plan.unserved.length > 0 ? 1 : 0
 }
 
-/** The services of a plan, with their limits where they were simulated, and the one that breaks first. */
+/**
+ * Table of a plan's services, with their limits if they were simulated, and the service that breaks its objective
+ * first.
+ */
 export function serviceTable(
   served: readonly ServedService[],
   limits: readonly ServiceLimit[] | null,
@@ -81,7 +87,7 @@ export function serviceTable(
   return `${table.toString()}\nBy simulated requests, ${first.model} breaks first, ${by}.`
 }
 
-/** Boards listed individually; further ones are only counted. */
+/** Number of boards that are listed individually. Further ones are only counted. */
 const SHOWN_BOARDS = 40
 
 export function boardTable(boards: readonly FleetBoard[], terminal: Terminal): string {

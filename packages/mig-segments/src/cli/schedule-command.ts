@@ -27,7 +27,7 @@ interface ScheduleCommandOptions extends InputOptions, GateOptions {
   readonly maxIterations: number
 }
 
-/** Fewer iterations per period than for a single plan, since a schedule solves many programs. */
+/** Solver iterations per period: fewer than for a single plan, because a schedule solves many programs. */
 const DAY_ITERATIONS = 5000
 
 export function addScheduleOptions(command: Command): Command {
@@ -63,7 +63,8 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
 }
 
 /**
- * One folder per period with the maps that lead to it, one for each step. The first period's folder holds only its map.
+ * Writes one folder per period, with the maps that lead to it, one for each step. The first period's folder contains
+ * only its map.
  */
 function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number): string[] {
   rmSync(folder, { recursive: true, force: true })

@@ -46,7 +46,7 @@ export const segments: CommandFunction = async (argv, terminal) => {
   ).action(async (sloIndex: number | undefined, options) => {
     exitCode = await deploy(sloIndex, options, terminal)
   })
-  // `pctodl segments 2` plans row 2.
+  // A first word that is a number or a plan's option means `plan`: `pctodl segments 2` plans row 2.
   const isPlan = /^($|\d|-(?!-help$|-version$))/.test(argv[0] ?? '')
   await parseCommand(program, isPlan ? ['plan', ...argv] : argv, { '--board': '--gpu' })
   return exitCode

@@ -7,12 +7,12 @@ import type { Command } from 'commander'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import type { StatedTraffic } from '../tail/stated-traffic.js'
 
-/** Options for how a plan decides whether an objective is met. */
+/** Options that decide when a plan meets an objective. */
 export interface GateOptions {
   readonly gate: 'latency' | 'tail'
   /** Only for `latency`. */
   readonly latencyShare: number
-  /** Only for `tail`, like the options below. */
+  /** Burstiness of requests. This option and those below are only for `tail`. */
   readonly burstiness: number
   readonly rateError: number
   readonly timeError: number
@@ -41,7 +41,10 @@ export function addGateOptions(command: Command): Command {
     )
 }
 
-/** @throws UsageError for an unknown arrival process, and for options of the other gate */
+/**
+ * Reads the traffic options.
+ * @throws UsageError for an unknown arrival process, and for options of the other gate
+ */
 export function trafficOf(options: GateOptions): StatedTraffic {
   const { burstiness, rateError, timeError, arrivals } = options
   if (options.gate === 'latency') {
@@ -82,7 +85,10 @@ function readTrace(file: string, parse: typeof parseAzureLlmTrace): ArrayLike<nu
   }
 }
 
-/** Recorded arrivals, repeated, from a place that the seed draws: samples of a long trace differ. */
+/**
+ * Recorded arrivals, repeated endlessly, starting at a place that the seed chooses, so that samples of a long trace
+ * differ.
+ */
 function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
   const recorded = replayedTimes(timesMs, { repeat: true })
   return {
@@ -97,9 +103,9 @@ function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
 }
 
 /**
- * A Poisson process that is switched on and off, with exponential times in both states. Its gaps are independent and
- * hyperexponential (A. Kuczura, "The interrupted Poisson process as an overflow process", 1973), so a request takes the
- * same work at every rate.
+ * A Poisson process that is switched on and off, with exponential durations of both states. Its gaps are independent
+ * and hyperexponential (A. Kuczura, "The interrupted Poisson process as an overflow process", 1973), so the computing
+ * time per request is the same at every rate.
  */
 export function onOffArrivals(ratePerS: number, shareOn: number, meanOnS: number): ArrivalProcess {
   const onPerS = ratePerS / shareOn

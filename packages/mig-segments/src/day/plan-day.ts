@@ -24,20 +24,26 @@ import { CHECK_SEED } from '../tail/until-kept.js'
 export interface DayOptions extends FleetOptions {
   /** Length of a period, s. */
   readonly periodS: number
-  /** Time from the start of an instance's creation until it serves (instance, processes, weights), s. */
+  /** Time from the start of an instance's creation until it answers requests (instance, processes, weights), s. */
   readonly migrationS: number
   /** Power of a board without instances, W; 0 if such boards are switched off or returned to their owner. */
   readonly parkedW: number
-  /** Share of the requests so far that changes may make late, 0..0.1. Default 0: no service falls below its rate. */
+  /**
+   * Maximum fraction of the requests so far that changes may make late, 0..0.1. Default 0: no service falls below its
+   * rate during a change.
+   */
   readonly maxLate?: number
 }
 
-/** A period of a schedule: its map, and the steps from the previous period. */
+/** One period of a schedule: its map, and the steps to it from the previous period's map. */
 export interface PlannedPeriod {
   readonly boards: readonly FleetBoard[]
-  /** In an order that keeps services up: creations end before the period begins, removals follow its start. */
+  /**
+   * The steps, in an order that keeps services up. Instances are created before the period begins and removed after it
+   * has begun.
+   */
   readonly steps: readonly FleetStep[]
-  /** Energy of the period and of the change to it, above that of all boards parked, J. */
+  /** Energy of the period and of the change to it, J, beyond what all boards would use without instances. */
   readonly energyJ: number
   /** Upper bound on the requests that could not be answered during the change. */
   readonly lateRequests: number
@@ -45,9 +51,9 @@ export interface PlannedPeriod {
 
 /** Totals of a schedule over the day. */
 export interface DayTotals {
-  /** Energy of all boards, parked ones included, J. */
+  /** Energy of all boards, with and without instances, J. */
   readonly energyJ: number
-  /** Instances created after the first period. */
+  /** Number of instances created after the first period. */
   readonly created: number
   readonly lateRequests: number
   /** Largest number of boards in use in any period. */
@@ -57,12 +63,15 @@ export interface DayTotals {
 export interface DaySchedule extends DayTotals {
   readonly periods: readonly PlannedPeriod[]
   readonly unserved: FleetPlan['unserved']
-  /** Boards whose energy is counted, both in use and parked. */
+  /** Number of boards whose energy is counted. */
   readonly boards: number
   readonly requests: number
-  /** Sum of each period's minimum energy on its own, J: no schedule takes less. */
+  /**
+   * Lower bound on the energy of any schedule, J: the sum of the minimum energies of the periods without the changes
+   * between them.
+   */
   readonly lowerBoundJ: number
-  /** A single plan for the highest rates of the day, for comparison. */
+  /** For comparison: one plan for the highest rates of the day, kept all day. */
   readonly staticPlan: DayTotals
 }
 
@@ -72,14 +81,14 @@ const MAX_PERIODS = 96
 const CHECK_REQUESTS = 20_000
 
 /**
- * Follow the rates of a day with little energy. Each period changes the map of the one before, with energy as the goal.
- * While instances are created, each service keeps the capacity that both periods need. The lower bound treats each
- * period on its own and ignores the cost of changes.
+ * Plans maps that follow the rates of a day with little energy. Each period changes the map of the period before, with
+ * energy as the goal. While instances are created, each service keeps the capacity that both periods need. The lower
+ * bound treats each period separately and ignores the changes.
  *
  * @param fleet one group of boards, with `idleW` and measured power
- * @param periods the objectives of each period; a service without one gets no requests in it
+ * @param periods the objectives of each period; a service that is missing gets no requests in it
  * @throws InvalidInputError for options out of range, latencies that change between periods and profiles without
- * measured power; also what `planFleet` throws
+ *   measured power; also the errors of `planFleet`
  */
 export async function planDay(
   fleet: Fleet,
@@ -160,8 +169,8 @@ async function scheduleOnce(
       if (boards) ways.push(change(boards))
     }
     const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
-    // No change keeps every service at its rate. Take a plan for this period alone or for the whole day, placed to keep
-    // as many running instances as possible.
+    // If no change keeps every service at its rate, a plan for this period alone, or for the whole day, is used. It is
+    // placed so that as many running instances as possible stay.
     const others = () =>
       [anew.boards, still.boards].flatMap((boards) => (boards ? [change(laidOver(fleet, boards, current))] : []))
     const candidates = within.length > 0 ? within : [...ways, ...others()]
@@ -192,7 +201,7 @@ async function scheduleOnce(
     ),
   }
 
-  /** Boards of the program's solution; null where none was found or it does not pack. */
+  /** Boards of the program's solution; null if there is none or if it does not fit onto boards. */
   async function placed(program: Program): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
     const counts = await solveProgram(program)
     if (counts === 'infeasible') return { boards: null, boundJ: 0 }
@@ -205,7 +214,10 @@ function idleOf({ lanes }: CheckedFleet, group: number, smClockMhz: number | und
   return lanes.find((lane) => lane.group === group && lane.smClockMhz === smClockMhz)!.idleW
 }
 
-/** Energy of a change: new instances draw power before they serve, and newly used boards idle meanwhile. */
+/**
+ * Energy of a change: new instances draw power before they answer requests, and boards that come into use idle until
+ * then.
+ */
 function wayJ(
   fleet: CheckedFleet,
   current: readonly FleetBoard[],
@@ -229,7 +241,10 @@ function wayJ(
   return joules + wayS * [...more.values()].reduce((sum, watts) => sum + watts, 0)
 }
 
-/** Requests left unanswered while instances are created one after another; removal takes no time. */
+/**
+ * Number of requests that are not answered in time while instances are created one after another. Removing an instance
+ * takes no time.
+ */
 function missed(
   current: readonly FleetBoard[],
   steps: readonly FleetStep[],
@@ -310,8 +325,8 @@ function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])
 }
 
 /**
- * Power that instances add to idle boards while they answer the rates, W. Requests go first to the instances with the
- * lowest energy per request, each up to the rate it answers in time.
+ * Power that instances add to idle boards while they answer the requests, W. Requests go first to the instances with
+ * the lowest energy per request, each up to the rate that it answers in time.
  */
 export function servingW(boards: readonly FleetBoard[], objectives: readonly ServiceObjective[]): number {
   let watts = 0

@@ -2,7 +2,7 @@ import { type MigGeometry, type MigPlacement, migLayouts } from '@pctodl/platfor
 
 /** A way to fill a board: a number of instances of each profile. */
 export interface BoardPattern {
-  /** In the order of `MigGeometry.profiles`. */
+  /** Number of instances of each profile, in the order of `MigGeometry.profiles`. */
   readonly counts: readonly number[]
   /** One layout with these counts. */
   readonly layout: readonly MigPlacement[]
@@ -10,7 +10,9 @@ export interface BoardPattern {
 
 const known = new WeakMap<MigGeometry, readonly BoardPattern[]>()
 
-/** Maximal ways to fill a board. Every set of instances that fits is a subset of one of them. */
+/**
+ * Returns the maximal ways to fill a board. Every set of instances that fits on a board is a subset of one of them.
+ */
 export function patternsOf(geometry: MigGeometry): readonly BoardPattern[] {
   const patterns = known.get(geometry) ?? maximalPatterns(geometry)
   known.set(geometry, patterns)

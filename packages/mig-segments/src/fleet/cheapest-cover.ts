@@ -1,17 +1,17 @@
-/** Search nodes after which the bound of the relaxation is returned. */
+/** Number of search nodes after which the search stops and returns the relaxation's bound. */
 const NODE_LIMIT = 4000
 /** Relative shortfall that counts as rounding error. */
 const TOLERANCE = 1e-9
 
-/** One way to use an instance: its rate and its price. */
+/** One way to use an instance: the rate that it answers, and its price. */
 export interface CoverItem {
   readonly ratePerS: number
   readonly price: number
 }
 
 /**
- * Lower bound on the price of instances that together answer a rate; nearly always the exact minimum. Solves an integer
- * knapsack cover by depth-first search, in order of price per request/s.
+ * Lower bound on the price of instances that together answer a rate. It is nearly always the exact minimum. The search
+ * is depth-first, in order of price per request/s (an integer knapsack cover).
  */
 export function cheapestCover(items: readonly CoverItem[], ratePerS: number): number {
   const order = undominated(items).sort(

@@ -3,10 +3,10 @@ import type { ProfilePoint } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 import { checkLanes, type Lane } from './lanes.js'
 
-/** A board group with defaults filled in. */
+/** A group of boards with all defaults filled in. */
 export interface CheckedGroup {
   readonly geometry: MigGeometry
-  /** Infinite: as many as needed. */
+  /** Number of boards; Infinity for as many as needed. */
   readonly boards: number
   readonly price: number
   readonly boardsPerNode: number
@@ -23,10 +23,11 @@ export interface CheckedFleet {
   readonly limited: boolean
 }
 
-/** A larger ratio of prices is taken for a typing error, and exceeds the solver's precision. */
+/** A larger ratio of prices between groups counts as a typing error. It would also exceed the solver's precision. */
 const MAX_PRICE_RATIO = 1e6
 
 /**
+ * Checks a fleet and fills in defaults.
  * @throws InvalidInputError for a fleet without groups, numbers out of range, and power limits without `idleW` or
  *   measured power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
@@ -100,7 +101,7 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
   const orAny = (limit = Number.POSITIVE_INFINITY) => limit
   return {
     ...{ geometry, boards: orAny(boards), price, boardsPerNode },
-    // No board may draw more than its whole node.
+    // A board may not draw more than the limit of its node.
     boardCapW: Math.min(orAny(boardCapW), orAny(nodeCapW)),
     nodeCapW: orAny(nodeCapW),
   }

@@ -5,28 +5,29 @@ import type { FleetRow } from './fleet-rows.js'
 export interface OpenBoard {
   readonly lane: number
   readonly pattern: BoardPattern
-  /** Free places of each profile. */
+  /** Number of free places of each profile. */
   readonly free: number[]
   readonly rows: FleetRow[]
   drawnW: number
 }
 
-/** Number of coolest boards searched before all others. */
+/** Number of boards with the lowest power that are searched before all others. */
 const COOLEST = 32
 
 interface Swap {
   readonly gain: number
   readonly other: OpenBoard
   readonly mine: number
-  /** -1: a free place on the other board. */
+  /** Index of the instance on the other board; -1 for a free place there. */
   readonly theirs: number
 }
 
 /**
- * Reduce the power of the hottest board by swapping instances of one profile with cooler boards. The coolest boards are
- * searched first and the others only if none of them helps, to keep each round cheap in a large fleet.
+ * Reduces the power of the board with the highest power, again and again, by swapping instances of one profile with
+ * boards of lower power. Those with the lowest power are searched first, and the others only if none of these helps, so
+ * that a round is fast even in a large fleet.
  *
- * @returns whether all boards meet the cap
+ * @returns whether all boards are within the cap
  */
 export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
   if (boards.length === 0 || capW === Number.POSITIVE_INFINITY) return true
@@ -80,7 +81,7 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   other.drawnW += less
 }
 
-/** Insertion index in boards sorted by power. */
+/** Index at which a board belongs in a list sorted by power. */
 function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
   let low = 0
   let high = byWatts.length

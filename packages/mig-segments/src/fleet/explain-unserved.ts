@@ -5,9 +5,9 @@ import type { UnservedReason, UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 
 /**
- * Why a service is not in the plan.
+ * Says why a service is not in the plan.
  *
- * @param keepableMs an objective that could be met; null where none is known
+ * @param keepableMs an objective that could be met; null if none is known
  */
 export function unserved(
   { model, ratePerS, latencyMs }: ServiceObjective,
@@ -42,7 +42,7 @@ export function unserved(
 }
 
 /**
- * Add to each unserved service an objective that could be met.
+ * Adds to each service that is not served an objective that could be met.
  *
  * @param kept whether a plan for this service alone meets its objective
  */

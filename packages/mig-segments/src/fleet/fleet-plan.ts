@@ -9,15 +9,15 @@ export interface UnservedService extends ServiceObjective {
   readonly reason: UnservedReason
   /** The problem and its remedy. */
   readonly message: string
-  /** Latency objective that a plan for this service alone meets at its rate, ms; absent where none is known. */
+  /** A latency objective that a plan for this service alone meets at its rate, ms; absent if none is known. */
   readonly keepableMs?: number
 }
 
 export interface ServedService extends ServiceObjective {
   readonly segments: number
-  /** Compute slices of its segments; a shared instance counts in full for each of its models. */
+  /** Compute slices of its segments. An instance that models share counts in full for each of them. */
   readonly gpcs: number
-  /** Items/s of all its segments in full batches; at least `ratePerS`. */
+  /** Items/s of all its segments with full batches; at least `ratePerS`. */
   readonly capacity: number
 }
 
@@ -28,21 +28,21 @@ export interface FleetPlan {
   readonly unserved: readonly UnservedService[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
-  /** Lower bound: no plan can cost less than this. Equal to `cost` if this plan is proved cheapest. */
+  /** No plan can cost less than this. If it equals `cost`, this plan is proved cheapest. */
   readonly lowerBoundCost: number
-  /** Power of all boards at full load, W; NaN if the power of some instance was not measured. */
+  /** Power of all boards at full load, W; NaN if the power of any instance was not measured. */
   readonly powerW: number
   /**
-   * Power at the planned rates, W; each service's requests are split by the rates of its instances. NaN where some was
-   * not measured.
+   * Power of all boards at the planned rates, W. Each service's requests are divided in proportion to the rates of its
+   * instances. NaN if any power was not measured.
    */
   readonly meanPowerW: number
   /**
-   * Lower bound on the power of plans of this cost, W, over the points that `fleetRows` returns; 0 where none was
+   * Lower bound on the power of plans of this cost, W, among those that use points of `fleetRows`; 0 if none was
    * proved.
    */
   readonly lowerBoundPowerW: number
-  /** Lower bound on the compute slices of plans of this cost; 0 where the plan minimises power instead. */
+  /** Lower bound on the compute slices of plans of this cost; 0 if the plan minimises power instead. */
   readonly lowerBoundSlices: number
 }
 
@@ -90,7 +90,7 @@ function servedBy(objectives: readonly ServiceObjective[], boards: readonly Flee
   })
 }
 
-/** Power at the planned rates, W: an instance's own power counts for the share of time that it works. */
+/** Power at the planned rates, W. An instance's own power counts for the fraction of time in which it works. */
 function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
   const answered = answeredBy(boards)
   const share = new Map(served.map(({ model, ratePerS }) => [model, ratePerS / answered.get(model)!]))

@@ -14,7 +14,7 @@ import {
 import type { CheckedFleet } from './check-fleet.js'
 import { type SharedPoint, sharedPoints } from './shared-points.js'
 
-/** How a plan decides whether a point meets an objective. */
+/** Decides whether a measured point meets an objective. */
 export type FleetGate =
   | { readonly kind: 'latency'; readonly latencyShare?: number }
   | {
@@ -24,7 +24,7 @@ export type FleetGate =
       readonly times?: TimesLate
     }
 
-/** One model's part in an instance. */
+/** One of the models that run in an instance. */
 export interface RowPart {
   /** Index of the objective. */
   readonly service: number
@@ -34,34 +34,34 @@ export interface RowPart {
   readonly ratePerS: number
 }
 
-/** One way to use an instance; a variable of the program. */
+/** One way to use an instance: a variable of the integer program. */
 export interface FleetRow {
   readonly lane: number
   /** Index in `MigGeometry.profiles`. */
   readonly profile: number
   /** One model, or several that share the instance. */
   readonly parts: readonly RowPart[]
-  /** Power added to an idle board, W; absent where it was not measured. */
+  /** Power that it adds to an idle board, W; absent if it was not measured. */
   readonly powerW?: number
-  /** Index of the service's way; all rows that a service uses belong to one way. Default 0. */
+  /** Index of the service's way to divide its requests. All rows that a service uses belong to one way. Default 0. */
   readonly way?: number
 }
 
-/** A point, and where in the fleet it can be placed. */
+/** A measured point, and where in the fleet an instance can use it. */
 interface Candidate extends Placeable {
   readonly lane: number
   readonly profile: number
-  /** The point as measured. In `point`, throughput and latency are made consistent. */
+  /** The point as measured. In `point`, throughput and latency have been made consistent. */
   readonly measured: InstancePoint
 }
 
 /**
- * Points that meet each objective, and groups of models that meet theirs in a shared instance. A point is left out
- * where another in the same instance answers at least as much with no more power. Without power limits or several
- * clocks, only the fastest point of each instance remains.
+ * Returns the points that meet each objective, and the groups of models that meet theirs in a shared instance. A point
+ * is left out if another in the same instance answers at least as many requests with no more power. Without power
+ * limits or several clocks, only the fastest point of each instance remains.
  *
- * @param which `best`: every way to split a service's requests over instances. `one-way`: one way, so that running
- * instances may stay. `all`: one way, dominated points included
+ * @param which `best`: every way to divide a service's requests over instances. `one-way`: one way, so that running
+ *   instances may stay. `all`: one way, and no points are left out
  */
 export function fleetRows(
   fleet: CheckedFleet,
@@ -100,7 +100,7 @@ export function fleetRows(
   ]
 }
 
-/** Renumber each service's ways from 0 without gaps, since power limits may have removed some. */
+/** Renumbers each service's ways from 0 without gaps, because power limits may have removed some. */
 function numberedAnew(rows: readonly FleetRow[]): FleetRow[] {
   const ways = new Map<string, number>()
   const known = new Map<number, number>()
@@ -135,7 +135,7 @@ interface Rated {
   readonly ratePerS: number
 }
 
-/** For each way to split a service's requests over its instances, the rate that each answers in time. */
+/** For each way to divide a service's requests over its instances, the rate that each instance answers in time. */
 function waysOf(
   candidates: readonly Candidate[],
   objective: ServiceObjective,
@@ -165,7 +165,10 @@ function waysOf(
   return [whole, ...(several ? taken(splitWays(fitting, goal)) : [])].filter((way) => way.length > 0)
 }
 
-/** Groups of models that share an instance, by lane and profile; none where each service has one queue. */
+/**
+ * Groups of models that share an instance, by lane and profile. None if services have one common queue for all
+ * instances.
+ */
 function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[][] {
   if (gate.kind === 'tail' && gate.dispatch === 'shared') return []
   return fleet.lanes.flatMap(({ group, coRunners }, lane) =>
@@ -183,7 +186,8 @@ function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[]
 }
 
 /**
- * Pareto-optimal points of one service in one instance by rate and power, or only the fastest if power does not matter.
+ * Points of one service in one instance that are Pareto-optimal in rate and power; only the fastest point if power does
+ * not matter.
  */
 function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
   const rate = ({ parts }: FleetRow) => parts[0]!.ratePerS
@@ -198,7 +202,7 @@ function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
   })
 }
 
-/** Pareto-optimal groups of models. A rate above a service's objective counts no more than the objective. */
+/** Pareto-optimal groups of models. A rate above a service's objective counts only as much as the objective. */
 function undominated(
   rows: readonly FleetRow[],
   objectives: readonly ServiceObjective[],
@@ -220,7 +224,7 @@ function undominated(
   return [...byModels.values()].flat()
 }
 
-/** Longest allowed batch time of each model, ms. */
+/** Longest batch time that each model's objective allows, ms. */
 function batchTimeLimits(objectives: readonly ServiceObjective[], gate: FleetGate): Map<string, number> {
   return new Map(
     objectives.map(({ model, latencyMs }) => [
@@ -230,7 +234,7 @@ function batchTimeLimits(objectives: readonly ServiceObjective[], gate: FleetGat
   )
 }
 
-/** Rates that the members of a group answer in time, each from its own queue; null where one answers none. */
+/** Rates that the members of a group answer in time, each from its own queue; null if a member answers none. */
 function ratedMembers(
   { members }: SharedPoint,
   objectives: readonly ServiceObjective[],
@@ -240,7 +244,7 @@ function ratedMembers(
   const parts = members.map(({ model, ...measured }): RowPart => {
     const service = objectives.findIndex((objective) => objective.model === model)
     const point: InstancePoint = { profile, processes: 1, ...measured }
-    // Only the full batch was measured with co-runners; a smaller one is assumed to take as long.
+    // With co-runners, only the full batch was measured. A smaller one is assumed to take as long.
     const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
     const [way] = waysOf([of!], objectives[service]!, gate, false)
     return { service, model, point, ratePerS: way?.[0]?.ratePerS ?? 0 }

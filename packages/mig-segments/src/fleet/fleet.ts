@@ -5,19 +5,19 @@ import type { InstanceCoRunners } from './shared-points.js'
 export interface BoardGroup {
   /** Name of a board with MIG. */
   readonly gpu: string
-  /** Measurements on this type of board, perhaps at several SM clocks. Each board runs at one of them. */
+  /** Measurements on this type of board, at one or several SM clocks. A board runs at one of these clocks. */
   readonly profiles: readonly ServiceProfile[]
   /** Interference of models that share an instance. Default: one model per instance. */
   readonly coRunners?: readonly InstanceCoRunners[]
   /** Number of boards available. Default: as many as needed. */
   readonly boards?: number
-  /** Price of one board in any unit, above 0. Default 1, which minimises the number of boards. */
+  /** Price of one board, above 0, in any unit. Default 1, with which the number of boards is minimised. */
   readonly price?: number
-  /** Boards of a node. Default 8. */
+  /** Number of boards per node. Default 8. */
   readonly boardsPerNode?: number
   /**
-   * Power of an idle board with its instances, W, or one value for each SM clock (MHz) at which it is locked. Required
-   * for any power limit.
+   * Power of an idle board with its instances, W: one value, or one value for each SM clock (MHz) at which the board
+   * may be locked. Required if there is any power limit.
    */
   readonly idleW?: number | Readonly<Record<string, number>>
   /** Power limit of a board, W. */

@@ -4,8 +4,8 @@ import type { BoardGroup } from './fleet.js'
 import type { InstanceCoRunners } from './shared-points.js'
 
 /**
- * The boards of a group that run at one SM clock. The clock applies to a whole board, so all its instances belong to
- * one lane. A plan chooses the number of boards in each lane.
+ * Those boards of a group that run at one SM clock. A clock applies to a whole board, so all instances of a board
+ * belong to one lane. A plan chooses how many boards each lane has.
  */
 export interface Lane {
   /** Index of the group in the fleet. */
@@ -20,7 +20,7 @@ export interface Lane {
 }
 
 /**
- * One lane for each clock at which a group was measured, the highest first.
+ * Returns one lane for each clock at which a group was measured, the highest clock first.
  *
  * @throws InvalidInputError if only some points have a clock, or if co-runners or idle power do not match a clock
  */

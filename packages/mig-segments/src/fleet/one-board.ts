@@ -5,7 +5,7 @@ import type { ServiceProfile } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 
 /**
- * A fleet of one type of board.
+ * Returns a fleet of one type of board.
  *
  * @param more further options of the group, such as power limits
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for a board without MIG, or not of seven slices
@@ -15,9 +15,9 @@ export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: 
 }
 
 /**
- * Convert boards of one type to a published map, which numbers GPUs over the whole cluster.
+ * Converts boards of one type to a map in ParvaGPU's format, which numbers GPUs over the whole cluster.
  *
- * @throws InvalidInputError for models that share an instance, which published maps cannot express
+ * @throws InvalidInputError for models that share an instance, which this format cannot express
  */
 export function gpusOf<T extends MappedBoard['segments'][number]>(
   boards: readonly (Omit<MappedBoard, 'segments'> & { readonly segments: readonly T[] })[],

@@ -6,7 +6,9 @@ import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
 import type { ProgramCounts } from './program.js'
 
-/** The processes that serve one model in an instance. A shared instance has several segments at the same place. */
+/**
+ * The processes of one model in an instance. If models share an instance, it has several segments at the same place.
+ */
 export interface FleetSegment {
   /** MIG profile, e.g. `1g.20gb`. */
   readonly profile: string
@@ -15,41 +17,44 @@ export interface FleetSegment {
   readonly model: string
   readonly batchSize: number
   readonly processes: number
-  /** Items/s in full batches. */
+  /** Throughput with full batches, items/s. */
   readonly throughput: number
   /** Rate answered in time, requests/s. */
   readonly ratePerS: number
   readonly latencyMs: number
   /**
-   * Power added to an idle board while all processes run, W; a shared instance's power is divided evenly. Absent where
-   * it was not measured.
+   * Power that the segment adds to an idle board while all its processes run, W. The power of a shared instance is
+   * divided evenly. Absent if it was not measured.
    */
   readonly powerW?: number
 }
 
 export interface FleetBoard {
-  /** Index of its group in the fleet. */
+  /** Index of the board's group in the fleet. */
   readonly group: number
   /** Key of the board. */
   readonly gpu: string
   /**
-   * Index of the node among all nodes with this board type, from 0. The nodes of a later group follow those of earlier
-   * groups.
+   * Index of the node among all nodes with this type of board, from 0. If several groups have one type, the nodes of a
+   * later group follow those of earlier ones.
    */
   readonly node: number
-  /** Index on its node, from 0. */
+  /** Index of the board on its node, from 0. */
   readonly index: number
   /** SM clock to lock the board at, MHz; absent if the points have no clock. */
   readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
-  /** Power while all its processes run, including idle power, W; NaN if the power of an instance was not measured. */
+  /**
+   * Power while all processes of the board run, including idle power, W; NaN if the power of an instance was not
+   * measured.
+   */
   readonly powerW: number
 }
 
 /**
- * Assign the instances of a group to boards, and boards to nodes. The instance with the highest power comes first and
- * goes to the coolest board with a free place; likewise for boards and nodes. Where a board exceeds its cap, instances
- * are swapped as long as that helps.
+ * Assigns the instances of a group to boards, and boards to nodes. The instance with the highest power is placed first,
+ * on the board with the lowest power that has a free place; boards are assigned to nodes in the same way. If a board
+ * exceeds its cap, instances are swapped as long as that helps.
  *
  * @returns null if a board or a node would exceed its power limit
  */
@@ -76,7 +81,7 @@ export function placeGroup(
 }
 
 /**
- * Fill the boards of one lane with its new instances.
+ * Fills the boards of one lane with its new instances.
  *
  * @param standing boards in use that have places for new instances
  * @returns null if there are too few free places
@@ -98,7 +103,8 @@ export function fillLane(
   const open = [...standing, ...fresh]
   const wanted = rows.flatMap((row, r) => (row.lane === lane ? new Array<FleetRow>(instances[r]!).fill(row) : []))
   wanted.sort((a, b) => (b.powerW ?? 0) - (a.powerW ?? 0) || b.profile - a.profile)
-  // For each profile, a heap of the boards with a free place, coolest first; a fleet may have 100,000 boards.
+  // For each profile, a heap of the boards with a free place, lowest power first. A heap, because a fleet may have
+  // 100,000 boards.
   const withPlace = geometry.profiles.map((_, p) => {
     const heap = new IndexedHeap(open.length)
     open.forEach(({ free, drawnW }, b) => {
@@ -122,7 +128,7 @@ export function fillLane(
   return open
 }
 
-/** Boards of each node, the highest power first; null where no allowed number of nodes meets their power limit. */
+/** Boards of each node, highest power first; null if no allowed number of nodes is within the nodes' power limit. */
 function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards }: CheckedGroup): OpenBoard[][] | null {
   const most = Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : used.length
   const drawnW = used.reduce((sum, board) => sum + board.drawnW, 0)
@@ -146,7 +152,7 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
   return null
 }
 
-/** Segments of a board, at the places of its layout. */
+/** Segments of a board at the places of its layout. */
 export function segmentsOf({ pattern, rows }: OpenBoard, { geometry }: CheckedGroup): FleetSegment[] {
   const left = [...rows]
   return [...pattern.layout]

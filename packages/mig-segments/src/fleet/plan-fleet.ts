@@ -14,47 +14,53 @@ import { simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
   /**
-   * Criterion for meeting an objective: a batch time below a share of it (`latency`, the default), or the p99 of
-   * simulated queues (`tail`).
+   * When an objective is met. `latency` (default): a batch takes less than a fraction of the objective. `tail`: the p99
+   * of simulated queues is within the objective.
    */
   readonly gate?: 'latency' | 'tail'
-  /** Only for `latency`: share of an objective that computing a batch may take. Default 0.45. */
+  /** Only for `latency`: fraction of an objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
-  /** Maximum simplex iterations of each integer program. Default 50 000. A gap left open shows in the bounds. */
+  /**
+   * Maximum simplex iterations of each integer program. Default 50 000. If they do not suffice for a proof, the bounds
+   * show the remaining gap.
+   */
   readonly maxIterations?: number
   /**
-   * Only for `tail`: simulated requests of each service. A service with more than 0.8 % late requests is planned again
-   * with more room; if it is still late after eleven times, it is not served. Default 40 000; 0 skips the check and
-   * relies on the estimate.
+   * Only for `tail`: number of simulated requests of each service. A service with more than 0.8 % late requests is
+   * planned again with a larger margin; if it is still late after eleven times, it is not served. Default 40 000; with
+   * 0, only the estimate is used.
    */
   readonly checkRequests?: number
   /**
-   * Only for `tail`: how requests reach instances. Default `split`: a queue for each instance and random dispatch.
-   * `shared`: one queue for each service, only for plans from scratch; models then share no instances.
+   * Only for `tail`: how requests reach instances. `split` (default): at random, with a queue for each instance.
+   * `shared`: one queue for each service; models then share no instances, and running maps cannot be changed.
    */
   readonly dispatch?: Dispatch
 }
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
 const DEFAULT_CHECK_REQUESTS = 40_000
-/** Number of requests that a check counts per batch slot (a batch of b has b slots). */
+/** Minimum number of simulated requests per place in a batch (a batch of b has b places). */
 const CHECKED_PER_SLOT = 100
-/** Maximum number of boards in a plan: a mistyped rate should fail at once, not count instances for hours. */
+/** Maximum number of boards of a plan. With it, a mistyped rate fails at once instead of computing for hours. */
 const MAX_GPUS = 100_000
 
-/** Shares of the power above idle that are tried in turn, in case boards that fit the total limit do not pack. */
+/**
+ * Fractions of the power above idle that are tried in turn. A plan with less power is tried if the boards within the
+ * total limit do not fit the limits of single boards and nodes.
+ */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
 
 /**
- * Choose boards of several types, the clock and partition of each, and what runs in each instance. All rates are
- * covered at the lowest cost, then with the lowest power (compute slices where power was not measured), under power
- * limits of boards, nodes and the fleet. The bounds come from an integer program that sums the limits of boards and
- * nodes, so a plan that meets its bound is proved optimal.
+ * Chooses boards of several types, the clock and MIG layout of each, and what runs in each instance. All rates are
+ * served at the lowest cost; among plans of that cost, the one with the lowest power is chosen (or with the fewest
+ * compute slices, if power was not measured). Power limits of boards, nodes and the fleet are kept. The bounds come
+ * from an integer program that sums the limits of boards and nodes, so a plan that equals its bound is proved optimal.
  *
- * @param then `slices`: after cost, minimise compute slices rather than power
+ * @param then `slices`: among plans of the lowest cost, minimises compute slices instead of power
  * @throws InvalidInputError for fleets, objectives and options out of range
- * @throws PctodlError `TOO_FEW_GPUS` where boards or power do not suffice; `NO_PLAN` where no solution was found within
- * `maxIterations`, or none that packs under the limits of boards and nodes
+ * @throws PctodlError `TOO_FEW_GPUS` if boards or power do not suffice; `NO_PLAN` if no solution was found within
+ *   `maxIterations`, or none that fits the limits of boards and nodes
  */
 export async function planFleet(
   fleet: Fleet,
@@ -68,8 +74,8 @@ export async function planFleet(
 }
 
 /**
- * Plan with a gate. With `tail`, services that are late under simulated requests are planned again with more room. Each
- * unserved service gets an objective that could be met.
+ * Plans with a gate. With `tail`, services that are late under simulated requests are planned again with a larger
+ * margin. Each service that is not served gets an objective that could be met.
  *
  * @throws InvalidInputError, UnknownNameError for options out of range
  */
@@ -92,9 +98,9 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
 }
 
 /**
- * Services of a plan that are late under the stated traffic and errors.
+ * Returns the services of a plan that are late under the stated traffic and errors.
  *
- * @param check `inTime`: services found in time before, keyed with their instances; new ones are added
+ * @param check `inTime`: services that were in time before, by objective and instances; new ones are added
  */
 export function lateInFleet(
   { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
@@ -119,7 +125,7 @@ export function lateInFleet(
   return late
 }
 
-/** Key of a service's objective and of all instances that serve it. */
+/** A key of a service's objective and of all instances that serve it. */
 function instancesOf({ model, ratePerS, latencyMs }: ServiceObjective, boards: readonly FleetBoard[]): string {
   const instances = boards.flatMap(({ group, smClockMhz, segments }) =>
     segments.flatMap((segment) => {
@@ -141,7 +147,7 @@ function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic
     : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
-/** Plan; with `tail`, plan again with more room for late services until none is late. */
+/** Plans; with `tail`, plans again with larger margins for late services until none is late. */
 export async function untilKept<Plan>(
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
@@ -160,7 +166,10 @@ export async function untilKept<Plan>(
   )
 }
 
-/** @throws PctodlError `NOT_SUPPORTED` for one shared queue per service */
+/**
+ * Checks that services do not have one shared queue.
+ * @throws PctodlError `NOT_SUPPORTED` if they do
+ */
 export function assertSplit({ dispatch }: FleetOptions): void {
   if (dispatch !== 'shared') return
   throw new PctodlError(
@@ -169,7 +178,7 @@ export function assertSplit({ dispatch }: FleetOptions): void {
   )
 }
 
-/** A single planning pass with one gate. */
+/** Plans once, with one gate. */
 export async function planOnce(
   checked: CheckedFleet,
   objectives: readonly ServiceObjective[],
@@ -184,7 +193,7 @@ export async function planOnce(
   // Sorted, so that the order of the objectives does not affect the plan.
   const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
   const every = fleetRows(checked, all, how)
-  // Services that some row serves. A service found only in shared rows needs no row of its own.
+  // Services that some row serves. A service that only shared rows serve needs no row of its own.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
   const program: Omit<Program, 'goal'> = {
@@ -246,7 +255,7 @@ export async function planOnce(
   )
 }
 
-/** Number nodes within boards of one type: those of a later group of the same type follow the others. */
+/** Numbers nodes within the boards of one type: those of a later group of the same type follow the others. */
 function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
   const nodes = new Map<string, number>()
   return groups.flatMap((boards) => {
@@ -262,7 +271,10 @@ function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is Pr
   return counts !== 'infeasible' && 'instances' in counts
 }
 
-/** @throws InvalidInputError for rates and latencies out of range, and for a model twice */
+/**
+ * Checks objectives.
+ * @throws InvalidInputError for rates and latencies out of range, and for a model that occurs twice
+ */
 export function assertObjectives(objectives: readonly ServiceObjective[]): void {
   const seen = new Set<string>()
   for (const { model, ratePerS, latencyMs } of objectives) {

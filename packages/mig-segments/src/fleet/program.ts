@@ -18,13 +18,16 @@ import type { FleetRow } from './fleet-rows.js'
 export interface RunningInstance {
   readonly profile: MigSlot
   readonly start: number
-  /** The row with its rate; absent if the instance misses an objective or was not measured, so it must be removed. */
+  /**
+   * The way in which the instance is used; absent if it misses an objective or was not measured, so that it must be
+   * removed.
+   */
   readonly row?: FleetRow
 }
 
 /** A board in use. */
 export interface RunningBoard extends MappedBoard {
-  /** Absent if nothing was measured at the board's clock; its instances must then be removed. */
+  /** Index of the board's lane; absent if nothing was measured at its clock, so that its instances must be removed. */
   readonly lane?: number
   readonly group: number
   readonly instances: readonly RunningInstance[]
@@ -33,15 +36,19 @@ export interface RunningBoard extends MappedBoard {
 /** What the program minimises. */
 export type Goal =
   | { readonly kind: 'cost' }
-  /** Power at full load, of boards that cost no more than `maxCost`. */
+  /** Power at full load, among boards that cost no more than `maxCost`. */
   | { readonly kind: 'watts'; readonly maxCost: number }
-  /** Compute slices of instances, of boards that cost no more than `maxCost`. */
+  /** Compute slices of instances, among boards that cost no more than `maxCost`. */
   | { readonly kind: 'slices'; readonly maxCost: number }
   /**
-   * Instances created, with restarts counted half; then cost, then the capacity that services lack during the change.
+   * Number of instances created (a restart counts half); then cost; then the capacity that services lack during the
+   * change.
    */
   | { readonly kind: 'moves'; readonly maxCost: number }
-  /** Energy of a period: boards in use above parked ones, serving requests, and creating instances. */
+  /**
+   * Energy of a period: boards in use compared with boards without instances, answering requests, and creating
+   * instances.
+   */
   | { readonly kind: 'energy'; readonly periodS: number; readonly migrationS: number; readonly parkedW: number }
 
 /** Services, boards, running instances and a goal, as one integer program. */
@@ -53,11 +60,13 @@ export interface Program {
   readonly goal: Goal
   /** Maximum simplex iterations. */
   readonly maxIterations: number
-  /** Share of the power above idle that boards and nodes may use, 0..1: slack for uneven packing. */
+  /**
+   * Fraction of the power above idle that boards and nodes may use, 0..1. The rest is a margin for uneven placement.
+   */
   readonly room: number
-  /** Requests/s that each service must retain during the change, by model. */
+  /** Requests/s that each service must still be able to answer during the change, by model. */
   readonly keepPerS?: ReadonlyMap<string, number>
-  /** Limit on the total rate that services may lack during the change, requests/s. */
+  /** Limit on the sum of the rates that services may lack during the change, requests/s. */
   readonly maxShortPerS?: number
   /** A solution of the same program for another goal, used as a starting point. */
   readonly start?: Pick<ProgramCounts, 'values'>
@@ -66,11 +75,11 @@ export interface Program {
 export interface ProgramCounts {
   /** Values of all variables. */
   readonly values: Float64Array
-  /** New instances of each row, including those on running boards. */
+  /** Number of new instances of each row, including those on running boards. */
   readonly instances: Int32Array
   /** Number of additional boards, by lane (a group at one SM clock) and pattern. */
   readonly boards: readonly Int32Array[]
-  /** Whether each instance stays, by running board. */
+  /** Whether each running instance stays, by running board. */
   readonly kept: readonly (readonly boolean[])[]
   /** Places of new instances, by running board. */
   readonly placed: readonly { readonly profile: number; readonly start: number }[][]
@@ -80,18 +89,18 @@ export interface ProgramCounts {
   readonly bound: number
 }
 
-/** Tighter than the solver's default, so that rates are short by rounding only. */
+/** Stricter than the solver's default, so that rates are missed only by rounding errors. */
 const FEASIBILITY = 1e-9
-/** Relative gap accepted for slices, power and energy. */
+/** Relative gap between solution and bound that is accepted for slices, power and energy. */
 const RELATIVE_GAP = 5e-5
-/** Weight of the rate that services lack during a change; a created instance weighs 1. */
+/** Weight of the rate that services lack during a change, if a created instance weighs 1. */
 const SHORT_WEIGHT = 0.1
 
 /**
- * Build and solve the integer program. Variables: new instances of each row; boards of each lane and pattern; for each
- * running board, which instances stay, until when, and where new ones start. Constraints: each rate is covered, and a
- * lane's new instances of a profile fit its boards. An instance that stays until the others are created holds its
- * memory slices until then. Power limits apply to sums over boards; placement checks them for each board.
+ * Builds and solves the integer program. Variables: new instances of each row; boards of each lane and pattern; for
+ * each running board, which instances stay and until when, and where new ones start. Constraints: each rate is covered,
+ * and a lane's new instances of a profile fit its boards. An instance that stays until others have been created
+ * occupies its memory slices until then. Power limits apply to sums over boards; placement checks them for each board.
  */
 export async function solveProgram(
   program: Program,
@@ -102,11 +111,12 @@ export async function solveProgram(
   const constraints: LinearConstraint[] = []
   const variable = (objective: number, atMost?: number, whole = true): number =>
     variables.push({ objective, whole, ...(atMost !== undefined && { atMost }) }) - 1
-  // In units of the cheapest board's price, so that solver tolerances do not depend on the unit.
+  // Prices are in units of the cheapest board's price, so that the solver's tolerances do not depend on the user's
+  // unit.
   const unit = Math.min(...groups.map(({ price }) => price))
   const price = (group: number) => groups[group]!.price / unit
   const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Number.POSITIVE_INFINITY
-  // Small enough that all boards together weigh less than half an instance.
+  // So small that all boards together weigh less than half an instance.
   const moveWeight = 0.4 / Math.max(1, maxCost)
   const kJ = 1e-3
   const boardValue = (group: number, idleW: number): number => {
@@ -132,7 +142,8 @@ export async function solveProgram(
   const ofLane = lanes.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
   const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
-      // Limited, since the solver refuses huge coefficients: one instance may serve a tiny rate many times over.
+      // The coefficient is limited, because the solver rejects huge ones: one instance may serve a tiny rate many times
+      // over.
       covers[service]![way]!.push([at, Math.min(1e9, ratePerS / objectives[service]!.ratePerS)])
     }
     if (powerW === 0) return
@@ -197,7 +208,7 @@ export async function solveProgram(
     const places = geometry.profiles.flatMap((slot, profile) => {
       if (!rows.some((row) => row.lane === lane && row.profile === profile)) return []
       return slot.placements.map((start) => {
-        // If the instance already exists, only its processes restart.
+        // If an instance of this profile already is at this place, only its processes restart.
         const restart = instances.some((each) => each.profile === slot && each.start === start)
         const at = variable(goal.kind === 'moves' && restart ? -0.5 : 0, 1)
         take(at, slot, start)
@@ -302,7 +313,7 @@ export async function solveProgram(
     program.start?.values,
   )
 
-  // Counts of equally priced boards and of slices are integers, so their bound can be rounded up.
+  // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
   const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
   const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
   if (answer.status === 'infeasible') return 'infeasible'
@@ -335,8 +346,9 @@ function waysOf(rows: readonly FleetRow[], service: number): number[] {
 }
 
 /**
- * Lower bounds on the slices that a service's instances use, whichever they are: compute slices and memory slices, each
- * weighted by board price. The relaxation only knows that rates are covered; these cuts add that instances are whole.
+ * Lower bounds on the slices that a service's instances use, whichever instances they are: compute slices and memory
+ * slices, each weighted by board price. The relaxation knows only that rates are covered; these cuts add that the
+ * number of instances is whole.
  */
 function coverCuts(
   { fleet: { groups, lanes }, objectives, rows }: Program,
@@ -371,22 +383,22 @@ function coverCuts(
   })
 }
 
-/** Units of each variable left free when the rest of the relaxed solution is fixed. */
+/** Units of each variable that stay free when the rest of the relaxed solution is fixed. */
 const LOOSE = 2
-/** Fixed units above which the reduced program is solved first. */
+/** If the relaxed solution has more whole units than this, most are fixed and the reduced program is solved first. */
 const MANY = 60
 /**
- * Size of a change, in variables, up to which the search for a better solution gets all iterations. Larger programs get
- * proportionally fewer, since each iteration takes longer.
+ * Number of variables up to which the search for a better solution gets all iterations. Larger programs get
+ * proportionally fewer, because each iteration takes longer.
  */
 const CHANGE_SIZE = 80
 
 /**
- * Solve a program. If the relaxation has many whole units, most of them are fixed and the small rest is solved. If that
- * answer is not at the relaxation's bound, a better one is searched for with a constraint on the objective instead of a
- * warm start, since the solver has reported warm starts as optimal that were not.
+ * Solves a program. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
+ * If the answer does not equal the relaxation's bound, a better one is searched for. This search has a constraint on
+ * the objective instead of a warm start, because the solver has reported warm starts as optimal that were not.
  *
- * @param size variables up to which the search for a better answer gets all iterations
+ * @param size number of variables up to which the search for a better answer gets all iterations
  * @param known a feasible solution
  */
 async function search(
@@ -407,7 +419,7 @@ async function search(
   const absoluteGap = Number.isFinite(bound) ? Math.max(minGap, relativeGap * bound) : minGap
   const options = { ...limits, absoluteGap }
   let best = known && { values: known, objective: worth(known) }
-  // Binary variables (whether a running instance stays) are fixed as they are.
+  // Binary variables (whether a running instance stays) keep their values.
   const least = variables.map(({ whole, atMost }, i) =>
     whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - (atMost === 1 ? 0 : LOOSE)) : 0,
   )

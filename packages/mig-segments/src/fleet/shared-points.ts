@@ -1,18 +1,21 @@
 import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkloadName } from '@pctodl/colocation'
 import { InvalidInputError, type MigSlot } from '@pctodl/platform'
 
-/** Throughput that models retain, and power, when they share a MIG instance of one profile with one process each. */
+/**
+ * Fraction of their throughput that models retain, and power, if they share a MIG instance of one profile with one
+ * process each.
+ */
 export interface InstanceCoRunners {
   /** MIG profile of the instance, e.g. `2g.20gb`. */
   readonly profile: string
   /**
-   * Workloads (named `<model>_batch<size>-inf`) as measured alone in an instance of this profile, and the share of that
-   * throughput that each member of a group retains. For uncertain values give a lower bound.
+   * Workloads (named `<model>_batch<size>-inf`) as measured alone in an instance of this profile, and the fraction of
+   * that throughput that each member of a group retains. If the fractions are uncertain, give lower bounds.
    */
   readonly source: KeptShareSource
   /** Power that a group adds to an idle board, W; required for power limits. */
   readonly powerW?: GroupPower
-  /** SM clock of the measurement, MHz; absent where the board's points have none. */
+  /** SM clock of the measurement, MHz; absent if the board's points have none. */
   readonly smClockMhz?: number
   /** Maximum number of models in one instance, 2 to 4. Default 2. */
   readonly maxMembers?: number
@@ -33,14 +36,14 @@ export interface SharedMember {
 /** Different models in one instance, with one process each. */
 export interface SharedPoint {
   readonly members: readonly SharedMember[]
-  /** Power that they add to an idle board while all run, W; absent where it was not measured. */
+  /** Power that the models add to an idle board while all run, W; absent if it was not measured. */
   readonly powerW?: number
 }
 
 /**
- * Groups of two or more models whose batches finish in time in one shared instance.
+ * Returns the groups of two or more models whose batches finish in time in one shared instance.
  *
- * @param batchMs longest allowed batch time by model; other models join no group
+ * @param batchMs longest allowed batch time by model, ms; models without one are in no group
  * @throws InvalidInputError for numbers out of range
  */
 export function sharedPoints(

@@ -13,22 +13,22 @@ import type { Fleet } from './fleet.js'
 import type { Lane } from './lanes.js'
 import type { FleetBoard } from './place-fleet.js'
 
-/** Instances that run a model identically. */
+/** Instances that run a model in the same way. */
 interface Kind {
   count: number
-  /** Share of the service's requests that each instance gets, 0..1. */
+  /** Fraction of the service's requests that each of these instances gets, 0..1. */
   readonly share: number
   readonly workers: number
   readonly batchMs: Float64Array
 }
 
 /**
- * Simulate the requests of a plan's services. A process that is free takes the waiting requests at once, up to a full
- * batch. With `split`, each request goes to a random instance, weighted by the rate at which that instance can answer
- * in time. In a shared instance each model has its own queue, and batch times assume that all co-runners are active.
+ * Simulates the requests of a plan's services. A free process takes the waiting requests at once, up to a full batch.
+ * With `split`, each request goes to a random instance, weighted by the rate that the instance answers in time. In a
+ * shared instance, each model has its own queue, and batch times assume that all co-runners are active.
  *
  * @param fleet as planned; its profiles give the times of partial batches
- * @returns in the order of `served`
+ * @returns outcomes in the order of `served`
  */
 export function simulateFleet(
   plan: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
@@ -56,7 +56,8 @@ export function simulateFleet(
       const counted = Math.max(requests, enough(workers))
       return { model, ...simulateQueue(workers, process.start(stream), latencyMs, counted) }
     }
-    // Random splitting reduces the variance of gaps. The caller's own arrivals are thinned request by request.
+    // Each instance gets a random part of the requests, which is less bursty than all of them. The caller's own
+    // arrivals are divided request by request.
     const part = (share: number) =>
       arrivals
         ? thinned(arrivals(ratePerS), share)

@@ -1,13 +1,13 @@
 import { segmentSizes } from '@pctodl/platform'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
-/** Factor by which latency may rise with instance size before it is reported. */
+/** Factor by which latency may rise from an instance to a larger one before it is reported. */
 const TOLERANCE = 1.1
 
 /**
- * Suspicious values in a profile, as sentences; the profile is used unchanged. A larger instance cannot be slower: if
- * latency rises with size in most comparable rows, columns are probably mixed up. Latency should also be `batch /
- * throughput` of one process.
+ * Returns suspicious values of a profile, as sentences; the profile is used unchanged. A larger instance cannot be
+ * slower, so if latency rises with size in most comparable rows, columns were probably confused. Latency should also
+ * equal `batch / throughput` of one process.
  */
 export function lintProfile({ model, points }: ServiceProfile): string[] {
   const ran = points.filter((point) => point.processThroughput > 0)

@@ -17,16 +17,16 @@ export interface CoRunnerOptions {
   /** Maximum number of models in one instance. Default 2. */
   readonly maxMembers?: number
   /**
-   * Idle power of the board, W, which the tables include: one value or one for each SM clock. Without it the power of
-   * groups is unknown.
+   * Idle power of the board, W, which power in the tables includes: one value, or one for each SM clock. Without it,
+   * the power of groups is unknown.
    */
   readonly idleW?: number | Readonly<Record<string, number>>
 }
 
 /**
- * Read how models slow each other down in MIG instances. The folder holds a study of `@pctodl/colocation`
- * (`workloads.csv`, `colocations2.csv`, ...) for each profile, in a subfolder named after it, or `<profile>@<MHz>`
- * where it was measured at several SM clocks.
+ * Reads how models slow each other down in MIG instances. For each profile, the folder contains a study of
+ * `@pctodl/colocation` (`workloads.csv`, `colocations2.csv`, ...), in a subfolder that has the profile's name or, if it
+ * was measured at several SM clocks, `<profile>@<MHz>`.
  *
  * @throws PctodlError `NO_STUDY` for a folder without any study, or a study without its tables; TableError for a table
  *   that cannot be read
@@ -52,7 +52,7 @@ export function loadCoRunners(
       {
         profile: profile!,
         source: minKept(predict, workloads),
-        // Power uses the expected throughput, which is higher than the lower bound used for rates.
+        // Power follows from the expected throughput, which is higher than the lower bound that rates follow from.
         ...(power && { powerW: (members) => Math.max(0, power.of(members, predict(members).keptShares) - idle!) }),
         ...(clock !== undefined && { smClockMhz: Number(clock) }),
         ...(maxMembers !== undefined && { maxMembers }),
@@ -64,7 +64,10 @@ export function loadCoRunners(
   throw new PctodlError('NO_STUDY', `${folder} has no study of instances: expected folders named ${expected}`)
 }
 
-/** Lower bound on the share that each member of a group retains, from the model's intervals; 0 without an interval. */
+/**
+ * Lower bound on the fraction of throughput that each member of a group retains, from the model's intervals; 0 if there
+ * is no interval.
+ */
 function minKept(predict: (members: Members) => ColocationPrediction, workloads: readonly Workload[]): KeptShareSource {
   return {
     workloads,
@@ -77,7 +80,7 @@ function minKept(predict: (members: Members) => ColocationPrediction, workloads:
   }
 }
 
-/** Caches predictions, since a search repeats the same groups. */
+/** Caches predictions, because a search asks for the same groups again and again. */
 function remembered(predict: (members: Members) => ColocationPrediction): (members: Members) => ColocationPrediction {
   const known = new Map<string, ColocationPrediction>()
   return (members) => {

@@ -35,11 +35,11 @@ const fleetFile = z.strictObject({
 })
 
 /**
- * Read a fleet from a YAML (or JSON) file with groups as in `BoardGroup`. `profiles` is the folder of a board's
+ * Reads a fleet from a YAML (or JSON) file with groups as in `BoardGroup`. `profiles` is the folder of a board's
  * profiles (default: its examples) and `coRunners` a folder for `loadCoRunners`; both are relative to the file.
  *
- * @throws PctodlError `FLEET_FILE` naming the error and its place; also what `loadProfiles`, `loadCoRunners` and
- * `findMigBoard` throw
+ * @throws PctodlError `FLEET_FILE` naming the error and its place; also the errors of `loadProfiles`, `loadCoRunners`
+ *   and `findMigBoard`
  */
 export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const wrong = (what: string) => new PctodlError('FLEET_FILE', `${file}: ${what}`)

@@ -6,13 +6,13 @@ import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { parseObjectives } from './parse-objectives.js'
 import { type ProfileOptions, parseProfileCsv } from './parse-profile-csv.js'
 
-/** Name of the file with request rates, as published. */
+/** Name of ParvaGPU's file with request rates. */
 export const RATE_FILE = 'SLO_req_rate.csv'
-/** Name of the file with latency objectives, as published. */
+/** Name of ParvaGPU's file with latency objectives. */
 export const LATENCY_FILE = 'SLO_latency.csv'
 
 /**
- * Read every profile of a folder. The model's name is that of the file, `<model>.csv`; objective files are skipped.
+ * Reads every profile of a folder. The model of `<model>.csv` has the file's name. Files of objectives are skipped.
  *
  * @throws SegmentFileError for a file that is not a profile
  * @throws PctodlError `NO_PROFILES` for a folder without any
@@ -21,7 +21,7 @@ export function loadProfiles(folder: string, options: ProfileOptions = {}): Serv
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.csv')) : []
   const profiles = files
     .filter((name) => name !== RATE_FILE && name !== LATENCY_FILE)
-    // Objective files without a header list their columns in the byte order of these file names.
+    // If files of objectives have no header, their columns are in this order: the byte order of the file names.
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     .map((name) => {
       const file = path.join(folder, name)
@@ -34,7 +34,7 @@ export function loadProfiles(folder: string, options: ProfileOptions = {}): Serv
 }
 
 /**
- * Read the objectives of a folder: the scenarios, in order.
+ * Reads the objectives of a folder: the scenarios, in order.
  *
  * @param models names of the profiles, in the order of `loadProfiles`
  * @throws SegmentFileError naming file, row and column
@@ -48,7 +48,7 @@ export function loadObjectives(folder: string, models: readonly string[]): Servi
   return parseObjectives(read(RATE_FILE), read(LATENCY_FILE), models)
 }
 
-/** Folder of a board's example profiles, or of the example objectives (`example-objectives`). */
+/** Returns the folder of a board's example profiles, or of the example objectives (`example-objectives`). */
 export function exampleFolder(name: string): string {
   // The CommonJS build has only `__filename`, the ESM build only `import.meta.url`.
   let folder = path.dirname(typeof __filename === 'string' ? __filename : fileURLToPath(import.meta.url))

@@ -16,10 +16,10 @@ interface ObjectiveTable {
 }
 
 /**
- * Read request rates (requests/s) and latencies (ms). Row k of both files is scenario k; each column is a model.
- * Without a header, the columns are all profiles in the byte order of their file names. With a header of model names,
- * columns may have any order and omit models. A cell that is 0, empty or `N/A` in either file means that the model is
- * not requested.
+ * Reads request rates (requests/s) and latency objectives (ms). Row k of both files is scenario k, and each column is a
+ * model. Without a header, there is a column for each profile, in the byte order of their file names. With a header of
+ * model names, columns may have any order and models may be missing. If a cell is 0, empty or `N/A` in either file, the
+ * model is not requested.
  *
  * @param models names of the profiles, in byte order of their files
  * @returns the scenarios, each with the objectives of the models that it requests
@@ -54,7 +54,7 @@ export function parseObjectives(
 }
 
 /**
- * The scenario with a user's row number, counted from 1.
+ * Returns the scenario with a user's row number, which is counted from 1.
  *
  * @throws PctodlError `NO_SUCH_SCENARIO`
  */
@@ -93,7 +93,7 @@ function namedColumns({ row, cells }: CsvRow, file: string, models: readonly str
   return cells
 }
 
-/** 0 where the model is not requested. */
+/** Value of a cell; 0 if the model is not requested. */
 function readCell({ models }: ObjectiveTable, row: CsvRow, model: string): number {
   const at = models.indexOf(model)
   if (at < 0 || isAbsent(row.cells[at]!)) return 0

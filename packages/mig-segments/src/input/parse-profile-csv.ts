@@ -3,7 +3,7 @@ import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
 import { SegmentFileError } from '../map/segment-file-error.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
-/** Header of a profile file as published. Columns are read by position; their names are informative. */
+/** Header of ParvaGPU's profile files. Columns are read by position, whatever their names are. */
 export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
 
 /** Optional sixth column: power that the instance adds to an idle board while all its processes run, W. */
@@ -13,11 +13,11 @@ export const POWER_COLUMN = 'Power'
 export const CLOCK_COLUMN = 'Clock'
 
 export interface ProfileOptions {
-  /** Rows with more MPS processes than this are left out. Default 3, as published. */
+  /** Maximum number of MPS processes in an instance; rows with more are left out. Default 3, as in ParvaGPU. */
   readonly maxProcesses?: number
   /**
-   * Board whose MIG profiles may name instances. Default: sizes in GPCs, each meaning the profile with the least
-   * memory.
+   * Board whose MIG profiles the file may name. Default: instances have sizes in GPCs, each meaning the profile of this
+   * size with the least memory.
    */
   readonly geometry?: MigGeometry
 }
@@ -26,8 +26,8 @@ export interface ProfileOptions {
 export const DEFAULT_MAX_PROCESSES = 3
 
 /**
- * Read a profile as published: a header, then rows of instance size in GPCs, batch size, processes, items/s of one
- * process, seconds per batch, and optionally watts and MHz. Throughput 0 marks a point that did not run.
+ * Reads a profile in ParvaGPU's format: a header, then rows of instance size in GPCs, batch size, processes, items/s of
+ * one process, seconds per batch, and optionally watts and MHz. Throughput 0 marks a point that did not run.
  *
  * @param model the profiled network
  * @param file name for messages
@@ -42,7 +42,7 @@ export function parseProfileCsv(
   return { model, points: parsePoints(text, file, maxProcesses, (cell) => instanceOf(cell, geometry)) }
 }
 
-/** The instance that a first cell names, or a description of the expected value. */
+/** Returns the instance that a row's first cell names, or a description of what the cell should contain. */
 function instanceOf(
   cell: string,
   geometry: MigGeometry | undefined,
@@ -109,7 +109,7 @@ function parsePoint(row: CsvRow): Measured {
   return { ...point, powerW: row.number(5, 'watts of at least 0', (value) => value >= 0) }
 }
 
-/** Write a profile in the published form. */
+/** Formats a profile in ParvaGPU's format. */
 export function formatProfileCsv({ points }: ServiceProfile): string {
   const withPower = points.some(({ powerW }) => powerW !== undefined)
   const withClock = points.some(({ smClockMhz }) => smClockMhz !== undefined)

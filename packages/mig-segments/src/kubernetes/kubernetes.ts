@@ -6,28 +6,31 @@ import { workerCommand } from '../worker-command.js'
 import { formatMigParted, migConfigName } from './mig-parted.js'
 
 export interface KubernetesOptions {
-  /** Kubernetes node names by the map's node names, such as `h100-node-0`. Default: the map's names. */
+  /** Kubernetes' names of nodes, by their names in the map, such as `h100-node-0`. Default: the map's names. */
   readonly nodeNames?: Readonly<Record<string, string>>
   /** Image of the workers. It must have bash; NVIDIA's container toolkit adds the driver's MPS programs. */
   readonly image: string
-  /** Command of one worker; `{model}`, `{batch}`, `{processes}` and `{port}` in it are replaced. */
+  /** Command of one worker. `{model}`, `{batch}`, `{processes}` and `{port}` in it are replaced. */
   readonly command: readonly string[]
   /** Namespace of the workers. Default `default`. */
   readonly namespace?: string
   /** Namespace of the GPU operator. Default `gpu-operator`. */
   readonly operatorNamespace?: string
   /**
-   * How pods get their instances. `plugin` (the default): NVIDIA's device plugin; each Deployment is bound to its node.
-   * `dra`: dynamic resource allocation (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which finds
-   * a node with a free instance.
+   * How pods get their instances. `plugin` (default): by NVIDIA's device plugin; each Deployment is bound to its node.
+   * `dra`: by dynamic resource allocation (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which
+   * finds a node with a free instance.
    */
   readonly devices?: 'plugin' | 'dra'
   /**
-   * TCP port of a pod's workers; each further model in a shared instance takes the next port. If set, each model gets a
-   * Service, and a pod is ready once its ports accept connections.
+   * TCP port of a pod's workers. If models share an instance, each further one takes the next port. If `port` is set,
+   * each model gets a Service, and a pod is ready once its ports accept connections.
    */
   readonly port?: number
-  /** Path on `port` that answers a GET with 200 while the workers are healthy. Default: an open port is enough. */
+  /**
+   * Path that answers a GET on `port` with 200 while the workers are healthy. Default: a port that accepts connections
+   * is enough.
+   */
   readonly healthPath?: string
 }
 
@@ -37,7 +40,7 @@ const DEVICE_PLUGIN_CONFIG_MAP = 'pctodl-device-plugin-config'
 const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
 
 /**
- * Start the instance's own MPS daemon, then the workers. The script ends with the first worker that ends, so that
+ * Starts the instance's own MPS daemon, then the workers. The script ends with the first worker that ends, so that
  * Kubernetes restarts the container. The device plugin cannot share MIG devices by MPS, so the pod owns the whole
  * instance.
  */
@@ -47,24 +50,23 @@ nvidia-cuda-mps-control -d
 trap 'kill $(jobs -p) 2>/dev/null || true; echo quit | nvidia-cuda-mps-control' EXIT
 trap 'exit 143' TERM
 `
-/** The models of an instance, and the number of such instances. */
+/** The models of a kind of instance, and the number of such instances. */
 interface PodKind {
   readonly members: MappedBoard['segments']
   readonly count: number
 }
 
 /**
- * Manifests for a cluster with NVIDIA's GPU operator:
+ * Returns the manifests for a cluster with NVIDIA's GPU operator:
  *
  * - the MIG layouts of all nodes for the MIG manager, and the node labels that select them
- * - the device plugin's configuration; with `dra`, a DeviceClass and a ResourceClaimTemplate for each MIG profile
- *   instead
+ * - the device plugin's configuration or, with `dra`, a DeviceClass and a ResourceClaimTemplate for each MIG profile
  * - with `port`, a Service for each model
- * - a Deployment with probes for each kind of instance on each node; with `dra`, for each kind on each type of board
+ * - a Deployment with probes for each kind of instance on each node or, with `dra`, on each type of board
  *
- * Each pod is one instance. Models that share it run in one container with one MPS daemon, on consecutive ports
- * (`{port}` in the command), and the pod is ready once all are. With `dra`, nodes get a label with their type of board,
- * since different boards may have profiles of the same name.
+ * Each pod has one instance. Models that share it run in one container with one MPS daemon, on consecutive ports
+ * (`{port}` in the command), and the pod is ready once all of them are. With `dra`, nodes get a label with their type
+ * of board, because different boards may have profiles of the same name.
  *
  * @returns one YAML text with several documents
  * @throws InvalidInputError for an invalid port or path
@@ -86,7 +88,7 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
       documents.push(service(dnsNames.get(model)!, namespace, port, portName(m)))
     })
   }
-  /** Boards by the place that their pods are bound to: a node, or all nodes with one type of board. */
+  /** Boards by the place to which their pods are bound: a node or, with `dra`, all nodes with one type of board. */
   const places = grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))
   for (const [node, ofNode] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
     const { gpu, node: index } = ofNode[0]!
@@ -105,7 +107,7 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
     .join('')
 }
 
-/** Node label for the type of its boards. */
+/** Label of a node for the type of its boards. */
 function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
 }
@@ -155,7 +157,7 @@ function deployment(
     metadata: { name, namespace, labels },
     spec: {
       replicas: count,
-      // No spare instance exists for a successor, so a pod must end before its successor starts.
+      // There is no spare instance, so a pod must end before its successor can start.
       strategy: { type: 'Recreate' },
       selector: { matchLabels: { 'pctodl.segment': name } },
       template: {
@@ -186,12 +188,12 @@ function deployment(
   }
 }
 
-/** Name of a model's port, the same in all pods that serve the model. */
+/** Name of a model's port, which is the same in all pods that serve the model. */
 function portName(model: number): string {
   return `model-${model}`
 }
 
-/** Probes that succeed when every port accepts connections, or answers 200; implemented in bash. */
+/** Probes that succeed if every port accepts connections, or answers 200. They run in bash. */
 function readiness(ports: readonly number[], healthPath: string | undefined) {
   const asks = ports.map((port) => {
     const opens = `exec 3<> /dev/tcp/127.0.0.1/${port}`
@@ -224,7 +226,10 @@ function devicePluginConfig(operatorNamespace: string): object {
 /** Models in one instance, each with its own port. */
 const MAX_MEMBERS = 4
 
-/** @throws InvalidInputError for an invalid port or path */
+/**
+ * Checks port and path.
+ * @throws InvalidInputError for an invalid port or path
+ */
 function assertPort({ port, healthPath }: KubernetesOptions): void {
   const most = 65_536 - MAX_MEMBERS
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= most)) {
@@ -242,17 +247,17 @@ function configMap(name: string, namespace: string, data: Record<string, string>
 /** Name of a pod's claim to its instance. */
 const CLAIM = 'instance'
 
-/** Claim of a pod to an instance of a profile. */
+/** A pod's claim to an instance of a profile. */
 function claimOf(profile: string): object {
   return { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
 }
 
-/** Name of a profile's device class and claims; names must not have dots. */
+/** Name of a profile's device class and claims. Such names may not contain dots. */
 function deviceName(profile: string): string {
   return `pctodl-mig-${profile.replaceAll('.', '-')}`
 }
 
-/** Device class for the instances of one profile, and the template of each pod's claim to one. */
+/** The device class for instances of one profile, and the template of a pod's claim to one of them. */
 function deviceDocuments(profile: string, namespace: string): unknown[] {
   const name = deviceName(profile)
   const attribute = "device.attributes['gpu.nvidia.com']"
@@ -274,7 +279,7 @@ function deviceDocuments(profile: string, namespace: string): unknown[] {
   ]
 }
 
-/** Checks that the MPS daemon of a pod answers. */
+/** Probe that checks whether the MPS daemon of a pod answers. */
 const livenessProbe = {
   exec: {
     command: ['/bin/bash', '-c', 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'],
@@ -285,8 +290,8 @@ const livenessProbe = {
 } as const
 
 /**
- * Kubernetes names of models: lower-case letters, digits and dashes, at most 63 characters as labels. Colliding names
- * get a numeric suffix.
+ * Names of models for Kubernetes: lower-case letters, digits and dashes, at most 63 characters. If two models would
+ * have the same name, numbers are added.
  */
 function uniqueDnsNames(boards: readonly MappedBoard[]): Map<string, string> {
   const models = [...new Set(boards.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()

@@ -2,9 +2,9 @@ import { stringify } from 'yaml'
 import type { MappedBoard } from '../map/fleet-map.js'
 
 /**
- * Configuration for NVIDIA's mig-parted, as used by the GPU operator's MIG manager: an entry `pctodl-<board>-node-<n>`
- * for each node, and `all-disabled`, which the manager applies when a node's label is removed. mig-parted chooses start
- * slots itself. GPUs without instances are omitted and left unchanged.
+ * Returns the configuration for NVIDIA's mig-parted, which the GPU operator's MIG manager uses: an entry
+ * `pctodl-<board>-node-<n>` for each node, and `all-disabled`, which the manager applies when a node's label is
+ * removed. mig-parted chooses start slots itself. GPUs without instances are left out, so they stay as they are.
  */
 export function formatMigParted(boards: readonly MappedBoard[]): string {
   const configs: Record<string, object[]> = { 'all-disabled': [{ devices: 'all', 'mig-enabled': false }] }

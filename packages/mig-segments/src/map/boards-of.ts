@@ -2,7 +2,7 @@ import { findMigBoard } from '@pctodl/platform'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu } from './deployment-map.js'
 import type { MappedBoard } from './fleet-map.js'
 
-/** Convert a published map to boards of one type. */
+/** Converts a map in ParvaGPU's format to boards of one type. */
 export function boardsOf<T extends MappedGpu['segments'][number]>(
   gpus: readonly { readonly index: number; readonly segments: readonly T[] }[],
   gpu: string,

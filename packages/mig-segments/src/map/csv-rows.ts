@@ -1,9 +1,9 @@
 import { parse } from 'csv-parse/sync'
 import { SegmentFileError } from './segment-file-error.js'
 
-/** One row of a CSV file. Getters return a value or throw an error that names file, row and column. */
+/** One row of a CSV file. Its methods return a value, or throw an error that names file, row and column. */
 export class CsvRow {
-  /** Line of the file, from 1. */
+  /** Number of the line in the file, from 1. */
   readonly row: number
   readonly cells: readonly string[]
   readonly #file: string
@@ -17,9 +17,9 @@ export class CsvRow {
   }
 
   /**
-   * The same row with named columns.
+   * Returns the same row with names for its columns.
    *
-   * @param expected says where their number comes from
+   * @param expected says where the number of columns comes from
    * @throws SegmentFileError for another number of cells
    */
   named(columns: readonly string[], expected = `${columns.length}`): CsvRow {
@@ -27,7 +27,10 @@ export class CsvRow {
     return new CsvRow(this.#file, this.row, this.cells, columns)
   }
 
-  /** @param at the column, from 0; null for the whole row */
+  /**
+   * Returns an error about a cell.
+   * @param at the column, from 0; null for the whole row
+   */
   error(at: number | null, expected: string, found: string = quoted(this.cells[at!]!)): SegmentFileError {
     return new SegmentFileError(this.#file, this.row, at === null ? null : this.#columns[at]!, found, expected)
   }
@@ -72,7 +75,7 @@ export function csvRows(text: string, file: string): CsvRow[] {
 }
 
 /**
- * The rows below a header that must be one of several.
+ * Returns the rows below a header, which must be one of `headers`.
  *
  * @throws SegmentFileError for another header
  */
@@ -88,7 +91,8 @@ export function csvTable(text: string, file: string, headers: readonly (readonly
 }
 
 /**
- * NaN for anything but a plain decimal number; `Number` alone would read blanks as 0 and accept `0x10` and `Infinity`.
+ * Returns NaN for anything but a plain decimal number. `Number` alone would read blanks as 0 and accept `0x10` and
+ * `Infinity`.
  */
 export function toNumber(text: string): number {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN

@@ -8,7 +8,7 @@ import {
 } from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
-/** Header of a deployment map as published. `Num instance` is the node. */
+/** Header of a deployment map in ParvaGPU's format. `Num instance` is the node. */
 export const mapColumns = [
   'Num instance',
   'Num GPU',
@@ -22,7 +22,7 @@ export const mapColumns = [
 /** Default number of GPUs of a node. */
 export const DEFAULT_GPUS_PER_NODE = 8
 
-/** A segment in a deployment map. */
+/** A segment of a deployment map: the MPS processes of one model in a MIG instance. */
 export interface MappedSegment extends Placement {
   readonly model: string
   readonly batchSize: number
@@ -30,12 +30,15 @@ export interface MappedSegment extends Placement {
 }
 
 export interface MappedGpu {
-  /** Index over the whole cluster, from 0. */
+  /** Index of the GPU over the whole cluster, from 0. */
   readonly index: number
   readonly segments: readonly MappedSegment[]
 }
 
-/** Write a deployment map as published: GPUs in ascending order, the segments of a GPU by size, largest first. */
+/**
+ * Formats a deployment map in ParvaGPU's format: GPUs in ascending order, and the segments of a GPU by size, largest
+ * first.
+ */
 export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: number = DEFAULT_GPUS_PER_NODE): string {
   const lines = [mapColumns.join(',')]
   for (const { index, segments } of gpus) {
@@ -47,7 +50,9 @@ export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: num
   return `${lines.join('\n')}\n`
 }
 
-/** Sort by size, largest first, with the published selection sort, which may reorder equal sizes. */
+/**
+ * Sorts segments by size, largest first, with ParvaGPU's selection sort, which may change the order of equal sizes.
+ */
 function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
   const sorted = [...segments]
   for (let j = 0; j < sorted.length; j++) {
@@ -61,7 +66,7 @@ function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
 }
 
 /**
- * Read a deployment map.
+ * Reads a deployment map.
  *
  * @throws SegmentFileError naming file, row and column, also for overlapping instances
  */

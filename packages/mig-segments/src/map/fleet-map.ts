@@ -2,9 +2,8 @@ import { freePlacements, type MigGeometry, migGeometries } from '@pctodl/platfor
 import { csvTable } from './csv-rows.js'
 
 /**
- * Columns of a fleet's map. Nodes and GPUs are counted from 0 within boards of one type. Models that share an instance
- * have one row each, with the same placement. If boards are locked to an SM clock, a last column
- * `Clock` holds it (MHz).
+ * Columns of a fleet's map. Nodes and GPUs are counted from 0 for each type of board. Models that share an instance
+ * have a row each, with the same placement. If boards are locked to an SM clock, there is a last column `Clock`, MHz.
  */
 export const fleetMapColumns = [
   'Board',
@@ -29,7 +28,7 @@ export interface MappedBoard {
   readonly index: number
   /** SM clock to lock the board at, MHz. */
   readonly smClockMhz?: number
-  /** In order of start slots; models that share an instance have the same slot. */
+  /** Segments in the order of their start slots. Models that share an instance have the same start slot. */
   readonly segments: readonly MappedFleetSegment[]
 }
 
@@ -56,13 +55,13 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   return `${[header.join(','), ...lines].join('\n')}\n`
 }
 
-/** Whether a text is a fleet's map rather than a map of one type of board. */
+/** Whether a text is a fleet's map, and not a map of one type of board. */
 export function isFleetMap(text: string): boolean {
   return text.startsWith(`${fleetMapColumns[0]},`)
 }
 
 /**
- * Read a fleet's map.
+ * Reads a fleet's map.
  *
  * @throws SegmentFileError naming file, row and column, also for overlapping instances
  */
@@ -91,8 +90,8 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
 type Placed = Pick<MappedFleetSegment, 'profile' | 'start' | 'model'>
 
 /**
- * Why a segment does not fit on a board: the wrong field and its expected value; null if it fits beside the other
- * segments. Different models may share an instance.
+ * Returns why a segment does not fit on a board beside the other segments: the wrong field and what it should contain;
+ * null if it fits. Different models may share an instance.
  */
 export function segmentConflict(
   { key, profiles, computeSlices }: MigGeometry,

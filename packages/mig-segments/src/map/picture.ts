@@ -1,14 +1,14 @@
 import { footprints, MEMORY_SLICES, type MigBoard } from '@pctodl/platform'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 
-/** Maximum number of GPUs drawn; further ones are counted. */
+/** Maximum number of GPUs that are drawn. Further ones are only counted. */
 const MAX_GPUS = 256
 const SLICE = 62
 const BAR = { left: 150, width: SLICE * MEMORY_SLICES, height: 30, pitch: 38 }
 const TOP = 48
 
 /**
- * Draw a deployment map as SVG: a bar for each GPU with instances along its memory slices, and a colour for each model.
+ * Draws a deployment map as SVG. Each GPU is a bar with its instances along the memory slices; each model has a colour.
  */
 export function drawMap(
   gpus: readonly MappedGpu[],

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * The text of a map.
+ * Reads the text of a map.
  *
- * @param field name in messages
+ * @param field name of the option in messages
  * @throws InvalidInputError for a file that cannot be read
  */
 export function readMap(file: string, field: string): string {

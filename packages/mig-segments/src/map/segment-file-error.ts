@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** An invalid cell, row or column of an input file. */
+/** Thrown for an invalid cell, row or column of an input file. */
 export class SegmentFileError extends PctodlError {
   readonly file: string
   /** Line of the file, from 1. */

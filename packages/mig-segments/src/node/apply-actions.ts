@@ -6,17 +6,17 @@ import { type NodeMachine, readGpus, readLayout, smi } from './node-machine.js'
 import { mpsDirectory, smiCalls } from './render-actions.js'
 
 export interface ApplyOptions {
-  /** Folder of the deployment: its state file, and a folder for each instance. */
+  /** Folder of the deployment. It contains the state file, and a folder for each instance. */
   readonly directory: string
   readonly stateFile: string
-  /** Command of a worker; empty: no workers are started. */
+  /** Command of a worker. If it is empty, no workers are started. */
   readonly command: readonly string[]
   readonly signal: AbortSignal
   onAction(action: DeployAction): void
 }
 
 /**
- * Perform actions one after another and store the state after each, so that an interrupted deployment can be resumed by
+ * Performs actions one after another, and stores the state after each. An interrupted deployment is resumed by
  * deploying again.
  */
 export async function applyActions(
@@ -32,7 +32,10 @@ export async function applyActions(
   }
   const replace = (old: DeployedSegment, next: DeployedSegment) =>
     store([...segments.filter((segment) => segment !== old), next])
-  /** The entry that a target replaces: its own, one without workers, or that of another model in the same instance. */
+  /**
+   * Returns the entry of the state that a target replaces: its own, one without workers, or that of another model in
+   * the same instance.
+   */
   const standing = (target: TargetSegment): DeployedSegment => {
     const there = segments.filter(({ gpu, start }) => gpu === target.gpu && start === target.start)
     const found =
@@ -50,7 +53,7 @@ export async function applyActions(
         const { uuid, model } = action.segment
         const current = segments.find((segment) => segment.uuid === uuid && segment.model === model)
         if (!current) break
-        // Keep one entry for the instance itself.
+        // If this is the last model, the entry of the instance itself stays.
         const shared = segments.some((other) => other !== current && other.uuid === current.uuid)
         if (shared) store(segments.filter((segment) => segment !== current))
         else replace(current, { ...current, workers: [] })
@@ -58,7 +61,7 @@ export async function applyActions(
       }
       case 'stop-mps':
         await machine.stopMps(action.segment.mpsDirectory)
-        // Keep the entry of an instance that is destroyed next; drop that of one that vanished earlier.
+        // The entry of an instance that is destroyed later stays. That of an instance that is already gone is removed.
         if (!actions.some((other) => destroys(other, action.segment))) {
           store(segments.filter(({ uuid }) => uuid !== action.segment.uuid))
         }
@@ -106,7 +109,7 @@ function destroys(action: DeployAction, { gpu, instanceId }: DeployedSegment): b
   return action.kind === 'destroy-instance' && action.gpu === gpu && action.instanceId === instanceId
 }
 
-/** A GPU instance may have lost its compute instance in an interrupted deployment; then there is none to destroy. */
+/** After an interrupted deployment, a GPU instance may have no compute instance. Then there is none to destroy. */
 async function smiUnlessGone(args: readonly string[]): Promise<void> {
   try {
     await smi(args)
@@ -134,7 +137,7 @@ async function describe(target: TargetSegment, machine: NodeMachine, directory: 
   }
 }
 
-/** On an A100 that is in use, the MIG mode changes only with a reset. */
+/** On an A100 that is in use, MIG mode changes only with a reset of the board. */
 async function assertMigEnabled(gpu: number): Promise<void> {
   const gpus = await readGpus()
   if (gpus.some(({ index, migEnabled }) => index === gpu && migEnabled)) return

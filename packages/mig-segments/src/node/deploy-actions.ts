@@ -7,7 +7,7 @@ import type { NodeLayout } from './mig-layout.js'
 export interface TargetSegment extends MappedFleetSegment {
   /** Index of the GPU on this node. */
   readonly gpu: number
-  /** SM clock to lock its board at, MHz. Default: the clock is not changed. */
+  /** SM clock to lock the segment's board at, MHz. If absent, the clock is not changed. */
   readonly smClockMhz?: number | undefined
 }
 
@@ -23,7 +23,7 @@ export type DeployAction =
   | { readonly kind: 'start-mps'; readonly segment: TargetSegment }
   | { readonly kind: 'start-workers'; readonly segment: TargetSegment }
 
-/** Whether deployed processes are still running. */
+/** Says which deployed processes still run. */
 export interface DeployedHealth {
   /** Whether all of its workers run. */
   workersRun(segment: DeployedSegment): boolean
@@ -31,7 +31,7 @@ export interface DeployedHealth {
 }
 
 /**
- * A node's part of a map, for boards of one type, with GPU indices on that node.
+ * Returns a node's part of a map for boards of one type, with GPU indices on that node.
  *
  * @param gpu key of the board
  */
@@ -45,9 +45,10 @@ export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node
 }
 
 /**
- * Actions that make a node run exactly these segments. Segments that already run correctly are left alone. All other
- * instances on the map's GPUs are removed, as are those of an earlier deployment on other GPUs. All other GPUs are
- * left alone. Models that share an instance are segments at one place: they have one MPS daemon, and each has workers.
+ * Returns the actions after which a node runs exactly these segments. Segments that already run correctly are not
+ * touched. All other instances on the map's GPUs are removed, and so are those of an earlier deployment on other GPUs.
+ * Otherwise, other GPUs are not touched. Models that share an instance are segments at one place: they have one MPS
+ * daemon, and workers each.
  *
  * @param withWorkers whether workers are started, or only instances and their MPS daemons
  * @throws PctodlError `NO_SUCH_GPU` for a GPU that the node does not have
@@ -110,8 +111,8 @@ export function deployActions(
 }
 
 /**
- * Lock boards that do not yet run at the clock of the map, and reset the clock of boards for which the map names none. A
- * board without any deployed instance may have been rebooted, which ends its lock.
+ * Locks boards that do not run at the clock of the map, and resets boards for which the map has no clock. If no
+ * deployed instance of a board is left, the machine may have been rebooted, which ends the lock.
  */
 function clockActions(
   target: readonly TargetSegment[],

@@ -16,30 +16,30 @@ import { renderAction } from './render-actions.js'
 
 /** Options for deploying maps on a node. */
 export interface DeployOptions {
-  /** This machine's number in the maps. */
+  /** Number of this machine as a node in the maps, from 0. */
   readonly node: number
   readonly gpusPerNode: number
-  /** Name of the board. Default: as reported by `nvidia-smi`. */
+  /** Name of the board. Default: what `nvidia-smi` reports. */
   readonly gpu?: string
   /** Command of a worker, as one text. Default: no workers. */
   readonly command?: string
   /** Folder for MPS daemons, logs and the state of the deployment. */
   readonly directory: string
-  /** Seconds to wait after each map, for workers to be ready. */
+  /** Time to wait after each map until workers are ready, s. */
   readonly settle: number
-  /** Perform the actions. Default: only print the commands. */
+  /** Whether to perform the actions. Default: only print the commands. */
   readonly apply?: boolean
   readonly json?: boolean
 }
 
 /**
- * Make a node run its part of one or several maps in sequence, or print the commands for it.
+ * Makes a node run its part of a map, or of several maps one after another, or prints the commands for it.
  *
  * @param files one map, of boards of one type or of a fleet; or several, some of which may have nothing for this node;
- *   null: take everything down
+ *   null to remove everything
  * @returns the exit code
- * @throws PctodlError `EMPTY_NODE` for a single map with nothing on this node; InvalidInputError for one that cannot be
- *   read
+ * @throws PctodlError `EMPTY_NODE` for a single map that has nothing for this node; InvalidInputError for one that
+ *   cannot be read
  * @throws UsageError if there is no `nvidia-smi` and no board is named
  */
 export async function deployMaps(
@@ -54,7 +54,7 @@ export async function deployMaps(
     throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${options.node}; to take a node down, use --down`)
   }
   const stateFile = path.join(options.directory, 'deployment.json')
-  /** The deployed segments, and the actions for a target. */
+  /** Reads the deployed segments, and determines the actions for a target. */
   const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
     const deployed = readDeployment(stateFile)
     const layout = await layoutOrNothing(options, terminal)
@@ -69,7 +69,7 @@ export async function deployMaps(
   }
   if (!options.apply) {
     const machine = readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null
-    // Without any map, what is deployed is the target, which needs no action.
+    // Without any map, the target is what is deployed, which needs no action.
     const { deployed, commands } = await look(machine, targets[0] ?? readDeployment(stateFile))
     const more = targets.length > 1 ? [`# then ${counted(targets.length - 1, 'map')} more`] : []
     print(terminal, options, { applied: false, commands: [...commands, ...more], segments: deployed })
@@ -93,7 +93,7 @@ export async function deployMaps(
           for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
         },
       })
-      // Wait until new workers serve before anything else is removed.
+      // New workers must serve before anything else is removed.
       if (actions.length > 0 && options.settle > 0)
         await sleep(1000 * options.settle, undefined, { signal: terminal.signal })
     }
@@ -104,7 +104,7 @@ export async function deployMaps(
   }
 }
 
-/** This node's part of a map, of one type of board or of a fleet. */
+/** Reads this node's part of a map, of one type of board or of a fleet. */
 async function readTarget(file: string, options: DeployOptions, terminal: Terminal): Promise<TargetSegment[]> {
   const { node, gpusPerNode, gpu } = options
   const text = readMap(file, 'map')
@@ -126,7 +126,7 @@ async function readTarget(file: string, options: DeployOptions, terminal: Termin
   )
 }
 
-/** Layout of the node. In a dry run without a driver, that of an empty machine. */
+/** Reads the layout of the node. For a dry run without a driver, it is that of an empty machine. */
 async function layoutOrNothing({ apply, gpu }: DeployOptions, { stderr }: Terminal): Promise<NodeLayout> {
   try {
     return await readLayout()

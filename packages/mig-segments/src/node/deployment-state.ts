@@ -3,14 +3,17 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 
-/** A segment deployed on this node. Models that share an instance are one segment each, with a common MPS daemon. */
+/**
+ * A segment that is deployed on this node. Models that share an instance are one segment each, with a common MPS
+ * daemon.
+ */
 export interface DeployedSegment {
   /** Index of the GPU on this node. */
   readonly gpu: number
   readonly start: number
   /** Name of its MIG profile. */
   readonly profile: string
-  /** SM clock at which its board was locked, MHz. */
+  /** SM clock at which the segment's board was locked, MHz. */
   readonly smClockMhz?: number | undefined
   readonly model: string
   readonly batchSize: number
@@ -45,10 +48,10 @@ const stateFile = z.strictObject({
 })
 
 /**
- * The segments on this node, as recorded by the last deployment.
+ * Reads which segments the last deployment recorded on this node.
  *
- * @throws PctodlError `DEPLOYMENT_STATE` for an invalid file, or one of another user, since it determines which
- *   processes are ended
+ * @throws PctodlError `DEPLOYMENT_STATE` for an invalid file, and for a file of another user, because it determines
+ *   which processes are ended
  */
 export function readDeployment(file: string): DeployedSegment[] {
   if (!existsSync(file)) return []

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** An existing GPU instance. */
+/** A GPU instance that exists on the node. */
 export interface ExistingInstance {
   readonly gpu: number
   readonly instanceId: number
@@ -17,7 +17,7 @@ export interface NodeGpu {
   readonly migEnabled: boolean
 }
 
-/** A node's GPUs and instances, as reported by `nvidia-smi`. */
+/** The GPUs and MIG instances of a node, as `nvidia-smi` reports them. */
 export interface NodeLayout {
   readonly gpus: readonly NodeGpu[]
   readonly instances: readonly ExistingInstance[]
@@ -26,7 +26,10 @@ export interface NodeLayout {
 /** Arguments of the `nvidia-smi` call whose output `parseGpuList` reads. */
 export const gpuListQuery = ['--query-gpu=index,uuid,mig.mode.current,name', '--format=csv,noheader'] as const
 
-/** @throws PctodlError `SMI_OUTPUT` for output in another format */
+/**
+ * Parses the list of GPUs.
+ * @throws PctodlError `SMI_OUTPUT` for output in another format
+ */
 export function parseGpuList(text: string): NodeGpu[] {
   return text
     .split('\n')
@@ -43,7 +46,7 @@ export function parseGpuList(text: string): NodeGpu[] {
     })
 }
 
-/** Parse rows of `nvidia-smi mig -lgi`: GPU, profile name, profile id, instance id, start and size. */
+/** Parses the rows of `nvidia-smi mig -lgi`: GPU, profile name, profile id, instance id, start and size. */
 export function parseInstanceList(text: string): ExistingInstance[] {
   const rows = text.matchAll(/^\|\s*(\d+)\s+MIG\s+(\S+)\s+\d+\s+(\d+)\s+(\d+):\d+\s*\|/gm)
   return [...rows].map(([, gpu, profile, instanceId, start]) => ({
@@ -55,7 +58,7 @@ export function parseInstanceList(text: string): ExistingInstance[] {
 }
 
 /**
- * The product name that all of a node's GPUs share.
+ * Returns the product name of a node's GPUs, which must be the same for all.
  *
  * @throws PctodlError `MIXED_BOARDS` if the names differ, `NO_GPU` if the node has no GPU
  */

@@ -9,13 +9,13 @@ import type { DeployedHealth } from './deploy-actions.js'
 import type { DeployedSegment } from './deployment-state.js'
 import { gpuListQuery, type NodeGpu, type NodeLayout, parseGpuList, parseInstanceList } from './mig-layout.js'
 
-/** Time allowed for workers to exit before they are killed, ms. */
+/** Time that workers have to exit before they are killed, ms. */
 const GRACE_MS = 10_000
 const POLL_MS = 50
 
 type Worker = DeployedSegment['workers'][number]
 
-/** This node's GPUs, MPS daemons and processes. */
+/** The GPUs, MPS daemons and processes of this machine. */
 export class NodeMachine implements DeployedHealth {
   readonly #nvml: typeof NvmlControl
   readonly #mps: typeof MpsControl
@@ -26,7 +26,7 @@ export class NodeMachine implements DeployedHealth {
   }
 
   /**
-   * Load the packages that control boards. They are optional: planning works without them.
+   * Loads the packages that control boards. They are optional, because planning works without them.
    *
    * @throws PctodlError `MISSING_PEER` if one of the packages is not installed
    */
@@ -45,10 +45,10 @@ export class NodeMachine implements DeployedHealth {
   }
 
   /**
-   * Take the leases of GPUs, so that no other program of the family changes them meanwhile. This does not open the
-   * boards, since an A100 that is open cannot enter MIG mode.
+   * Takes the leases of GPUs, so that no other program of this project changes them during the deployment. The boards
+   * are not opened, because an A100 that is open cannot enter MIG mode.
    *
-   * @returns function that releases them
+   * @returns a function that releases the leases
    * @throws LeaseHeldError naming the holder
    */
   lease(gpus: readonly NodeGpu[]): () => void {
@@ -71,7 +71,7 @@ export class NodeMachine implements DeployedHealth {
   }
 
   /**
-   * UUID of the MIG device that fills a GPU instance.
+   * Returns the UUID of the MIG device that fills a GPU instance.
    *
    * @throws PctodlError `NO_MIG_DEVICE`
    */
@@ -93,7 +93,7 @@ export class NodeMachine implements DeployedHealth {
   }
 
   /**
-   * Start processes that outlive this program, each with a log in the segment's folder.
+   * Starts processes that go on after this program has ended, each with a log in the segment's folder.
    *
    * @param log prefix of the logs' names
    */
@@ -109,7 +109,7 @@ export class NodeMachine implements DeployedHealth {
           stdio: ['ignore', output, output],
           env: { ...process.env, ...place.environment, CUDA_VISIBLE_DEVICES: uuid },
         })
-        // A failed start emits its error later; it is detected now by the missing identity.
+        // If the start failed, the error event comes later. The failure is noticed by the missing process identity.
         child.on('error', () => {})
         const identity = child.pid === undefined ? null : this.#nvml.processIdentity(child.pid)
         child.unref()
@@ -133,7 +133,7 @@ export class NodeMachine implements DeployedHealth {
     return new this.#mps.MpsPlace({ directory: mpsDirectory }).daemon() !== null
   }
 
-  /** End processes with SIGTERM, then kill those still running after a grace period. */
+  /** Ends processes with SIGTERM, and kills those that still run after a grace period. */
   async stopWorkers(workers: readonly Worker[]): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       for (const worker of workers) this.#signal(worker, signal)
@@ -155,7 +155,7 @@ export class NodeMachine implements DeployedHealth {
 }
 
 /**
- * Run `nvidia-smi`.
+ * Runs `nvidia-smi`.
  *
  * @throws PctodlError `NO_SMI` if `nvidia-smi` is missing, `SMI_FAILED` with its output if it fails
  */
@@ -173,7 +173,7 @@ export function smi(args: readonly string[]): Promise<string> {
 }
 
 /**
- * The GPUs of this node.
+ * Reads the GPUs of this machine.
  *
  * @throws PctodlError `NO_SMI`, `SMI_FAILED`
  */
@@ -182,7 +182,7 @@ export async function readGpus(): Promise<NodeGpu[]> {
 }
 
 /**
- * The GPUs and instances of this node.
+ * Reads the GPUs and MIG instances of this machine.
  *
  * @throws PctodlError `NO_SMI`, `SMI_FAILED`
  */
@@ -195,7 +195,7 @@ export async function readLayout(): Promise<NodeLayout> {
   return { gpus, instances }
 }
 
-/** `nvidia-smi` fails for a GPU without instances. */
+/** Lists the MIG instances of a GPU. `nvidia-smi` fails if there are none. */
 async function listInstances(gpu: number): Promise<string> {
   try {
     return await smi(['mig', '-lgi', '-i', String(gpu)])

@@ -7,7 +7,7 @@ export function mpsDirectory(directory: string, { gpu, start }: { gpu: number; s
   return join(directory, `gpu${gpu}-slice${start}`)
 }
 
-/** Arguments of an action's `nvidia-smi` calls, in order; empty for actions that need none. */
+/** Arguments of the `nvidia-smi` calls of an action, in order; empty if it needs none. */
 export function smiCalls(action: DeployAction): string[][] {
   switch (action.kind) {
     case 'enable-mig':
@@ -32,7 +32,7 @@ export function smiCalls(action: DeployAction): string[][] {
   }
 }
 
-/** An action as shell commands; values that are not known yet are described in angle brackets. */
+/** Returns an action as shell commands. Values that are not known yet are described in angle brackets. */
 export function renderAction(action: DeployAction, directory: string, command: readonly string[]): string[] {
   switch (action.kind) {
     case 'stop-workers':
@@ -66,7 +66,7 @@ function uuidOf({ profile, start, gpu }: TargetSegment) {
   return `<UUID of ${profile} at ${start} on GPU ${gpu}>`
 }
 
-/** Quote a word for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 export function quoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

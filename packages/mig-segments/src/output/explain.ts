@@ -4,7 +4,9 @@ import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
 import type { BoundedPlan } from '../plan-segments.js'
 import { type ServiceProfile, throughputOf } from '../profile.js'
 
-/** Explain a plan: for each service its options by instance size and its choice, then the totals and their bounds. */
+/**
+ * Explains a plan: for each service its options by instance size and the chosen one, then the totals and their bounds.
+ */
 export function explainPlan(
   plan: BoundedPlan,
   profiles: readonly ServiceProfile[],
@@ -60,9 +62,10 @@ function usedPercent({ ratePerS, capacity }: ServedService): string {
 }
 
 /**
- * GPUs and compute slices with their bounds.
+ * Describes the number of GPUs and compute slices, and their bounds.
  *
- * @param of scope of the bounds where it is not all plans: with `tail` they hold for the estimated capacities
+ * @param of which plans the bounds are about, if not all: with `tail`, they are about plans with the estimated
+ *   capacities
  */
 export function explainBounds(
   { gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs, power }: BoundedPlan,
@@ -76,7 +79,7 @@ export function explainBounds(
   return `${gpuCount} GPU${gpuCount === 1 ? '' : 's'} (${gpus}${of}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})${watts}`
 }
 
-/** A number in three digits, or without its fraction. */
+/** Formats a number with three digits, or without decimals if it is large. */
 export function shown(value: number): string {
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }

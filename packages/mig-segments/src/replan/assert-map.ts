@@ -3,8 +3,9 @@ import type { CheckedFleet } from '../fleet/check-fleet.js'
 import { type MappedBoard, segmentConflict } from '../map/fleet-map.js'
 
 /**
+ * Checks a running map.
  * @throws InvalidInputError for a map that this fleet cannot run: two boards at one place, overlapping instances, or a
- * model twice in one instance
+ *   model twice in one instance
  */
 export function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFleet): void {
   const places = new Set<string>()

@@ -20,9 +20,9 @@ export interface FleetInstance {
 export interface FleetStep {
   /** `restart`: the instance stays and other processes start in it. */
   readonly kind: 'create' | 'restart' | 'remove'
-  /** State after the step; for `remove`, state before it. */
+  /** The instance after the step; for `remove`, before it. */
   readonly instance: FleetInstance
-  /** Services that fall below their required rate during the step, requests/s. */
+  /** Services whose capacity is below the rate that they need during the step, requests/s. */
   readonly shortfalls: readonly { readonly model: string; readonly capacity: number; readonly needed: number }[]
 }
 
@@ -34,11 +34,11 @@ export interface FleetChanges {
 }
 
 /**
- * Order changes so that services retain the capacity they need. First create the
- * instances that fit. Then remove instances that block others, those that services can spare first. A board changes its
- * clock when it is empty. Power limits also apply during the change, unless the old map already exceeds them.
+ * Orders changes so that services keep the capacity that they need. First, instances that fit are created. Then
+ * instances that block others are removed, beginning with those that services can do without. A board changes its clock
+ * while it is empty. Power limits also apply during the change, unless the old map already exceeds them.
  *
- * @param needed requests/s that each service must retain meanwhile
+ * @param needed requests/s that each service must be able to answer during the change
  */
 export function fleetMigrationOrder(
   changes: FleetChanges,
@@ -57,7 +57,7 @@ export function fleetMigrationOrder(
   }
   const { kept, restarted, created, removed } = changes
   for (const instance of [...kept, ...restarted.map(({ before }) => before), ...removed]) change(instance, 1)
-  /** Services that would fall below their required rate without this instance. */
+  /** Services that would fall below the rate that they need if this instance were removed. */
   const shortfallsOf = ({ segments }: FleetInstance) =>
     segments.flatMap(({ model, ratePerS }) => {
       const left = (capacity.get(model) ?? 0) - ratePerS
@@ -90,7 +90,7 @@ export function fleetMigrationOrder(
     remove((blocking.length > 0 ? blocking : toRemove).reduce((a, b) => (harm(b) < harm(a) ? b : a)))
     createWhatFits()
   }
-  // Restarts that free power come first.
+  // Restarts that reduce power come first.
   const addedW = ({ before, after }: FleetChanges['restarted'][number]) => wattsOf(after) - wattsOf(before)
   for (const { before, after } of [...restarted].sort((a, b) => addedW(a) - addedW(b))) {
     const others = () => [...present].filter((instance) => instance !== before)
@@ -102,7 +102,7 @@ export function fleetMigrationOrder(
     change(after, 1)
     steps.push({ kind: 'restart', instance: after, shortfalls })
   }
-  // Instances for which there was no power until others restarted with less.
+  // Instances for which there was not enough power until others had restarted with less.
   for (const instance of toCreate) steps.push({ kind: 'create', instance, shortfalls: [] })
   for (const instance of [...toRemove]) remove(instance)
   return steps
@@ -112,7 +112,10 @@ function wattsOf({ segments }: FleetInstance): number {
   return segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
 }
 
-/** Whether two instances cannot coexist: same board, and overlapping memory slices or different clocks. */
+/**
+ * Whether two instances cannot exist at the same time: they are on one board, and their memory slices overlap or their
+ * clocks differ.
+ */
 function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): boolean {
   if (a.gpu !== b.gpu || a.node !== b.node || a.index !== b.index) return false
   const { profiles } = groups.find(({ geometry }) => geometry.key === a.gpu)!.geometry
@@ -121,10 +124,13 @@ function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): 
   return overlap || a.smClockMhz !== b.smClockMhz
 }
 
-/** Instances of a board, or one of them. */
+/** The instances of a board, or one of them. */
 type Present = Omit<FleetBoard, 'group' | 'powerW'>
 
-/** Whether coexisting instances meet the power limits of boards, nodes and the fleet. Unmeasured power counts as 0. */
+/**
+ * Whether instances that exist at the same time keep the power limits of boards, nodes and the fleet. Power that was
+ * not measured counts as 0.
+ */
 export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, present: Iterable<Present>): boolean {
   if (!limited) return true
   const boards = new Map<string, number>()
@@ -147,7 +153,8 @@ export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, pres
 }
 
 /**
- * The map of a fleet after each step of a change, for `deploy --through`. Boards without instances are left out.
+ * Returns the map of a fleet after each step of a change, for `deploy --through`. Boards without instances are left
+ * out.
  *
  * @param from the map before the first step
  */

@@ -5,7 +5,8 @@ import type { MappedBoard } from '../map/fleet-map.js'
 type Place = Pick<MappedBoard, 'node' | 'index'>
 
 /**
- * First free place on a node with enough power: preferably one that was not in use before, else one that is vacated.
+ * Returns the first free place on a node with enough power: preferably one that was not in use before, otherwise one
+ * that becomes free.
  *
  * @param next boards that already have their places
  * @returns null if no node has both a free place and enough power
@@ -27,7 +28,7 @@ export function freePlace(
   const hasWatts = (place: number) =>
     nodeCapW === Number.POSITIVE_INFINITY ||
     (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
-  // A whole node beyond all places in use always has room, unless the number of boards limits it.
+  // A node beyond all places in use has free places, unless the number of boards limits it.
   const count = Math.min(boards, [...taken, ...before].reduce((a, b) => Math.max(a, b), 0) + 1 + boardsPerNode)
   const free = Array.from({ length: count }, (_, place) => place).filter(
     (place) => !taken.has(place) && hasWatts(place),
@@ -37,8 +38,9 @@ export function freePlace(
 }
 
 /**
- * Move the boards of a fresh plan to the places of running boards, so that many instances can stay. On nodes with a
- * power limit, boards stay where the plan put them, since only that combination is known to meet the limit.
+ * Moves the boards of a plan from scratch to the places of running boards, so that many instances can stay. On nodes
+ * with a power limit, boards stay where the plan put them, because only this arrangement is known to be within the
+ * limit.
  */
 export function laidOver(
   { groups }: CheckedFleet,
@@ -71,7 +73,9 @@ export function laidOver(
   return placed
 }
 
-/** Number of running instances that the board has at the same place with the same processes and clock. */
+/**
+ * Number of running instances that the planned board also has, at the same place and with the same processes and clock.
+ */
 function stayingOf(board: FleetBoard, running: MappedBoard): number {
   if (board.smClockMhz !== running.smClockMhz) return 0
   const key = ({ profile, start, model, batchSize, processes }: MappedBoard['segments'][number]) =>

@@ -28,45 +28,48 @@ import { serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /**
-   * Move instances until the boards cost as little as those of a fresh plan. Default false: they may cost as much as
-   * those now in use.
+   * Whether to move instances until the boards cost as little as those of a plan from scratch. Default false: they may
+   * cost as much as the boards now in use.
    */
   readonly consolidate?: boolean
 }
 
-/** Maximum weight of boards (0.4) and of missing capacity (0.1) in the objective; a created instance weighs 1. */
+/**
+ * Largest weight in the objective of boards (0.4) and of missing capacity (0.1) together, if a created instance weighs
+ * 1.
+ */
 const BESIDE_MOVES = 0.51
 
 /** The next map of a fleet, and the steps to it. */
 export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
-  /** Cost of a plan from scratch. */
+  /** Cost of a plan from scratch for the same objectives. */
   readonly freshCost: number
   /** Instances created in new places. */
   readonly created: number
-  /** Instances that stay and start other processes. */
+  /** Number of instances that stay and in which other processes start. */
   readonly restarted: number
   readonly removed: number
   readonly kept: number
   /** No plan of at most this cost creates fewer instances; restarts count half. */
   readonly lowerBoundMoves: number
-  /** In an order that keeps services up; see `FleetStep.shortfalls`. */
+  /** Steps in an order that keeps services up; see `FleetStep.shortfalls`. */
   readonly steps: readonly FleetStep[]
 }
 
-/** As for plans from scratch: shares of the power above idle that are tried in turn, in case boards do not pack. */
+/** Fractions of the power above idle that are tried in turn, as in plans from scratch. */
 const ROOMS = [1, 0.94, 0.85, 0.7]
 
 /**
- * Change a running fleet to new objectives with the fewest instances created, by an integer program. Boards in use keep
- * their places; new instances start next to those that stay, or on other boards. If the running map serves the
- * objectives and costs no more than a fresh plan, nothing changes. If no change is found within `maxIterations`, a
- * fresh plan is used, placed on the most similar running boards; `lowerBoundMoves` then shows the distance from the
- * optimum.
+ * Changes a running fleet to new objectives with the fewest instances created, by an integer program. Boards in use
+ * keep their places; new instances start beside those that stay, or on other boards. If the running map serves the
+ * objectives and costs no more than a plan from scratch, nothing changes. If no change is found within `maxIterations`,
+ * a plan from scratch is used and placed on the running boards that are most similar; `lowerBoundMoves` then shows how
+ * far it may be from the optimum.
  *
  * @param current the running map
  * @throws InvalidInputError for a map that this fleet cannot run: boards that it lacks or has twice, overlapping
- * instances
- * @throws PctodlError `NOT_SUPPORTED` for two groups of one type; also what `planFleet` throws
+ *   instances
+ * @throws PctodlError `NOT_SUPPORTED` for two groups of one type; also the errors of `planFleet`
  */
 export async function replanFleet(
   current: readonly MappedBoard[],
@@ -124,12 +127,12 @@ async function change(
     const goal = { kind: 'moves', maxCost } as const
     const counts = await solveProgram({ ...problem, goal, keepPerS })
     if (counts === 'infeasible' || !('instances' in counts)) break
-    // With less room for power this does not bound all plans. Boards and missing capacity weigh less than half an
-    // instance.
+    // With less than the full power, the bound does not hold for all plans. The weights of boards and missing capacity
+    // are subtracted from it, and the rest is rounded up to half instances.
     if (room === 1) minMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
     const boards = nextBoards(fleet, running, rows, counts)
     const found = boards && next(boards, minMoves)
-    // A program that ran out of iterations may move instances that could have stayed.
+    // If the program ran out of iterations, its solution may move instances that could have stayed.
     if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
     if (found) break
   }
@@ -170,8 +173,8 @@ function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly 
 }
 
 /**
- * Requests/s that services must retain during a change, by model: their objective, or their present capacity if that is
- * lower.
+ * Requests/s that each service must be able to answer during a change, by model: its objective or, if that is lower,
+ * its present capacity.
  */
 export function keptRates(
   served: readonly ServiceObjective[],
@@ -186,10 +189,7 @@ export function keptRates(
   return new Map(served.map(({ model, ratePerS }) => [model, Math.min(ratePerS, now.get(model) ?? 0)]))
 }
 
-/**
- * Boards in use with their old and new instances, then additional boards at free places; null where limits are
- * exceeded.
- */
+/** Boards in use with their old and new instances, and further boards at free places; null if limits are exceeded. */
 export function nextBoards(
   fleet: CheckedFleet,
   running: readonly RunningBoard[],
@@ -214,7 +214,7 @@ export function nextBoards(
     })
     const given = standing.map(({ open }) => open)
     const filled = fillLane(fleet, l, rows, counts, given)
-    // Boards that end up without instances draw no power.
+    // Boards that are left without instances draw no power.
     const used = filled?.filter(
       (board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0),
     )
@@ -238,9 +238,9 @@ export function nextBoards(
 }
 
 /**
- * The changes from running boards to others, and their order.
+ * Returns the changes from running boards to others, and their order.
  *
- * @param keepPerS requests/s that each service must retain meanwhile
+ * @param keepPerS requests/s that each service must be able to answer during the change
  */
 export function stepsTo(
   fleet: CheckedFleet,
@@ -252,7 +252,7 @@ export function stepsTo(
     placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
       const { row } = board.instances[i]!
       const powerW = row?.powerW ?? measuredW(fleet, board.lane, place.profile, members)
-      // An instance that may not stay answers nothing in time.
+      // An instance that may not stay answers no requests in time.
       const segments = members.map((segment): FleetSegment => {
         const part = row?.parts.find(({ model }) => model === segment.model)
         const own = { throughput: 0, ratePerS: part?.ratePerS ?? 0, latencyMs: part?.point.latencyMs ?? Number.NaN }
@@ -270,7 +270,7 @@ export function stepsTo(
   return { ...changes, steps: fleetMigrationOrder(changes, fleet, keepPerS) }
 }
 
-/** Highest measured power of the models in such an instance, each alone, W; 0 where it was not measured. */
+/** Highest measured power of the models that run in such an instance, each alone, W; 0 if it was not measured. */
 function measuredW(
   { lanes }: CheckedFleet,
   lane: number | undefined,

@@ -5,7 +5,7 @@ import type { RunningBoard } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import { keepWatts } from './fleet-migration.js'
 
-/** The boards as they run now; null if an instance misses its objective. */
+/** Returns the boards as they run now; null if an instance misses its objective. */
 export function standingBoards(fleet: CheckedFleet, running: readonly RunningBoard[]): FleetBoard[] | null {
   const boards: FleetBoard[] = []
   for (const board of running) {
@@ -18,7 +18,7 @@ export function standingBoards(fleet: CheckedFleet, running: readonly RunningBoa
   return boards
 }
 
-/** Whether boards cover all rates within the fleet's limits. */
+/** Whether boards serve all rates within the fleet's limits. */
 export function serves(
   fleet: CheckedFleet,
   boards: readonly FleetBoard[],

@@ -1,7 +1,7 @@
 import type { InstancePoint } from '../profile.js'
 /**
- * Make the two columns of points consistent: throughput cannot exceed batch size over latency. If they differ, the
- * slower one counts. Points that did not run are left out.
+ * Makes throughput and latency of points consistent: throughput cannot exceed batch size over latency. If they differ,
+ * the slower one counts. Points that did not run are left out.
  */
 export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[] {
   return points
@@ -13,11 +13,11 @@ export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[
 }
 
 /**
- * Times of partial batches. A partial batch takes as long as the fastest profiled batch with the same number of
- * processes that is at least as large, up to the point's own.
+ * Returns the times of partial batches. A partial batch takes as long as the fastest profiled batch with the same
+ * number of processes that is at least as large, up to the point's own.
  *
  * @param points of one instance, from `withBatchRates`
- * @returns ms by number of requests, non-decreasing; index 0 is unused
+ * @returns times by number of requests, ms, non-decreasing; index 0 is unused
  */
 export function batchTimes(
   points: readonly InstancePoint[],

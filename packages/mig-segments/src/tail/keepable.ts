@@ -2,22 +2,29 @@ import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
 import { minHolding } from './least-holding.js'
 
-/** Largest factor by which the objective is extended in the search. */
+/** Largest factor by which the search lengthens the objective. */
 const MAX_TIMES_LONGER = 1e6
 
-/** Maximum number of plans for one service; each extends the objective by twice as many steps of 5 % as the last. */
+/**
+ * Maximum number of plans for one service. Each lengthens the objective by twice as many steps of 5 % as the one
+ * before.
+ */
 const MAX_PLANS = 6
 
-/** Error codes of plans that fail because one service alone needs too many boards or iterations. */
+/**
+ * Error codes of plans that fail because one service alone needs too many boards or iterations. Nothing is then known
+ * about its objective.
+ */
 const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
 
 /**
- * Shortest latency objective, to a few percent, that a service could meet: an estimate, then confirmed by a plan.
+ * Finds the shortest latency objective, to a few percent, that a service could meet: first by an estimate, then
+ * confirmed by a plan.
  *
- * @param fromMs an objective that is not met
- * @param estimated whether the estimate meets an objective
+ * @param fromMs an objective that is not met, ms
+ * @param estimated whether an objective is met by the estimate
  * @param kept whether a plan for the objective meets it
- * @returns ms; null if even a very long objective is not met, or if no plan can be made
+ * @returns the objective, ms; null if even a very long objective is not met, or if no plan can be made
  */
 export async function minKept(
   service: ServiceObjective,
@@ -54,7 +61,7 @@ function rounded(ms: number): number {
   return Number(ms.toPrecision(4))
 }
 
-/** A longer objective may need fewer boards, so the search goes on. */
+/** With a longer objective fewer boards may suffice, so the search goes on. */
 function tooFewBoards(error: unknown): false {
   if (error instanceof PctodlError && error.code === 'TOO_FEW_GPUS') return false
   throw error

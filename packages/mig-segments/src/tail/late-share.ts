@@ -1,6 +1,6 @@
 import { logGamma } from '@pctodl/numerics'
 
-/** Workers that take waiting requests from one queue at once, up to a full batch each. */
+/** Workers that take waiting requests from one queue, each up to a full batch at once. */
 export interface TailQueue {
   /** Requests/s. */
   readonly ratePerS: number
@@ -18,9 +18,10 @@ export interface TailQueue {
 }
 
 /**
- * Backlog that keeps batches full, in full batches per square root of the number of other workers. Workers finish at
- * independent times, so now and then several ask at once and some get less than a full batch. In theory it is the mean
- * height of a Brownian bridge between evenly spaced and random finish times, at most 0.87; this value fits simulations.
+ * Backlog that is needed to keep batches full, in full batches per square root of the number of other workers. Workers
+ * finish at independent times, so sometimes several ask at once, and some get less than a full batch. In theory it is
+ * the mean height of a Brownian bridge between evenly spaced and random finish times, at most 0.87; this value fits
+ * simulations.
  */
 const UNEVEN_ENDS = 0.7
 
@@ -28,17 +29,18 @@ const UNEVEN_ENDS = 0.7
 const MOMENTS = 16
 
 /**
- * Estimated share of requests answered later than a limit. A request waits for the next free worker, for the requests
- * before it, and for its own batch:
+ * Estimated fraction of requests that are answered later than a limit. A request waits for the next free worker, for
+ * the requests before it, and for its own batch:
  *
- * - Probability that all workers are busy: at most the utilisation with batches of one times the burstiness. For bursty
- * traffic it is at least `clusteredShare`, the probability that as many requests as workers arrive within one batch.
+ * - Probability that all workers are busy: at most the utilisation with batches of one, times the burstiness. For
+ *   bursty traffic it is at least `clusteredShare`, the probability that as many requests as workers arrive within one
+ *   batch.
  * - Wait for the next free worker: the minimum of `workers` uniform parts of a full batch.
  * - Backlog: more than n requests with a probability of at most exp(-θ · n), see `queueDecay`.
  * - Uneven finish times: near capacity, a backlog must keep batches full, see `UNEVEN_ENDS`.
  * - Own batch: the full batch of the slowest worker.
  *
- * @returns 0..1
+ * @returns the fraction, 0..1
  */
 export function lateShare(queue: TailQueue, withinMs: number): number {
   const { ratePerS, burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs } = queue
@@ -53,7 +55,7 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
     burstiness > 1 ? Math.max(inProportion, clusteredShare(ratePerS, singleMs, workers, burstiness)) : inProportion
   let beyond = 0
   for (let i = 0; i < MOMENTS; i++) {
-    // Quantiles of the minimum of `workers` uniform variates.
+    // Quantile of the minimum of `workers` uniform parts of a full batch.
     const waitMs = fullBatchMs * (1 - ((i + 0.5) / MOMENTS) ** (1 / workers))
     beyond += waitMs >= slackMs ? 1 : Math.exp(-decayPerMs * (slackMs - waitMs))
   }
@@ -61,19 +63,19 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
 }
 
 /**
- * Upper bound on the share of requests that arrive while all workers are busy with batches of one: the `workers`
- * requests before them all arrived within one such batch. For gamma-distributed gaps this is the regularised incomplete
- * gamma function P(workers / burstiness, rate · time / burstiness), by its series (Abramowitz and Stegun 6.5.29). For
- * Poisson requests, Markov's inequality bounds it by rate · time / workers.
+ * Upper bound on the fraction of requests that arrive while all workers are busy with batches of one, so that the
+ * `workers` requests before them all arrived within one such batch. For gamma-distributed gaps this is the regularised
+ * incomplete gamma function P(workers / burstiness, rate · time / burstiness), by its series (Abramowitz and Stegun
+ * 6.5.29). For Poisson requests, Markov's inequality bounds it by rate · time / workers.
  *
  * @param ratePerS requests/s
  * @param singleMs time of a batch of one, ms
- * @returns 0..1
+ * @returns the fraction, 0..1
  */
 export function clusteredShare(ratePerS: number, singleMs: number, workers: number, burstiness: number): number {
   const a = workers / burstiness
   const x = (ratePerS * singleMs) / (1000 * burstiness)
-  // Beyond the middle of the distribution the other estimate is larger, and the series is long.
+  // Beyond the middle of the distribution the other estimate is larger, and the series would be long.
   if (x <= 0 || x > a) return 0
   let term = 1
   let sum = 1
@@ -85,7 +87,7 @@ export function clusteredShare(ratePerS: number, singleMs: number, workers: numb
 }
 
 /**
- * Decay rate of a queue's backlog: at most a share exp(-θ · n) of arriving requests finds more than n others
+ * Decay rate of a queue's backlog: of the arriving requests, at most a fraction exp(-θ · n) finds more than n others
  * unanswered. θ is Kingman's bound (J. F. C. Kingman, "A martingale inequality in the theory of queues", 1964) for
  * independent gamma-distributed gaps and a constant service rate. It is the positive root of E exp(θ) · E exp(-θ ·
  * capacity · gap) = 1, that is b · θ = ln(1 + θ · b · capacity / rate), where b is the squared coefficient of variation
@@ -94,12 +96,13 @@ export function clusteredShare(ratePerS: number, singleMs: number, workers: numb
  * @param ratePerS arrival rate, requests/s, above 0
  * @param capacityPerS service rate, requests/s
  * @param burstiness variance of the gaps over their squared mean, above 0: 1 is Poisson
- * @returns θ per request; 0 where the capacity does not exceed the rate
+ * @returns θ per request; 0 if the capacity does not exceed the rate
  */
 export function queueDecay(ratePerS: number, capacityPerS: number, burstiness: number): number {
   const ratio = capacityPerS / ratePerS
   if (!(ratio > 1)) return 0
-  // Start to the right of the root, where the concave difference of the two sides falls: Newton steps cannot overshoot.
+  // The start is to the right of the root, where the concave difference of the two sides falls, so Newton steps cannot
+  // overshoot.
   let theta = (ratio * ratio - 1) / (ratio * burstiness)
   for (let i = 0; i < 60; i++) {
     const x = theta * burstiness * ratio

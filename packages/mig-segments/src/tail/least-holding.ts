@@ -1,9 +1,9 @@
 /**
- * Bisect for the smallest value from which a condition holds.
+ * Finds by bisection the smallest value from which a condition holds.
  *
- * @param from a value where it does not hold
- * @param to a value where it holds
- * @param precision share of the value
+ * @param from a value at which it does not hold
+ * @param to a value at which it holds
+ * @param precision accepted error, as a fraction of the value
  */
 export function minHolding(from: number, to: number, precision: number, holds: (value: number) => boolean): number {
   let [low, high] = [from, to]

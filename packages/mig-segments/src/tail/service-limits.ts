@@ -2,31 +2,31 @@ import type { ServiceObjective } from '../profile.js'
 import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
 import { type StatedTraffic, statedArrivals } from './stated-traffic.js'
 
-/** Distance of a planned service from breaking its objective, by simulation. */
+/** How far a planned service is from missing its objective, by simulation. */
 export interface ServiceLimit {
   readonly model: string
-  /** Rate over capacity, 0..1. */
+  /** Request rate over capacity, 0..1. */
   readonly utilisation: number
-  /** 99th percentile of latency at the stated rate, ms; the highest over the stated traffic. */
+  /** 99th percentile of latency at the stated rate, ms: the highest over all stated traffic. */
   readonly p99Ms: number
   readonly latencyMs: number
   /**
-   * Rate above which more than 1 % of its requests are late under some of the stated traffic, requests/s; 0 if this is
-   * so at the stated rate already.
+   * Rate above which, with some of the stated traffic, more than 1 % of the requests are late, requests/s; 0 if this is
+   * so even at the stated rate.
    */
   readonly breaksAtPerS: number
 }
 
-/** Requests in each simulation. */
+/** Number of requests in each simulation. */
 const REQUESTS = 20_000
 /** Relative precision of the rates. */
 const PRECISION = 0.01
 
 /**
- * Utilisation and p99 of each service, and the rate above which more than 1 % of its requests are late.
+ * Returns for each service its utilisation, its p99, and the rate above which more than 1 % of its requests are late.
  *
- * @param served with capacities in requests/s
- * @param simulate runs services at the given rates; results in their order
+ * @param served services with capacities in requests/s
+ * @param simulate runs services at the given rates and returns outcomes in their order
  */
 export function serviceLimits<T extends ServiceObjective & { readonly capacity: number }>(
   served: readonly T[],
@@ -63,7 +63,7 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
 
 const LIMIT_SEED = 104_729
 
-/** The service whose rate can rise by the smallest factor, and that factor. */
+/** Returns the service whose rate can rise by the smallest factor before requests are late, and that factor. */
 export function breaksFirst(
   served: readonly ServiceObjective[],
   limits: readonly ServiceLimit[],

@@ -6,16 +6,16 @@ import type { Dispatch } from './ways.js'
 /** Identical workers. */
 export interface WorkerKind {
   readonly workers: number
-  /** Batch time by number of requests, ms; index 0 is unused. Its length gives the maximum batch size. */
+  /** Batch time by number of requests, ms; index 0 is unused. The last index is the maximum batch size. */
   readonly batchMs: Float64Array
 }
 
 export interface QueueOutcome {
-  /** Requests included in the statistics. */
+  /** Number of requests that the statistics include. */
   readonly requests: number
   /** Requests answered later than the objective. */
   readonly late: number
-  /** 99th percentile of latency, ms; NaN where no request was counted. */
+  /** 99th percentile of latency, ms; NaN if no request was counted. */
   readonly p99Ms: number
 }
 
@@ -26,30 +26,34 @@ export interface SimulationOptions {
   readonly arrivals?: (ratePerS: number) => ArrivalProcess
   /** How requests reach instances. Default `split`. */
   readonly dispatch?: Dispatch
-  /** Requests counted for each service; with `split`, at least 10 000 for each kind of instance. Default 100 000. */
+  /**
+   * Number of requests that are counted for each service; with `split`, at least 10 000 for each kind of instance.
+   * Default 100 000.
+   */
   readonly requests?: number
   /**
-   * Count at least as many requests for each place in a batch, up to two million: a large service may turn late only
-   * after many batches of all its workers. Default 0.
+   * Minimum number of requests to count per place in a batch, up to two million in total. A large service may turn late
+   * only after many batches of all its workers. Default 0.
    */
   readonly perSlot?: number
   /** Default 1. */
   readonly seed?: number
-  /** Models to simulate; the others' outcomes have no requests. Default: all. */
+  /** Models to simulate. The outcomes of others have no requests. Default: all. */
   readonly only?: ReadonlySet<string>
 }
 
 export interface SimulatedService extends QueueOutcome {
-  /** With `split`, `p99Ms` is the value of the instance with the highest p99. */
+  /** Name of the model. With `split`, `p99Ms` is that of its instance with the highest p99. */
   readonly model: string
 }
 
 /**
- * Simulate the requests of one service. They wait in one queue; a free worker immediately takes the waiting ones, up to
- * a full batch. Among free workers the fastest goes first.
+ * Simulates the requests of one service. They wait in one queue. A free worker takes the waiting requests at once, up
+ * to a full batch; of several free workers, the fastest is first.
  *
- * @param objectiveMs limit above which a request is late
- * @param requests counted, after a warm-up of a tenth as many or ten full batches of each worker, whichever is more
+ * @param objectiveMs latency above which a request is late, ms
+ * @param requests number of requests that are counted, after a warm-up of a tenth as many or of ten full batches of
+ *   each worker, whichever is more
  */
 export function simulateQueue(
   kinds: readonly WorkerKind[],
@@ -61,7 +65,7 @@ export function simulateQueue(
   const sorted = [...kinds].sort((a, b) => rate(b) - rate(a))
   const kindOf = sorted.flatMap(({ workers }, kind) => new Array<number>(workers).fill(kind))
   const idle = sorted.map((_, kind) => kindOf.flatMap((each, worker) => (each === kind ? [worker] : [])))
-  /** Busy workers by the end of their batch, ms. */
+  /** Busy workers, ordered by the end of their batch, ms. */
   const running = new IndexedHeap(kindOf.length)
   const slots = sorted.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0)
   const skipped = Math.max(Math.floor(requests / 10), 10 * slots)

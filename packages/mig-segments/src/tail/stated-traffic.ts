@@ -6,12 +6,15 @@ import type { SimulationOptions } from './simulate-queue.js'
 /** Traffic and errors that a plan with the `tail` gate must tolerate. */
 export interface StatedTraffic {
   /**
-   * Burstiness of requests: the variance of the gaps between them over their squared mean, 0.1 to 100. Default 1,
-   * independent users (Poisson). A plan is also checked for calmer traffic, which is not always easier: free workers
-   * then take smaller batches.
+   * Burstiness of requests: the variance of the gaps between them over their squared mean, 0.1 to 100. Default 1, for
+   * independent users (Poisson). A plan is also checked with more regular traffic, which is not always easier: free
+   * workers then take smaller batches.
    */
   readonly burstiness?: number
-  /** Further arrival processes to tolerate, such as on/off traffic or a recorded trace, each scaled to a rate. */
+  /**
+   * Further arrival processes that a plan must tolerate, such as on/off traffic or a recorded trace, each scaled to a
+   * rate.
+   */
   readonly arrivals?: readonly ((ratePerS: number) => ArrivalProcess)[]
   /** Relative error by which rates may be higher than stated, 0 to 1. Default 0.05. */
   readonly rateError?: number
@@ -19,12 +22,12 @@ export interface StatedTraffic {
   readonly timeError?: number
 }
 
-/** Burstiness values that are tried in addition if they are below the stated one. 1 is always tried. */
+/** Burstiness values that are also tried if they are below the stated one. 1 is always tried. */
 const CALMER = [0.25, 2]
 
 /**
- * A service under the stated errors. Batch times stay as measured. Longer batches are modelled by rescaling time
- * instead: the request rate rises, and the latency objective shrinks, by the same factor.
+ * Returns a service under the stated errors. Batch times stay as measured. Longer batches are modelled by changing the
+ * unit of time: by the same factor, the request rate rises and the latency objective shrinks.
  */
 export function underErrors<T extends ServiceObjective>(
   service: T,
@@ -41,14 +44,17 @@ export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic)
 }
 
 /**
- * Number of simulation runs for each arrival process whose rate changes. A plan must pass all of them, because one run
- * contains few bursts, however many requests it has.
+ * Number of simulation runs for each arrival process whose rate changes over time. A plan must pass all of them,
+ * because one run contains only few bursts, however many requests it has.
  */
 const CORRELATED_SAMPLES = 10
-/** Samples of all others: whether many workers near their capacity fall behind at the start is a matter of chance. */
+/**
+ * Number of simulation runs for all other arrival processes. Whether many workers near their capacity fall behind at
+ * the start is a matter of chance.
+ */
 const RENEWAL_SAMPLES = 4
 
-/** As `statedArrivals`, with as many samples of each as a check needs. */
+/** Like `statedArrivals`, with as many samples of each process as a check needs. */
 export function statedSamples(traffic: StatedTraffic, seed: number): SimulationOptions[] {
   return statedArrivals(traffic).flatMap((options) =>
     Array.from({ length: options.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES }, (_, sample) => ({
@@ -58,7 +64,10 @@ export function statedSamples(traffic: StatedTraffic, seed: number): SimulationO
   )
 }
 
-/** @throws InvalidInputError for numbers out of range */
+/**
+ * Checks traffic and errors.
+ * @throws InvalidInputError for numbers out of range
+ */
 export function assertTraffic({ burstiness = 1, rateError = 0.05, timeError = 0.05 }: StatedTraffic): void {
   if (!(burstiness >= 0.1 && burstiness <= 100)) {
     throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')

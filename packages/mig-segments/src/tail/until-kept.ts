@@ -2,34 +2,37 @@ import type { QueueOutcome } from './simulate-queue.js'
 import { LATE_SHARE } from './ways.js'
 
 /**
- * Late share in the check above which a service gets more room: 0.01 minus four standard deviations for 40 000
- * requests.
+ * Fraction of late requests in the check above which a service gets a larger margin: 0.01 minus four standard
+ * deviations for 40 000 requests.
  */
 const CHECKED_LATE = 0.008
-/** Number of times that a service gets more room before it counts as unserved. */
+/** Number of times that a service gets a larger margin before it counts as not served. */
 const MAX_TIMES = 11
-/** Factor on the late share that the estimate may allow, for each time a service was late. */
+/** Factor on the fraction of late requests that the estimate may allow, applied each time a service was late. */
 const TIGHTER = 0.4
 /**
- * Base of the factor on the rate, for each time a service was late. It grows with each time, since real traffic may be
+ * Base of the factor on a service's rate. The factor grows each time the service was late, because real traffic may be
  * far from the estimate.
  */
 const MARGIN = 1.03
-/** Differs from the seed that judges a plan later. */
+/** Seed of the check. It differs from the seed that judges a plan later. */
 export const CHECK_SEED = 7919
 
-/** Number of times that each service was late in the check; infinite for those that are no longer served. */
+/** Number of times that each service was late in the check; Infinity for services that are no longer served. */
 export type TimesLate = ReadonlyMap<string, number>
 
-/** Safety margins for a service that was late in the check. */
+/** Margins for a service that was late in the check. */
 export interface Room {
-  /** Share of its requests that the estimate may allow to be late. */
+  /** Fraction of its requests that the estimate may allow to be late. */
   readonly maxLate: number
-  /** Factor by which its rate is raised. */
+  /** Factor by which the service's rate is raised for planning. */
   readonly margin: number
 }
 
-/** @returns the margins of a service; null if it is no longer served */
+/**
+ * Returns the margins of a service.
+ * @returns null if it is no longer served
+ */
 export function roomOf(times: TimesLate | undefined, model: string): Room | null {
   const late = times?.get(model) ?? 0
   return late === Number.POSITIVE_INFINITY
@@ -42,8 +45,8 @@ export function isLate({ late, requests }: QueueOutcome): boolean {
 }
 
 /**
- * Plan repeatedly, with more room for services that are late in the check, until none is late. A service that is still
- * late after eleven times is dropped, so that every service in the plan was in time.
+ * Plans repeatedly, with larger margins for services that are late in the check, until none is late. A service that is
+ * still late after eleven times is dropped, so that every service in the plan was in time in the check.
  */
 export async function planUntilKept<Plan>(
   planBy: (times: TimesLate) => Promise<Plan>,

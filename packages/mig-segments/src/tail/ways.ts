@@ -4,8 +4,9 @@ import { lateShare, type TailQueue } from './late-share.js'
 import { minHolding } from './least-holding.js'
 
 /**
- * Share of requests that the estimate may allow to be late: half of what a p99 objective allows. The estimate assumes
- * identical workers and steady conditions; the other half covers what it neglects, above all workers of several kinds.
+ * Fraction of requests that the estimate may allow to be late: half of what a p99 objective allows. The other half
+ * covers what the estimate neglects, above all workers of several kinds: it assumes identical workers and constant
+ * conditions.
  */
 export const LATE_SHARE = 0.005
 
@@ -15,11 +16,11 @@ export const LATE_SHARE = 0.005
  */
 export type Dispatch = 'shared' | 'split'
 
-/** A way to run a model in an instance, with its place in the fleet. */
+/** One way to run a model in an instance, and its place in the fleet. */
 export interface Placeable {
-  /** Instances with the same slot differ only by their point. */
+  /** Name of the kind of instance. Points with the same slot run in the same kind of instance. */
   readonly slot: string
-  /** Compute slices of the instance, which rank instances by size. */
+  /** Compute slices of the instance, by which instances are sorted by size. */
   readonly computeSlices: number
   readonly point: InstancePoint
   /** Time of a batch of one, ms. */
@@ -27,7 +28,7 @@ export interface Placeable {
 }
 
 /**
- * Instances that a service may combine: one point for each slot, and the share of the service's requests that it
+ * Instances that a service may combine: one point for each slot, and the fraction of the service's requests that it
  * answers in time.
  */
 export type Way = readonly { readonly of: Placeable; readonly share: number }[]
@@ -37,21 +38,21 @@ export interface TailGoal {
   readonly ratePerS: number
   readonly latencyMs: number
   readonly burstiness: number
-  /** Share of requests that the estimate may allow to be late. */
+  /** Fraction of requests that the estimate may allow to be late. */
   readonly maxLate: number
 }
 
 /**
- * Maximum utilisation, lower for burstier requests. The spare capacity clears the backlog of a one-second stall, or of
- * many workers that start with small batches, within about thirty seconds.
+ * Maximum utilisation, which is lower for burstier requests. The spare capacity works off the backlog of a one-second
+ * stall, or of many workers that start with small batches, within about thirty seconds.
  */
 function maxUtilisation(burstiness: number): number {
   return Math.max(0.5, 1 - 0.03 * Math.sqrt(burstiness))
 }
 
 /**
- * Burstiness of the requests of one instance. Random dispatch of a share `part` gives 1 + part · (burstiness - 1). For
- * requests steadier than Poisson it is taken to be 1, since dispatch destroys their regularity.
+ * Burstiness of the requests of one instance that gets the fraction `part` at random: 1 + part · (burstiness - 1). If
+ * requests are more regular than Poisson, it is taken to be 1, because random division destroys their regularity.
  */
 export function splitBurstiness(burstiness: number, part: number = 1): number {
   return Math.max(1, 1 + part * (burstiness - 1))
@@ -77,13 +78,13 @@ export function rateInTime(
   return low
 }
 
-/** Maximum shares of a service's requests that one instance may get, for bursty requests. */
+/** Maximum fractions of a service's requests that one instance may get, tried for bursty requests. */
 const LARGEST_PARTS = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64]
 
 /**
- * Ways with a queue for each instance; for each slot, the point with the highest rate. The smaller an instance's share
- * of the requests, the less bursty they are, so each maximum share gives its own way. The way without a maximum is not
- * included.
+ * Ways with a queue for each instance. Each has, for every slot, the point with the highest rate. The smaller the
+ * fraction of requests that an instance gets, the less bursty they are, so each maximum fraction gives another way. The
+ * way without a maximum is not included.
  */
 export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way[] {
   if (goal.burstiness <= 1) return []
@@ -100,13 +101,13 @@ export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way
   }).filter((way) => way.length > 0)
 }
 
-/** Maximum number of batch-time limits tried for a service, spread evenly over its profiled batch times. */
+/** Maximum number of batch-time limits that are tried for a service, spread evenly over its profiled batch times. */
 const MAX_GATES = 24
 
 /**
  * Ways with one queue for all instances. Each combination of a maximum batch time and a minimum number of processes
- * selects the fastest point of each slot. Large instances may be left out, since many small workers wait less for each
- * other. Each way then needs the smallest capacity that is estimated to meet the objective.
+ * selects the fastest point of each slot. Large instances may be left out, because many small workers wait less for
+ * each other. Each way then needs the smallest capacity that is estimated to meet the objective.
  */
 export function sharedWays(placeables: readonly Placeable[], goal: TailGoal): Way[] {
   const ran = placeables.filter(({ point }) => point.latencyMs < goal.latencyMs)
@@ -142,7 +143,7 @@ function spread(values: readonly number[]): readonly number[] {
   return Array.from({ length: MAX_GATES }, (_, i) => values[Math.round((i * (values.length - 1)) / (MAX_GATES - 1))]!)
 }
 
-/** The point with the highest throughput; among equals, the smaller batch. */
+/** The point with the highest throughput; of equal ones, that with the smaller batch. */
 function fastest(placeables: readonly Placeable[]): Placeable | undefined {
   return placeables.reduce<Placeable | undefined>((best, each) => {
     const gain = best ? throughputOf(each.point) - throughputOf(best.point) : 1
@@ -150,7 +151,7 @@ function fastest(placeables: readonly Placeable[]): Placeable | undefined {
   }, undefined)
 }
 
-/** Smallest capacity that meets the objective, requests/s; null where none does. */
+/** Smallest capacity that meets the objective, requests/s; null if none does. */
 function minCapacity(
   chosen: readonly Placeable[],
   { ratePerS, latencyMs, burstiness, maxLate }: TailGoal,
@@ -183,7 +184,7 @@ function minCapacity(
   return minHolding(low, high, 5e-4, enough)
 }
 
-/** Drop ways where another one answers at least as much in each slot. */
+/** Drops ways if another way answers at least as much in each slot. */
 function undominated(ways: readonly Way[]): Way[] {
   const shares = ways.map((way) => new Map(way.map(({ of, share }) => [of.slot, share])))
   const atMost = (a: number, b: number) =>
@@ -191,7 +192,10 @@ function undominated(ways: readonly Way[]): Way[] {
   return ways.filter((_, a) => ways.every((_, b) => a === b || !atMost(a, b) || (atMost(b, a) && a < b)))
 }
 
-/** The points of one instance as placeables; smaller batches of one point are timed by the others. */
+/**
+ * Converts the points of one instance to placeables. Smaller batches of a point take the times that the other points
+ * give.
+ */
 export function placeablesOf(slot: string, computeSlices: number, points: readonly InstancePoint[]): Placeable[] {
   const rated = withBatchRates(points)
   return rated.map((point) => ({ slot, computeSlices, point, singleMs: batchTimes(rated, point)[1]! }))

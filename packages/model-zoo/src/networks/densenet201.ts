@@ -5,7 +5,7 @@ import type { NetworkGraph } from '../network-graph.js'
 const blockLayers = [6, 12, 48, 32] as const
 /** Channels that each layer adds to the features (k of the paper). */
 const GROWTH = 32
-/** Ratio of the bottleneck's channels to `GROWTH`. */
+/** Number of channels of a bottleneck, in units of `GROWTH`. */
 const BOTTLENECK = 4
 
 /** DenseNet-201 (Huang et al., arXiv 1608.06993). */
@@ -30,8 +30,8 @@ export function densenet201(): NetworkGraph {
 }
 
 /**
- * Every layer concatenates all previous features again. The first layer has a single tensor, which eager frameworks
- * copy.
+ * Each layer reads the concatenation of all previous features. For the first layer there is only one tensor, which
+ * eager frameworks copy.
  */
 function denseBlock(graph: GraphBuilder, path: string, input: Activation, layers: number): Activation {
   const features = [input]

@@ -25,7 +25,10 @@ interface BlockShape {
   readonly stride: number
 }
 
-/** EfficientNetV2-M (Tan and Le, arXiv 2104.00298). Trained at 384 and tested at 480 pixels; it takes any size. */
+/**
+ * EfficientNetV2-M (Tan and Le, arXiv 2104.00298). The authors trained it at 384 and tested it at 480 pixels; it takes
+ * any size.
+ */
 export function efficientnetV2M(): NetworkGraph {
   const graph = new GraphBuilder()
   let x = graph.convNorm('features.0', graph.input(), 24, { ...withSilu, kernel: 3, stride: 2 })
@@ -46,8 +49,8 @@ export function efficientnetV2M(): NetworkGraph {
 }
 
 /**
- * Adds a block whose expansion and depthwise convolution are fused into one dense 3x3 convolution. Without expansion,
- * this convolution is the whole block.
+ * Adds a block in which one dense 3x3 convolution replaces the expansion and the depthwise convolution. If the block
+ * does not expand, this convolution is the whole block.
  */
 function fusedMbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
   const { outChannels, expansion, stride } = shape

@@ -21,8 +21,9 @@ const EPSILON = 1e-3
 const withGelu = { epsilon: EPSILON, activation: 'gelu' } as const
 
 /**
- * MaxViT-T (Tu et al., arXiv 2204.01697). Its four feature maps have a quarter to a thirty-second of the input's size.
- * Each is cut into windows of 7 x 7, so inputs must be multiples of 224.
+ * MaxViT-T (Tu et al., arXiv 2204.01697). The height and width of its four feature maps are a quarter to a
+ * thirty-second of the input's. Each map is cut into windows of 7 x 7, so the input's height and width must be
+ * multiples of 224.
  */
 export function maxvitT(): NetworkGraph {
   const graph = new GraphBuilder()

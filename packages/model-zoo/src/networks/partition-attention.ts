@@ -5,9 +5,9 @@ const HEAD_FEATURES = 32
 const MLP_RATIO = 4
 
 /**
- * Adds one transformer layer of MaxViT. The map is cut into windows, attention runs within each window, a two-layer
- * perceptron follows, and the windows are merged. Attention and perceptron each have a layer norm before them and a
- * residual sum after them.
+ * Adds one transformer layer of MaxViT. The feature map is cut into windows, attention runs within each window, a
+ * two-layer perceptron follows, and the windows are put together again. Before attention and before the perceptron
+ * there is a layer norm, and after each a residual sum.
  */
 export function partitionAttention(
   graph: GraphBuilder,
@@ -16,7 +16,7 @@ export function partitionAttention(
   partition: OperatorAttributes['windowPartition'],
 ): Activation {
   const { channels } = map
-  // In the grid layout the partition is a transposed view of its copy. The residual sums keep these strides.
+  // In the grid layout, the windows are a transposed view of a copy, and the residual sums keep its strides.
   const strided = { copiesInput: partition.layout === 'grid' }
   let x = graph.operator(`${path}.partition`, 'windowPartition', [map], channels, partition)
   const normalised = graph.layerNorm(`${path}.attn_layer.0`, x, strided)
@@ -31,9 +31,9 @@ export function partitionAttention(
 }
 
 /**
- * Adds multi-head attention with a learned bias for each relative position. The heads of queries, keys and values are
- * interleaved in the output of one linear layer, so eager frameworks copy all three before the batched products. The
- * keys are scaled by the root of the number of all features, not of one head's features.
+ * Adds multi-head attention with a learned bias for each relative position. One linear layer computes queries, keys and
+ * values, interleaved by head, so eager frameworks copy all three before the batched products. Keys are scaled by the
+ * root of the number of all features, not by that of one head's features.
  */
 function attention(graph: GraphBuilder, path: string, input: Activation, size: number): Activation {
   const features = input.channels

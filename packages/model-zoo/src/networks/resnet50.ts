@@ -2,8 +2,8 @@ import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
 /**
- * For each stage: bottleneck width, number of blocks, and stride of the first block. A block has 4 times its width in
- * output channels.
+ * For each stage: bottleneck width, number of blocks, and stride of the first block. A block's output has 4 times as
+ * many channels as its bottleneck.
  */
 const stages = [
   { width: 64, blocks: 3, stride: 1 },
@@ -15,7 +15,8 @@ const stages = [
 const EXPANSION = 4
 
 /**
- * ResNet-50 (He et al., arXiv 1512.03385) in torchvision's variant: the 3x3 convolution of a bottleneck has the stride.
+ * ResNet-50 (He et al., arXiv 1512.03385) in torchvision's variant: in a bottleneck with a stride, the 3x3 convolution
+ * has the stride.
  */
 export function resnet50(): NetworkGraph {
   const graph = new GraphBuilder()

@@ -22,7 +22,7 @@ export function vgg19(): NetworkGraph {
     }
     x = graph.maxPool(`features.${layer++}`, x, { kernel: 2, stride: 2 })
   }
-  // At 224 x 224 the map is already 7 x 7. The pool then changes nothing, but a framework still runs it.
+  // At 224 x 224 pixels the map is already 7 x 7, so this pool changes nothing, but a framework still runs it.
   x = graph.adaptiveAvgPool('avgpool', x, 7)
   x = graph.flatten('flatten', x, 7 * 7)
   x = graph.linear('classifier.0', x, 4096)

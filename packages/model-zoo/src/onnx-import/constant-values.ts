@@ -20,7 +20,10 @@ const arithmetic = (compute: (...values: number[]) => number): Rule => {
 
 const same: Rule = (node) => node.values(0)
 
-/** For each output element, its index in the first input. `positions` lists the selected positions along each axis. */
+/**
+ * Returns for each output element its index in the first input. `positions` lists the selected positions along each
+ * axis.
+ */
 function picked(from: Shape, positions: readonly (readonly number[])[]): number[] {
   let at = [0]
   from.forEach((size, axis) => {
@@ -29,7 +32,7 @@ function picked(from: Shape, positions: readonly (readonly number[])[]): number[
   return at
 }
 
-/** Rules for the operators with which exporters compute shapes. */
+/** Rules for those operators with which exporters compute shapes. */
 const rules: Readonly<Record<string, Rule>> = {
   Identity: same,
   Reshape: same,
@@ -141,7 +144,7 @@ function fail(): never {
   throw new Unknown()
 }
 
-/** Values of a node's only output if they are known before the model runs; else null. */
+/** Values of the output of a node with one output, if they are known before the model runs; otherwise null. */
 export function constantValues(node: NodeReading, output: Shape): readonly number[] | null {
   const rule = rules[node.operator]
   if (!rule || node.node.outputs.length > 1 || elementCount(output) > LONGEST_LIST) return null

@@ -11,8 +11,8 @@ export interface GraphFromOnnxOptions {
   /** Name by which tenants refer to the network. Default: the name of the graph in the file. */
   readonly name?: string
   /**
-   * Sizes of axes that the file leaves open, by the axis' name (`sequence`) or by input and position (`ids[1]`). The
-   * first axis of an input is the batch and needs no size.
+   * Sizes of axes that the file leaves open, by the name of the axis (`sequence`) or by input and position (`ids[1]`).
+   * The first axis of an input is the batch and needs no size.
    */
   readonly sizes?: Readonly<Record<string, number>>
   /** Number of samples in one run of the stored graph. Default: the first axis of its first input. */
@@ -20,12 +20,12 @@ export interface GraphFromOnnxOptions {
 }
 
 /**
- * Reads an ONNX file as a layer graph: the work of each operator, for one sample. Weights are not needed, so for a
- * model with external data the `.onnx` file suffices.
+ * Reads an ONNX file as a layer graph: the work of each operator for one sample. Weights are not read, so for a model
+ * with external data the `.onnx` file suffices.
  *
- * As in a runtime, values that do not depend on the inputs are computed in advance. As in an eager framework, views
- * cost nothing, and functions that exporters decompose (SiLU, GELU, layer norm) are one operator. An unknown operator
- * counts by the elements that it reads and writes, and is listed in `unknownOperators` with its share.
+ * Values that do not depend on the inputs are computed in advance, as a runtime does. Views cost nothing, and functions
+ * that exporters decompose (SiLU, GELU, layer norm) are one operator, as in an eager framework. An unknown operator
+ * counts by the elements that it reads and writes, and is listed in `unknownOperators`.
  *
  * @throws InvalidInputError for bytes that are no ONNX model, an open axis without a size, or a graph without inputs
  */
@@ -52,7 +52,7 @@ export function graphFromOnnx(bytes: Uint8Array, options: GraphFromOnnxOptions =
   }
 }
 
-/** Number of stored floating-point values, without the statistics of batch norms, which are not learned. */
+/** Number of stored floating-point values, without the statistics of batch norms, which are not parameters. */
 function parameterCount({ stored, steps }: Interpretation): number {
   const statistics = new Set(
     steps.flatMap(({ operator, reading }) =>
@@ -105,7 +105,7 @@ class LayerReader {
   }
 
   /**
-   * Number of elements that an operator reads of a tensor. At most the number in memory, even if a view repeats values.
+   * Number of elements that an operator reads of a tensor. If a view repeats values, only the values in memory count.
    */
   #elementsRead(name: string, step: MergedStep): number {
     const memory = this.#memory.get(name)
@@ -123,7 +123,7 @@ class LayerReader {
         const { operatorClass, flops } = workOfStep(step, outputShape)
         const dynamic = step.inputs.filter((name) => this.#isDynamic(name))
         const perSample = (elements: number) => elements / this.#samples
-        // A lookup reads rows of a stored table.
+        // A lookup reads only some rows of a stored table.
         const table =
           /^Gather/.test(step.operator) && !this.#isDynamic(step.inputs[0]!) ? this.#elements(step.outputs[0]!) : 0
         return {
@@ -140,15 +140,15 @@ class LayerReader {
       })
   }
 
-  /** Name of the layer or network input whose values a tensor contains. */
+  /** Name of the layer or network input whose values the tensor contains. */
   #source(name: string): string {
     const memory = this.#memory.get(name) ?? name
     return this.#layerOf.get(memory) ?? memory
   }
 
   /**
-   * Largest number of elements live at the same time. An activation or sum overwrites an input of its size that is no
-   * longer needed.
+   * Largest number of elements that are needed at the same time. An activation or sum overwrites an input of its size
+   * if the input is not needed any more.
    */
   peakActivationElements(): number {
     const owner = (name: string) => this.#memory.get(name) ?? name

@@ -11,29 +11,30 @@ export interface Step {
   readonly name: string
   readonly operator: string
   readonly reading: NodeReading
-  /** Names of the step's input tensors, without omitted ones. */
+  /** Names of the step's input tensors. Omitted inputs are left out. */
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   /**
-   * `computed`: by a shape rule. Otherwise the operator is unknown, or its size depends on values computed at run time.
+   * Where the output size comes from. `computed`: a shape rule. `stated` (in the file) or `assumed`: the operator is
+   * unknown, or its size depends on values that are computed at run time.
    */
   readonly outputSize: 'computed' | 'stated' | 'assumed'
 }
 
 export interface Interpretation {
-  /** The steps that remain after everything that does not depend on the inputs has been computed. */
+  /** The operators that run for every batch. Everything that does not depend on the inputs has been computed. */
   readonly steps: readonly Step[]
   readonly tensors: ReadonlyMap<string, TensorValue>
   readonly outputs: readonly string[]
   /** Stored tensors: initializers, and constants of more than one element. */
   readonly stored: readonly OnnxTensor[]
-  /** First axis of the first input. */
+  /** Size of the first axis of the first input, which is the batch. */
   readonly batch: number
 }
 
 /**
- * Infers the size of every tensor, as a runtime does when it loads a model. An open first axis of an input is one
- * sample. Other open axes get the size under their name in `sizes`.
+ * Infers the size of every tensor, as a runtime does when it loads a model. An open first axis of an input counts as
+ * one sample. Other open axes get the size that `sizes` gives for their name.
  *
  * @throws InvalidInputError naming the axes whose sizes are missing
  */
@@ -118,7 +119,8 @@ class Interpreter {
         if (name === '') return
         const shape = shapes[i] ?? shapes[0] ?? []
         const values = i === 0 && outputSize === 'computed' ? constantValues(reading, shape) : null
-        // Values computed only from sizes are known in advance, even if the sizes are those of a computed tensor.
+        // Values that are computed only from sizes are known in advance, even if the sizes are those of a tensor that
+        // is computed at run time.
         this.#tensors.set(name, { shape, elementType, dynamic: dynamic && values === null, values })
       })
       const constant = node.attributes.get('value')?.tensor
@@ -136,7 +138,10 @@ class Interpreter {
     }
   }
 
-  /** A branch with a known condition is the only one that exists. */
+  /**
+   * If the condition of an If is known in advance, replaces the node by the operators of the branch that is taken, and
+   * returns true.
+   */
   #takenBranch(reading: NodeReading): boolean {
     const { node, operator } = reading
     const condition = reading.inputs[0]?.values?.[0]

@@ -11,15 +11,15 @@ const pointwise = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Sqrt', 'Reciprocal', 'Neg', 'Abs', 'Exp', 'Log', 'Erf', 'Tanh', 'Sigmoid'],
   ...['HardSigmoid', 'Softplus', 'Clip', 'Relu', 'Min', 'Max', 'Where', 'Cast'],
 ])
-/** Every activation that exporters decompose contains at least one of these operators. */
+/** Operators of which every decomposed activation function contains at least one. */
 const curved = new Set(['Sigmoid', 'HardSigmoid', 'Erf', 'Tanh', 'Softplus', 'Clip', 'Exp'])
 const roots = new Set(['Sqrt', 'Reciprocal', 'Pow'])
 const MAX_PARTS = 16
 
 /**
- * Merges the nodes into which exporters decompose one function: an activation of one tensor (SiLU, both forms of GELU,
- * hard swish, Mish), a layer norm or root-mean-square norm, and a linear layer with bias. In an activation or norm,
- * several nodes read one tensor, and only the last result is used elsewhere.
+ * Merges the nodes into which exporters decompose one function: an activation (SiLU, both forms of GELU, hard swish,
+ * Mish), a layer norm or root-mean-square norm, or a linear layer with bias. The nodes of an activation or norm compute
+ * a function of one tensor, and only their last result is used elsewhere.
  */
 export function mergeSteps(interpretation: Interpretation): MergedStep[] {
   return new Merger(interpretation).merge()
@@ -30,7 +30,7 @@ class Merger {
   readonly #steps: readonly Step[]
   readonly #readers = new Map<string, Set<number>>()
   readonly #outputs: ReadonlySet<string>
-  /** Maps each step's index to the first step of the merged one that contains it. */
+  /** Maps the index of each step to the index of the first step that it is merged with. */
   readonly #taken = new Set<number>()
 
   constructor(interpretation: Interpretation) {
@@ -73,7 +73,10 @@ class Merger {
     return step.inputs.filter((name) => this.#interpretation.tensors.get(name)?.dynamic)
   }
 
-  /** Index of the only step that reads a step's output; null if several do, or if it is an output of the network. */
+  /**
+   * Index of the only step that reads this step's output; null if several steps do, or if the output is one of the
+   * network's.
+   */
   #onlyReader({ outputs }: Step): number | null {
     const [output = '', ...others] = outputs
     const readers = this.#readers.get(output)
@@ -83,7 +86,7 @@ class Merger {
   }
 
   /**
-   * Index of the step that adds the bias to this product with stored weights: a sum with one stored value per column.
+   * Index of the step that adds a bias to this product with stored weights: a sum with one stored value per column.
    * Null if there is none.
    */
   #biasOf(step: Step, index: number): number | null {
@@ -100,8 +103,8 @@ class Merger {
   }
 
   /**
-   * Indices of steps that compute one function of tensor `source` alone, read it at least twice, and expose only the
-   * last result; null if there are none.
+   * Indices of the steps that compute a function of the tensor `source` alone, read it at least twice, and expose only
+   * the last result; null if there are none.
    */
   #functionOf(source: string): number[] | null {
     const derived = new Map<string, number>()
@@ -127,7 +130,7 @@ class Merger {
     return this.#dynamicInputs(step).every((name) => name === source || derived.has(name))
   }
 
-  /** Indices of the steps that contribute to `last`, if they form a function in the sense of `mergeSteps`. */
+  /** Indices of the steps that contribute to `last`, if they form a function that `mergeSteps` merges. */
   #closed(last: number, source: string, derived: ReadonlyMap<string, number>): number[] | null {
     const members = new Set<number>()
     const visit = (index: number) => {
@@ -141,7 +144,7 @@ class Merger {
     if (reads < 2 || this.#size(this.#steps[last]!.outputs[0]!) !== this.#size(source)) return null
     const averages = steps.some((step) => step.operator === 'ReduceMean')
     const known = new Set(steps.map((step) => step.operator))
-    // A norm divides by the root of a mean. Subtracting the mean from the tensor is only its first part.
+    // A norm divides by the root of a mean. Subtracting the mean is only its first part.
     const complete = averages ? this.#isNorm(last, known) : this.#isActivation(last, steps)
     if (!complete) return null
     const shown = [...members].some((index) => {
@@ -153,7 +156,7 @@ class Merger {
   }
 
   /**
-   * Whether the steps end as an activation does: the tensor, or half of it, is multiplied by a curve computed from it.
+   * Whether the steps end like an activation: the tensor, or half of it, is multiplied by a curve computed from it.
    */
   #isActivation(last: number, steps: readonly Step[]): boolean {
     const { operator } = this.#steps[last]!
@@ -168,7 +171,7 @@ class Merger {
     )
   }
 
-  /** Adds the steps that follow with a constant factor, or with the scale and bias of a norm. */
+  /** Adds following steps that multiply by a constant, or that apply the scale and bias of a norm. */
   #withConstants(members: readonly number[]): number[] {
     const all = [...members]
     const averages = members.some((index) => this.#steps[index]!.operator === 'ReduceMean')

@@ -1,11 +1,11 @@
 import type { OnnxAttribute, OnnxNode } from './read-onnx.js'
 import type { TensorValue } from './tensor-value.js'
 
-/** A node with the known properties of its inputs. The rules for shapes, constants and work read it. */
+/** A node, and what is known about its inputs. The rules for shapes, constants and work read it. */
 export class NodeReading {
   readonly node: OnnxNode
   readonly opset: number
-  /** Inputs in the order of the node; undefined for an omitted optional input. */
+  /** Inputs in the order of the node; undefined for an optional input that is omitted. */
   readonly inputs: readonly (TensorValue | undefined)[]
 
   constructor(node: OnnxNode, inputs: readonly (TensorValue | undefined)[], opset: number) {
@@ -23,7 +23,7 @@ export class NodeReading {
   /**
    * Shape of an input.
    *
-   * @throws Unknown if it is omitted
+   * @throws Unknown if the input is omitted
    */
   shape(index: number): readonly number[] {
     const input = this.inputs[index]
@@ -32,7 +32,7 @@ export class NodeReading {
   }
 
   /**
-   * Elements of an input.
+   * Values of an input's elements.
    *
    * @throws Unknown if they are not known before the model runs
    */
@@ -62,16 +62,18 @@ export class NodeReading {
     return this.attribute(name)?.ints
   }
 
-  /** A list that was an attribute in older operator sets and is now an input; undefined if the node has neither. */
+  /**
+   * A list that is an attribute in older operator sets and an input in newer ones; undefined if the node has neither.
+   */
   list(name: string, index: number): readonly number[] | undefined {
     return this.ints(name) ?? (this.has(index) ? this.values(index) : undefined)
   }
 }
 
-/** Thrown if a shape or value depends on values computed at run time, or on an unknown operator. */
+/** Thrown if a shape or value depends on an unknown operator, or on values that are computed at run time. */
 export class Unknown extends Error {}
 
-/** Index of an axis; negative ones count from the end. */
+/** Index of an axis. Negative numbers count from the last axis. */
 export function axisOf(axis: number, rank: number): number {
   return axis < 0 ? axis + rank : axis
 }

@@ -19,7 +19,7 @@ function rules(operators: readonly string[], rule: ShapeRule): Record<string, Sh
   return Object.fromEntries(operators.map((name) => [name, rule]))
 }
 
-/** Every output has the shape of the first input. */
+/** Gives every output the shape of the first input. */
 const likeFirst: ShapeRule = (node) => node.node.outputs.map(() => node.shape(0))
 
 const broadcast: ShapeRule = (node) => {
@@ -51,7 +51,7 @@ export function contrib(operator: string): string {
   return `com.microsoft:${operator}`
 }
 
-/** Output size of a sliding window along each axis, with `auto_pad`, `ceil_mode` and dilations. */
+/** Output size along each axis of a window that slides over the input, with `auto_pad`, `ceil_mode` and dilations. */
 function slide(node: NodeReading, sizes: Shape, kernel: readonly number[]): number[] {
   const strides = node.ints('strides') ?? kernel.map(() => 1)
   const dilations = node.ints('dilations') ?? kernel.map(() => 1)
@@ -299,13 +299,13 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   },
 }
 
-/** The part of its input's shape that the operator `Shape` returns. */
+/** The part of its input's shape that a `Shape` operator returns. */
 export function shapeSlice(node: NodeReading): readonly number[] {
   const shape = node.shape(0)
   return shape.slice(node.int('start', 0), node.attribute('end')?.int ?? shape.length)
 }
 
-/** The axes of a map, and the side of the blocks into which the operator cuts it. */
+/** Reads the axes of a feature map, and the side length of the blocks that the operator cuts from it or joins. */
 function blocked(node: NodeReading) {
   const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
   return [batch, channels, height, width, node.attribute('blocksize')?.int ?? fail()] as const
@@ -328,7 +328,7 @@ function resized(node: NodeReading, scalesInput: number, sizesInput: number): nu
   return shape
 }
 
-/** Sizes of the letters of an Einstein summation, and the letters of its result. */
+/** Reads an Einstein summation: the size of each letter, and the letters of the result. */
 export function einsum(node: NodeReading): { sizes: ReadonlyMap<string, number>; output: string } {
   const equation = node.text('equation', '').replaceAll(' ', '')
   if (equation.includes('.')) throw new Unknown()

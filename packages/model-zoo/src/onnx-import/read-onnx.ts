@@ -3,13 +3,13 @@ import { PbfReader } from 'pbf'
 
 // Field numbers of onnx.proto (onnx.ai, "Open Neural Network Exchange Intermediate Representation").
 
-/** A stored tensor. Values are decoded on access, which never happens for weights. */
+/** A stored tensor. Its values are decoded only when they are read, which never happens for weights. */
 export interface OnnxTensor {
   readonly name: string
   readonly dims: readonly number[]
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** The tensor's values; null if they are in another file, or of a type that does not occur in shapes. */
+  /** The tensor's values; null if they are in another file, or of a type that shapes do not have. */
   values(): readonly number[] | null
 }
 
@@ -35,8 +35,8 @@ export interface OnnxNode {
 }
 
 /**
- * Declared shape of a tensor: per axis its size or the name of its size, null for an open axis. No axes if nothing is
- * declared.
+ * Declared shape of a tensor: for each axis its size, the name of its size, or null for an open axis. Without a
+ * declaration there are no axes.
  */
 export interface OnnxValueInfo {
   readonly name: string
@@ -81,7 +81,10 @@ export function isFloat(elementType: number): boolean {
   return ([float, float16, double, bfloat16] as number[]).includes(elementType)
 }
 
-/** @throws InvalidInputError for bytes that are not an ONNX model */
+/**
+ * Reads an ONNX file.
+ * @throws InvalidInputError for bytes that are not an ONNX model
+ */
 export function readOnnx(bytes: Uint8Array): OnnxModel {
   try {
     return readModel(bytes)
@@ -97,7 +100,7 @@ function notOnnx(bytes: Uint8Array, cause?: unknown): InvalidInputError {
 
 type Fields = Readonly<Record<number, (reader: PbfReader) => void>>
 
-/** Reads the listed fields of a message that ends at `end`; skips the others. */
+/** Reads the listed fields of a message that ends at position `end`, and skips all others. */
 function readFields(reader: PbfReader, end: number, fields: Fields): void {
   if (end > reader.length) throw new RangeError('a message ends behind the end of the file')
   while (reader.pos < end) {

@@ -7,9 +7,9 @@ export interface SlicedAxis {
 }
 
 /**
- * Positions that a `Slice` selects, by axis; axes that it leaves complete are absent.
+ * Positions that a `Slice` selects, by axis. Axes that it leaves whole are absent.
  *
- * @throws Unknown if its bounds are not known
+ * @throws Unknown if its bounds are not known before the model runs
  */
 export function slicedAxes(node: NodeReading): SlicedAxis[] {
   const shape = node.shape(0)
@@ -24,7 +24,7 @@ export function slicedAxes(node: NodeReading): SlicedAxis[] {
   })
 }
 
-/** Positions of a slice along an axis. Bounds are clamped to the ends. */
+/** Positions that a slice selects along an axis. Bounds beyond the axis are moved to its ends. */
 function slicedPositions(size: number, start: number, end: number, step: number): number[] {
   const clamp = (index: number, low: number, high: number) =>
     Math.min(high, Math.max(low, index < 0 ? index + size : index))

@@ -6,12 +6,12 @@ import { isFloat } from './read-onnx.js'
 import { elementsOf } from './tensor-value.js'
 
 /**
- * Number of input channels below which a group of a convolution is too narrow for a matrix unit. It then runs like a
- * depthwise convolution.
+ * If a group of a convolution has fewer input channels, it is too narrow for a matrix unit and runs like a depthwise
+ * convolution.
  */
 const NARROW_GROUP = 16
 
-/** Whether rules for the step's shape and work exist. */
+/** Whether there are rules for the step's shape and for its work. */
 export function isKnown({ operator, parts }: MergedStep): boolean {
   return parts.length > 1 || operator in shapeRules
 }
@@ -20,16 +20,16 @@ const views = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Identity',
 const quantisations = /^(com\.microsoft:)?(Dequantize|Quantize)Linear$/
 
 /**
- * Whether the step moves no data. It is then a view of the same values, a cast between precisions (a simulated tenant
- * has one precision), a quantisation that runtimes fuse with the adjacent operator, or a transposition that keeps the
- * order in memory.
+ * Whether the step moves no data. Such steps are views of the same values, casts between precisions (a simulated tenant
+ * has only one), quantisations that runtimes fuse with the adjacent operator, and transpositions that keep the order in
+ * memory.
  */
 export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   if (parts.length > 1) return false
   if (views.has(operator) || quantisations.test(operator)) return true
   const [first] = reading.inputs
   if (operator === 'Cast') return isFloat(first?.elementType ?? 0) && isFloat(reading.int('to', 1))
-  // An index with one position selects without moving data.
+  // A lookup of a single position needs no copy.
   if (operator === 'Gather') return first?.dynamic === true && reading.inputs[1]?.values?.length === 1
   if (operator !== 'Transpose') return false
   const shape = first?.shape ?? []
@@ -53,7 +53,7 @@ const pools = /Pool$|^Reduce|^Arg|^TopK$|^CumSum$|^RoiAlign$/
 const copies =
   /^(Transpose|Gather|GatherElements|GatherND|Pad|Tile|DepthToSpace|SpaceToDepth|OneHot|Trilu|Scatter|ScatterND|ScatterElements|ReverseSequence)$/
 
-/** Class and arithmetic of a step, for all samples of the batch. */
+/** Operator class and FLOP of a step, for all samples of the batch. */
 export function workOfStep(step: MergedStep, output: Shape): { operatorClass: OperatorClass; flops: number } {
   const { operator, reading } = step.parts[0]!
   const elements = elementCount(output)
@@ -129,8 +129,8 @@ function classOfMove({ parts }: MergedStep): OperatorClass {
 }
 
 /**
- * Number of elements of a stored operand that are read for every batch: 1 for a list of sizes, the selected rows of a
- * table for a lookup.
+ * Number of elements of a stored operand that are read for every batch. For a list of sizes it is 1, for a lookup the
+ * number of elements in the selected rows.
  */
 export function weightElementsOf(step: MergedStep, name: string): number {
   for (const { reading, operator } of step.parts) {

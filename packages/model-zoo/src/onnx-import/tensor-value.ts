@@ -1,26 +1,30 @@
 import { elementCount, type Shape } from '../shapes.js'
 
-/** Properties of a tensor that are known before the model runs. */
+/** What is known about a tensor before the model runs. */
 export interface TensorValue {
   readonly shape: Shape
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** Whether the tensor depends on the network's inputs. If not, a runtime computes it once, at load time. */
+  /**
+   * Whether the tensor depends on the network's inputs. If it does not, a runtime computes it once when it loads the
+   * model.
+   */
   readonly dynamic: boolean
   /**
-   * The tensor's elements, row by row, if they are few and known, since shapes are computed from such lists; else null.
+   * The tensor's elements, row by row, or null. They are kept only if they are few and known, because shapes are
+   * computed from such lists.
    */
   readonly values: readonly number[] | null
 }
 
-/** Maximum length of a list of values. Longer ones are weights and tables, not shapes. */
+/** Maximum length of a list of values that is kept. Longer lists are weights and tables, not shapes. */
 export const LONGEST_LIST = 4096
 
 export function elementsOf({ shape }: TensorValue): number {
   return elementCount(shape)
 }
 
-/** For each element of a shape, its index in a smaller tensor that is broadcast to it. */
+/** Returns for each element of a shape its index in a smaller tensor that is broadcast to this shape. */
 export function broadcastIndices(from: Shape, to: Shape): number[] {
   const strides: number[] = new Array(to.length).fill(0)
   let stride = 1
@@ -40,7 +44,9 @@ export function broadcastIndices(from: Shape, to: Shape): number[] {
   })
 }
 
-/** Shape to which the shapes are broadcast, matched from the last axis; null if they do not broadcast. */
+/**
+ * The common shape to which shapes are broadcast. Axes are matched from the last one. Null if the shapes do not match.
+ */
 export function broadcastShapes(shapes: readonly Shape[]): number[] | null {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length))
   const out: number[] = new Array(rank).fill(1)

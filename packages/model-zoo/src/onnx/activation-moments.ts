@@ -14,10 +14,10 @@ export function secondMoment({ mean, variance }: Moments): number {
 }
 
 /**
- * Estimates the moments of every node's output. It assumes images of mean 0 and variance 1, and weights with which
- * every convolution, linear layer and norm has an output of mean 0 and variance 1. Values are assumed normal and
- * independent, which overestimates the variance after averaging. The estimate is accurate enough for choosing weights,
- * and for nothing else.
+ * Estimates the moments of every node's output. It assumes images of mean 0 and variance 1, and weights for which every
+ * convolution, linear layer and norm has an output of mean 0 and variance 1. It also assumes that values are normal and
+ * independent, which overestimates the variance after averaging. The estimate is accurate enough only for choosing
+ * random weights.
  */
 export function activationMoments(
   graph: NetworkGraph,
@@ -41,7 +41,7 @@ function outputMoments(node: GraphNode, inputs: readonly Moments[], shapes: read
     case 'silu':
       return momentsAfter((x) => x * sigmoid(x), first)
     case 'gelu':
-      // The usual approximation of the normal distribution function is accurate enough here.
+      // The usual approximation of the normal distribution function by a sigmoid is accurate enough here.
       return momentsAfter((x) => x * sigmoid(1.702 * x), first)
     case 'sigmoid':
       return momentsAfter(sigmoid, first)
@@ -60,8 +60,8 @@ function outputMoments(node: GraphNode, inputs: readonly Moments[], shapes: read
     case 'maxPool':
       return momentsOfMaximum(node.attributes.kernel[0] * node.attributes.kernel[1], first)
     case 'matmul': {
-      // Products of queries and keys are sums. In the product with the values, a softmax weights them with a sum of
-      // one, so their moments stay the same.
+      // The product of queries and keys is a sum. In the product with the values, softmax weights that sum to one
+      // average the values, so their moments are taken to stay the same.
       if (!node.attributes.transposeB) return second
       const inner = shapes[0]?.at(-1) ?? 1
       const term = product(first, second)
@@ -101,8 +101,8 @@ function mixture(parts: readonly Moments[], weights: readonly number[]): Moments
 }
 
 /**
- * Grid points every quarter of a standard deviation, up to six. For smooth functions the trapezoidal rule is then exact
- * to six digits.
+ * Grid from -6 to 6 standard deviations in steps of a quarter. For smooth functions, the trapezoidal rule on it is
+ * exact to six digits.
  */
 const grid = Array.from({ length: 49 }, (_, i) => (i - 24) / 4)
 const density = grid.map((z) => Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI) / 4)
@@ -113,8 +113,8 @@ function momentsAfter(activation: (x: number) => number, { mean, variance }: Mom
 }
 
 /**
- * Moments of the largest of `count` independent values. Its density is count * f(z) * F(z)^(count - 1), with density f
- * and distribution function F of one value.
+ * Moments of the largest of `count` independent values. Its density is count * f(z) * F(z)^(count - 1), where f and F
+ * are density and distribution function of one value.
  */
 function momentsOfMaximum(count: number, { mean, variance }: Moments): Moments {
   let below = 0

@@ -5,7 +5,7 @@ import type { OnnxAttributes } from './onnx-messages.js'
 import type { OnnxNodeList } from './onnx-node-list.js'
 import { relativePositionIndex } from './relative-position-index.js'
 
-/** Context of a node during translation. All shapes are for a batch of 1. */
+/** What a node is translated with. All shapes are for a batch of 1. */
 export interface OperatorContext {
   /** Names of the tensors that the node reads. */
   readonly inputs: readonly string[]
@@ -15,14 +15,14 @@ export interface OperatorContext {
   readonly outputShape: Shape
 }
 
-/** ONNX operators by kind, for kinds without attributes that ONNX has as well. */
+/** ONNX operators by kind, for the kinds without attributes that ONNX also has. */
 const oneToOne: { readonly [Kind in OperatorKind]?: string } = {
   relu: 'Relu',
   sigmoid: 'Sigmoid',
   tanh: 'Tanh',
   add: 'Add',
   mul: 'Mul',
-  // An ONNX tensor has no layout: the runtime decides whether to copy.
+  // An ONNX tensor has no layout. The runtime decides whether to copy.
   contiguous: 'Identity',
 }
 
@@ -60,8 +60,8 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
       list.add('Mul', [x, list.add('Sigmoid', [x], step('sigmoid'))], output)
       return
     case 'gelu': {
-      // GELU as x * (1 + erf(x / sqrt 2)) / 2, in the order that runtimes can fuse. ONNX has Gelu itself only since
-      // opset 20.
+      // GELU as x * (1 + erf(x / sqrt 2)) / 2, in an order of operators that runtimes can fuse. ONNX has an operator
+      // Gelu only since opset 20.
       const ratio = list.add('Div', [x, list.float(Math.SQRT2)], step('ratio'))
       const sum = list.add('Add', [list.add('Erf', [ratio], step('erf')), list.float(1)], step('sum'))
       list.add('Mul', [list.add('Mul', [x, sum], step('product')), list.float(0.5)], output)
@@ -172,7 +172,7 @@ function addAdaptiveAvgPool(list: OnnxNodeList, node: NodeOf<'adaptiveAvgPool'>,
     const kernel = { ints: [height / rows, width / columns] }
     list.add('AveragePool', [x], output, { kernel_shape: kernel, strides: kernel })
   } else {
-    // ONNX has no operator for regions of unequal size. So the mean along each axis is a matrix product.
+    // ONNX has no pooling with regions of unequal size, so the mean along each axis is computed as a matrix product.
     const alongHeight = list.matrix(`adaptive_average.${rows}x${height}`, rows, height, () =>
       adaptiveAverage(height, rows),
     )
@@ -184,7 +184,10 @@ function addAdaptiveAvgPool(list: OnnxNodeList, node: NodeOf<'adaptiveAvgPool'>,
   }
 }
 
-/** Axes of a map [b, c, h, w] that is cut into windows, and the permutation to [b, windows (2), positions (2), c]. */
+/**
+ * Axes of a feature map [b, c, h, w] that is cut into windows, and the permutation to [b, windows (2), positions (2),
+ * c].
+ */
 function windowAxes({ size, layout }: { size: number; layout: 'window' | 'grid' }, map: Shape) {
   const [, channels = 1, height = 1, width = 1] = map
   const [rows, columns] = [height / size, width / size]

@@ -12,13 +12,13 @@ export interface OnnxOptions {
   readonly seed?: number
   /** Size of the first axis: open under the name `N`, or fixed. Default `dynamic`. */
   readonly batch?: 'dynamic' | number
-  /** Whether weights are in the model, or in a file beside it. Default `embedded`. */
+  /** Whether weights are in the model file, or in a second file beside it. Default `embedded`. */
   readonly weights?: 'embedded' | 'external'
-  /** Height and width of the images, pixels; fixed in the model. Default 224. */
+  /** Height and width of the images, pixels. They are fixed in the exported model. Default 224. */
   readonly inputSize?: number
 }
 
-/** An ONNX file, and the weights file that must be in the same folder if the weights are external. */
+/** An ONNX file and, if weights are external, the weights file, which must be in the same folder. */
 export interface OnnxExport {
   readonly model: Uint8Array
   readonly externalData?: {
@@ -35,19 +35,19 @@ const LARGEST_MESSAGE = 2 ** 31 - 1
 
 /**
  * Exports the network as an ONNX model (opset 17, 32-bit floats) that maps `input` [N, 3, H, W] to `logits` [N, 1000].
- * Initializers have the names and shapes of torchvision's state dictionary, and random values. Times and shapes are
- * therefore those of the trained network; predictions are meaningless. The same options give the same bytes.
+ * Initializers have the names and shapes of torchvision's state dictionary, but random values. So times and shapes are
+ * those of the trained network, and predictions are meaningless. The same options give the same bytes.
  *
  * @param network a graph, or the name of a network.
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError if an option is out of range, if the network cannot take images of that size, or if its
- * weights are too large to be embedded.
+ *   weights are too large to be embedded.
  */
 export function exportOnnx(network: NetworkGraph | string, options: OnnxOptions = {}): OnnxExport {
   const { seed = 1, batch = 'dynamic', weights = 'embedded', inputSize = 224 } = options
   if (!Number.isSafeInteger(seed) || seed < 0) throw new InvalidInputError('seed', seed, 'a non-negative integer')
   const graph = typeof network === 'string' ? buildNetwork(network) : network
-  // A fixed batch is checked together with the image size. The exported reshapes work for any batch.
+  // Checks the image size and, if it is fixed, the batch. The exported reshapes work for any batch.
   inferShapes(graph, { batch: batch === 'dynamic' ? 1 : batch, height: inputSize, width: inputSize })
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
   const tensors = seededWeights(graph, shapes, seed)
@@ -109,7 +109,7 @@ function encodeModel(
   return model.encode()
 }
 
-/** Concatenates the values in order and without gaps, as the locations in the model state. */
+/** Concatenates the values in order and without gaps, as the offsets in the model require. */
 function concatenateValues(tensors: readonly SeededTensor[]): Uint8Array {
   const bytes = new Uint8Array(tensors.reduce((sum, { values }) => sum + values.byteLength, 0))
   let offset = 0

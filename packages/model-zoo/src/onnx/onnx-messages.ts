@@ -2,7 +2,7 @@ import { type Payload, ProtoMessage } from './proto-message.js'
 
 // Field numbers and codes of onnx.proto (onnx.ai, "Open Neural Network Exchange Intermediate Representation").
 
-/** The newest operator set that every runtime of recent years supports. It is the first with LayerNormalization. */
+/** The newest operator set that every recent runtime supports. It is the first with LayerNormalization. */
 export const OPSET_VERSION = 17
 /** The file format version released with this operator set. */
 export const IR_VERSION = 8
@@ -12,7 +12,7 @@ const INT64 = 7
 const attributeTypes = { float: 1, int: 2, tensor: 4, ints: 7 } as const
 const EXTERNAL = 1
 
-/** An attribute carries a type, because a JavaScript number does not tell integers from floats. */
+/** An attribute with its type, because JavaScript does not distinguish integers from floats. */
 export type OnnxAttribute =
   | { readonly float: number }
   | { readonly int: number }
@@ -24,7 +24,7 @@ export type OnnxAttributes = Readonly<Record<string, OnnxAttribute>>
 /** One axis: a size, or the name of a size that is known only at run time. */
 export type Axis = number | string
 
-/** Offset and length of a tensor's values in the file beside the model, bytes. */
+/** Where a tensor's values are in the file beside the model: offset and length, bytes. */
 export interface ExternalLocation {
   readonly fileName: string
   readonly offset: number

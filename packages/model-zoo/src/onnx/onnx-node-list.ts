@@ -12,7 +12,7 @@ export class OnnxNodeList {
     return output
   }
 
-  /** Constants are nodes, so that the initializers are exactly the network's stored tensors. */
+  /** Constants are nodes, not initializers, so that the initializers are exactly the network's stored tensors. */
   float(value: number): string {
     return this.#constant(`constant.${value}`, (name) =>
       floatTensor(
@@ -47,7 +47,7 @@ export class OnnxNodeList {
     return this.add('Transpose', [input], output, { perm: { ints: permutation } })
   }
 
-  /** Stores each constant once. Its name identifies its value. */
+  /** Adds a constant unless it exists already. Its name identifies its value. */
   #constant(name: string, tensor: (name: string) => ProtoMessage): string {
     if (this.#constants.has(name)) return name
     this.#constants.add(name)

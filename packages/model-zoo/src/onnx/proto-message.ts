@@ -1,6 +1,6 @@
 /**
- * Bytes that are computed only when they are written to their destination. So half a gigabyte of weights is never in
- * memory twice.
+ * Bytes that are computed only when they are written to their destination, so that half a gigabyte of weights is never
+ * in memory twice.
  */
 export interface Payload {
   readonly byteLength: number
@@ -13,8 +13,8 @@ const LENGTH_DELIMITED = 2
 const FIXED_32 = 5
 
 /**
- * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), restricted to the needs of ONNX. Fields
- * appear in the order of the calls. A nested message must be complete before it is added.
+ * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), with only what ONNX needs. Fields appear
+ * in the order of the calls. A nested message must be complete before it is added.
  */
 export class ProtoMessage implements Payload {
   readonly #parts: Payload[] = []
@@ -74,8 +74,8 @@ function tag(field: number, wireType: number): number[] {
 }
 
 /**
- * Encodes a number with seven bits per byte, lowest first. A negative number becomes the 64 bits of its two's
- * complement.
+ * Encodes a number with seven bits per byte, lowest bits first. A negative number is encoded as the 64 bits of its
+ * two's complement.
  */
 function varint(value: number): number[] {
   const bytes: number[] = []

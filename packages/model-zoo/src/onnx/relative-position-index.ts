@@ -1,6 +1,6 @@
 /**
- * Row of the bias table for each pair (i, j) of the `size` x `size` positions of a window, with i as the outer index.
- * The operator `relativePositionBias` defines the row; (dy, dx) is the step from j to i.
+ * Row of the bias table for each pair (i, j) of the `size` x `size` positions of a window; i is the outer index. The
+ * operator `relativePositionBias` says how the row follows from (dy, dx), the step from j to i.
  */
 export function relativePositionIndex(size: number): readonly number[] {
   const positions = size * size

@@ -16,17 +16,20 @@ interface Range {
   readonly halfWidth: number
 }
 
-/** Half width of random biases and norm weights. They must have an effect, or a compiler would remove them. */
+/**
+ * Half width of the range of random biases and norm weights. It is not 0: without an effect, a compiler would remove
+ * them.
+ */
 const SPREAD = 0.1
 /**
- * Share of a norm's output variance that does not depend on the image. SiLU and gates grow faster than their input, so
- * a small error of the estimated moments would grow from layer to layer. The constant part damps this growth.
+ * Fraction of a norm's output variance that does not depend on the image. Because SiLU and gates grow faster than their
+ * input, a small error of the estimated moments would grow from layer to layer; the constant part damps this growth.
  */
 const CONSTANT_SHARE = 0.2
 
 /**
- * Random values for every tensor of the network, chosen so that activations stay of order 1 at any depth. Each tensor
- * has a random stream named after it. So its values depend neither on other tensors nor on the place where they are
+ * Random values for every tensor of the network, chosen so that activations stay near 1 in magnitude at any depth. Each
+ * tensor has a random stream named after it, so its values depend neither on other tensors nor on where they are
  * stored.
  */
 export function seededWeights(
@@ -45,7 +48,10 @@ export function seededWeights(
   })
 }
 
-/** Ranges of the values of a node's weights and buffers, in their order. `input` describes the node's input. */
+/**
+ * Ranges of the random values of a node's weights and buffers, in their order. `input` has the moments of the node's
+ * input.
+ */
 function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
   switch (node.kind) {
     case 'conv2d':
@@ -61,16 +67,19 @@ function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
 }
 
 /**
- * The uniform distribution of He et al. (arXiv 1502.01852), which keeps the variance at 1. The output is a sum over the
- * fan-in, with weights of variance halfWidth^2 / 3. After a ReLU the second moment is 1/2, and this is their sqrt(6 /
- * fan-in).
+ * The uniform distribution of He et al. (arXiv 1502.01852), which keeps the output's variance at 1. The output is a sum
+ * over the fan-in, with weights of variance halfWidth^2 / 3. After a ReLU the input's second moment is 1/2, which gives
+ * their half width sqrt(6 / fan-in).
  */
 function heRange(shape: readonly number[], input: Moments): Range {
   const fanIn = elementCount(shape.slice(1))
   return { center: 0, halfWidth: Math.sqrt(3 / (fanIn * secondMoment(input))) }
 }
 
-/** Ranges of weight and bias of a norm whose output has variance 1; the bias contributes `CONSTANT_SHARE` of it. */
+/**
+ * Ranges of weight and bias of a norm whose output has variance 1. The bias contributes `CONSTANT_SHARE` of this
+ * variance.
+ */
 function normRanges(): readonly Range[] {
   return [around(Math.sqrt(1 - CONSTANT_SHARE)), { center: 0, halfWidth: Math.sqrt(3 * CONSTANT_SHARE) }]
 }

@@ -12,10 +12,10 @@ export interface WrittenFile {
 
 /**
  * Exports a network to `<folder>/<network>.onnx`, and external weights to `<network>.onnx.data` beside it. Creates the
- * folder if needed. Files appear atomically, the model last.
+ * folder if needed. Each file appears only when it is complete, the model last.
  *
  * @returns the files written; the model is the last.
- * @throws what `exportOnnx` throws, and the system's error if a file cannot be written.
+ * @throws the errors of `exportOnnx`, and the system's error if a file cannot be written.
  */
 export function writeOnnx(name: string, folder: string, options: OnnxOptions = {}): readonly WrittenFile[] {
   const { model, externalData } = exportOnnx(name, options)

@@ -13,9 +13,9 @@ export interface Finding {
 }
 
 /**
- * Checks for everything that prevents processes from becoming MPS clients. Changes nothing.
+ * Checks everything that can prevent processes from becoming MPS clients. Changes nothing.
  *
- * @returns exit code, 1 if there is a problem
+ * @returns exit code: 1 if there is a problem
  */
 export async function doctor(options: PlaceOptions, terminal: Terminal): Promise<number> {
   const findings = await examine(options)
@@ -79,7 +79,7 @@ function folderFinding(folder: string): [Finding['verdict'], string] {
   }
 }
 
-/** Compute modes, and processes that bypass MPS. Empty without NVML. */
+/** Findings about compute modes and about processes that bypass MPS. Empty if there is no NVML. */
 function boardFindings(isRunning: boolean): Finding[] {
   try {
     return loadNvml()
@@ -107,7 +107,7 @@ function boardFindings(isRunning: boolean): Finding[] {
   }
 }
 
-/** Returns the latest complaints in the daemon's logs. */
+/** Returns the latest error messages of the daemon's logs. */
 function logComplaints(folder: string): string[] {
   return ['control.log', 'server.log'].flatMap((name) => {
     try {

@@ -14,8 +14,9 @@ export interface StartCommandOptions extends Omit<PlaceOptions, 'gpu'> {
 }
 
 /**
- * Starts a daemon, which keeps running after this command. With a program to run, the daemon ends with the program.
- * With `--exclusive`, it ends with this process, which holds the lease for the boards' compute mode.
+ * Starts a daemon. Without further options, the daemon keeps running after this command ends. With a program to run,
+ * the daemon ends with the program. With `--exclusive`, it ends with this process, which holds the leases for the
+ * boards' compute mode.
  */
 export async function start(
   options: StartCommandOptions,
@@ -45,7 +46,7 @@ export async function start(
   }
 }
 
-/** Each board has one place for its daemon, so a second daemon is refused instead of ending the first. */
+/** A board has one place for a daemon, so if there is one, a second daemon is refused. */
 function daemonFor(boards: readonly NvmlGpu[], { gpu: _, ...options }: StartCommandOptions): MpsDaemon {
   const [only, ...more] = boards
   if (!only || more.length > 0) return daemonOf({ directory: new MpsPlace().directory, ...options })
@@ -88,12 +89,12 @@ async function announce(
   for (const file of removed) stderr.write(`pctodl mps: removed ${file}, left by a daemon that is gone\n`)
   const until = command.length > 0 ? ` until ${command[0]} ends` : exclusive ? '; Ctrl-C stops it' : ''
   stderr.write(`MPS daemon ${daemon?.pid ?? '(not visible from here)'} is active${until}\n`)
-  // A program receives the environment directly, and standard output belongs to the program.
+  // A program gets the environment variables directly, and standard output is the program's.
   if (command.length > 0) return
   for (const [name, value] of Object.entries(mps.place.environment)) stdout.write(`export ${name}=${value}\n`)
 }
 
-/** Run a program as a client with the whole board, unless its own environment asks for less. */
+/** Runs a program as a client that may use the whole board, unless its own environment variables ask for less. */
 function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Terminal): Promise<number> {
   const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
   return runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
@@ -102,7 +103,7 @@ function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Termi
 function interrupted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
-    // A pending promise alone does not keep the process running.
+    // A promise that is pending does not keep the process running; this timer does.
     const timer = setInterval(() => {}, 2 ** 30)
     signal.addEventListener(
       'abort',

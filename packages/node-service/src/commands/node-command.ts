@@ -47,7 +47,7 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
     .option('--zeusd <path>', 'a second socket, which Zeus takes for that of zeusd (ZEUSD_SOCK_PATH)')
     .action(
-      // Import the service only when needed, because other subcommands do not use its code.
+      // The service's code is imported only here, because other subcommands do not need it.
       subcommands.action(async (options: ServeOptions) => (await import('./serve.js')).serve(options, terminal)),
     )
 

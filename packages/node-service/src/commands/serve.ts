@@ -12,10 +12,10 @@ export interface ServeOptions {
   readonly zeusd?: string
 }
 
-/** Time limit for ending leases and restoring boards when the service stops, ms. */
+/** Time that the service has to end leases and restore boards when it stops, ms. */
 const CLOSING_MS = 15_000
 
-/** Serve until told to end. */
+/** Runs the service until it is told to end. */
 export async function serve(options: ServeOptions, { stdout, stderr, signal }: Terminal): Promise<number> {
   const service = await NodeService.start({
     socket: options.socket,

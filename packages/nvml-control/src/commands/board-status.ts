@@ -22,13 +22,18 @@ export interface BoardStatus {
   readonly computeMode: ComputeMode | null
   readonly persistence: boolean | null
   readonly processes: readonly (ComputeProcess & { readonly command: string | null })[]
-  /** Whether a process holds the board's lease in this user's lease folder; null if another user owns that folder. */
+  /**
+   * Whether a process holds the board's lease, by this user's lease folder; null if the folder belongs to another user.
+   */
   readonly leased: boolean | null
-  /** Pid of the process that holds the lease; null if no process holds it or the process is not visible. */
+  /** Pid of the process that holds the lease; null if there is none or its pid is not visible. */
   readonly leasedBy: number | null
 }
 
-/** @throws NvmlError if the board can no longer be read */
+/**
+ * Reads the current state of a board.
+ * @throws NvmlError if the board can no longer be read
+ */
 export function boardStatus(device: NvmlDevice, leaseFolder?: string): BoardStatus {
   const { uuid } = device
   const folder = new LeaseFolder(leaseFolder)

@@ -12,7 +12,7 @@ export interface DescribeOptions extends BoardOptions {
   readonly boostClock?: number
 }
 
-/** Write the type of a board to a platform file. */
+/** Writes the type of a board to a platform file, which `--platform-file` of other commands reads. */
 export async function describe(options: DescribeOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const spec = specOfBoard(boardFacts(nvml.device(options.gpu ?? 0)), completion(options))

@@ -13,7 +13,8 @@ export interface HoldOptions extends ChangeOptions {
 }
 
 /**
- * Change the settings of a board while a command runs, for some seconds, or until interrupted. Then restore the board.
+ * Changes the settings of a board while a command runs, or for some seconds, or until it is interrupted. Then restores
+ * the board.
  *
  * @returns the command's exit code; 0 without a command
  */
@@ -23,7 +24,7 @@ export async function hold(options: HoldOptions, command: readonly string[], ter
   }
   const gpu = await openOne(options, terminal)
   return withLease(gpu, async (lease) => {
-    // The memory clock determines the available SM clocks, so it is locked first.
+    // The memory clock decides which SM clocks are available, so it is locked first.
     if (options.mem !== undefined) await lease.lockMemClock(options.mem)
     if (options.sm !== undefined) await lease.lockSmClock(options.sm)
     if (options.limit !== undefined) await lease.setPowerLimit(options.limit)

@@ -15,7 +15,7 @@ interface LeaseEntry {
   readonly error?: string
 }
 
-/** List held leases, and journals left by killed programs. Changes nothing. */
+/** Lists the leases that are held, and the journals that killed programs left behind. Changes nothing. */
 export async function leases(options: BoardOptions, terminal: Terminal): Promise<number> {
   const folder = new LeaseFolder(options.leaseDir)
   const entries = folder.journaled().map((uuid): LeaseEntry => {

@@ -54,7 +54,7 @@ async function sayWhatWasPutRight(nvml: Nvml, options: BoardOptions, terminal: T
   try {
     outcomes = await putRight(nvml, leaseOptions(options))
   } catch (error) {
-    // Reading boards needs no lease folder, but the user must learn that the folder is unusable.
+    // Reading boards needs no lease folder, but the user must be told that the folder is unusable.
     if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
     terminal.stderr.write(`pctodl gpu: ${error.message}\n`)
     return
@@ -70,7 +70,7 @@ export function leaseOptions({ leaseDir }: BoardOptions): { readonly leaseFolder
   return leaseDir === undefined ? {} : { leaseFolder: leaseDir }
 }
 
-/** A requested board that cannot be read. The output lists it as unreadable and shows the other boards as usual. */
+/** A requested board that cannot be read. The output lists it as unreadable, next to the boards that can be read. */
 export interface UnreadableBoard {
   /** Index of the board, or its name as given with `--gpu`. */
   readonly gpu: string

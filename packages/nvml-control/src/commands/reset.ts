@@ -10,8 +10,8 @@ import { loadNvml } from '../nvml/nvml-library.js'
 import { type BoardOptions, printJson, selectDevices } from './open-boards.js'
 
 /**
- * Set boards to the driver's defaults, whatever their settings are, and delete their journals. Use it if no journal
- * records the previous settings. Boards with a held lease are refused.
+ * Sets boards to the driver's defaults, whatever their settings are, and deletes their journals. For boards whose
+ * earlier settings no journal records. Boards whose lease is held are refused.
  */
 export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })

@@ -8,8 +8,8 @@ export interface RunChildOptions {
   /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * Time for the program to exit after it was interrupted, ms. Then the program and all its descendants are killed.
-   * Default 10,000.
+   * Time that an interrupted program has to exit, ms. After it, the program and all its descendants are killed. Default
+   * 10,000.
    */
   readonly graceMs?: number
 }
@@ -19,9 +19,9 @@ const POLL_MS = 20
 const ORPHAN_GRACE_MS = 1000
 
 /**
- * Run a child program and return only when it has exited: the caller then removes the power limit or MPS daemon that
- * the child depends on. An interruption is forwarded to the child. If the child does not exit within `graceMs`, it and
- * its descendants are killed.
+ * Runs a child program and returns only after it has exited, because the caller then removes the power limit or MPS
+ * daemon that the child depends on. An interruption is forwarded to the child. If the child does not exit within
+ * `graceMs`, it and its descendants are killed.
  *
  * @returns the child's exit code; 128 plus the signal number if a signal ended the child or interrupted this program
  * @throws UsageError if the child cannot be started
@@ -49,7 +49,7 @@ export async function runChild(
   const onAbort = () => {
     const { signal: by } = interruptionOf(signal)
     family = descendantsOf(child.pid!)
-    // The terminal has already sent Ctrl-C to the child.
+    // On Ctrl-C, the terminal has already sent the signal to the child.
     if (!(by === 'SIGINT' && process.stdin.isTTY)) child.kill(by)
     timer = setTimeout(kill, graceMs)
   }
@@ -81,7 +81,7 @@ function interruptionOf(signal: AbortSignal): Interruption {
   return signal.reason instanceof Interruption ? signal.reason : new Interruption('SIGINT')
 }
 
-/** End the processes that an interrupted program left running. Without this, they would continue without a limit. */
+/** Ends the processes that an interrupted program left running. Otherwise they would go on without the power limit. */
 async function endAll(family: readonly ProcessIdentity[]): Promise<void> {
   for (const [by, patienceMs] of [
     ['SIGTERM', ORPHAN_GRACE_MS],

@@ -11,7 +11,7 @@ export interface ServeOptions extends BoardOptions {
   readonly host: string
 }
 
-/** Serve metrics until interrupted. Boards are read only on request. */
+/** Serves metrics until it is interrupted. Boards are read only when a request arrives. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const read = () => readBoards(nvml, options, (device) => boardStatus(device, options.leaseDir))

@@ -24,7 +24,7 @@ interface Watched {
 const bars = '▁▂▃▄▅▆▇█'
 const HISTORY = 40
 
-/** Show boards live. A terminal shows one display that is redrawn; any other output gets one line per sample. */
+/** Shows boards live. On a terminal, one display is redrawn; any other output gets one line per sample. */
 export async function watch(options: WatchOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const { stdout, signal } = terminal
@@ -52,7 +52,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
               stdout.write(
                 options.json ? `${JSON.stringify({ gpu: board.index, ...sample })}\n` : line(board.index, sample),
               )
-            // All boards are sampled at the same period, so only samples of the first board trigger output.
+            // All boards are sampled at the same times, so output is made only for samples of the first board.
             if (i > 0) return
             if (live) draw(watched, terminal)
             if (--left <= 0) ended.abort()

@@ -4,8 +4,8 @@ import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { BoardChange } from './board-change.js'
 
 /**
- * Change a board through the driver. This needs root. A driver call takes milliseconds, so it runs on another thread
- * and sampling continues.
+ * Changes a board through the driver, which needs root. The driver call takes milliseconds, so it runs on another
+ * thread while sampling continues.
  *
  * @throws NvmlError `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`, ...
  */

@@ -12,7 +12,7 @@ export interface ClockRange {
  */
 export type BoardChange =
   | { readonly kind: 'power-limit'; readonly powerLimitW: number }
-  /** `null` removes the lock: the firmware chooses the clock. */
+  /** `null` removes the lock, so that the firmware chooses the clock. */
   | { readonly kind: 'sm-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'mem-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'compute-mode'; readonly mode: ComputeMode }
@@ -21,8 +21,8 @@ export type BoardChange =
 export type ChangeKind = BoardChange['kind']
 
 /**
- * All settings, in the order of restoration. Persistence is last: without it, the driver may unload and lose the other
- * settings.
+ * All kinds of settings, in the order in which they are restored. Persistence is last, because without it the driver
+ * may unload and lose the other settings.
  */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 

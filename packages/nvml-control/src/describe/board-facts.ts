@@ -2,7 +2,7 @@ import type { ClockStates } from '@pctodl/platform'
 import type { NvmlDevice, PowerLimits } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 
-/** The constant properties of a board as reported by NVML. A property that NVML does not report is null. */
+/** The constant properties of a board that NVML reports. Those that it does not report are null. */
 export interface BoardFacts {
   readonly index: number
   readonly name: string
@@ -15,7 +15,7 @@ export interface BoardFacts {
   readonly smCount: number | null
   readonly memoryBytes: number
   readonly memoryBusBits: number | null
-  /** SM clocks per memory clock; empty if the board reports no supported clocks. */
+  /** SM clocks of each memory clock; empty if the board reports no supported clocks. */
   readonly clockStates: readonly ClockStates[]
   readonly defaultApplicationClockMhz: number | null
   readonly powerLimitW: PowerLimits | null

@@ -2,7 +2,7 @@ import { type ClockStates, findGpuSpec, type GpuSpec, PctodlError, UnknownNameEr
 import type { BoardFacts } from './board-facts.js'
 import { smRates } from './rates.js'
 
-/** Properties that NVML does not report, given by the user for a board unknown to this release. */
+/** Properties that NVML does not report, which the user must give for a board that this release does not know. */
 export interface BoardCompletion {
   /** Name of the board type on command lines. Default: the product name without vendor and spaces. */
   readonly key?: string
@@ -14,7 +14,7 @@ export interface BoardCompletion {
   readonly boostClockMhz?: number
 }
 
-/** This release does not know the board type, and NVML reports too few properties of the board. */
+/** This release does not know the type of the board, and NVML and the user do not state all its properties. */
 export class UnknownBoardError extends PctodlError {
   readonly missing: readonly string[]
 
@@ -42,14 +42,14 @@ const processes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Compute capabilities of boards whose power reading is not a one-second average (NVML documentation: before Ampere,
- * and GA100).
+ * Compute capabilities of boards whose averaged power reading is not a one-second average (NVML documentation: before
+ * Ampere, and GA100).
  */
 const partTimeReading = new Set(['6.0', '7.0', '7.5', '8.0'])
 
 /**
  * Returns the type of a board. For a known board, the clock tables, limits, SM count and memory that the board reports
- * override this release's data. For an unknown board, the other properties come from its compute capability and
+ * replace this release's data. For an unknown board, the remaining properties follow from its compute capability and
  * `completion`.
  *
  * @throws UnknownBoardError naming the missing properties
@@ -79,10 +79,7 @@ function knownSpec(name: string): GpuSpec | undefined {
   }
 }
 
-/**
- * Returns the properties that the board reports. Unreported properties are omitted, so that they do not overwrite known
- * ones.
- */
+/** Returns the properties that the board reports. Others are omitted, so that they do not replace known values. */
 function measuredFields(facts: BoardFacts) {
   const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
   return {
@@ -156,8 +153,8 @@ function overrides({ key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletio
 }
 
 /**
- * Returns the known performance memory clocks that the board supports. If there are none, returns all memory clocks
- * above half of the highest.
+ * Returns the memory clocks that this release knows as performance states and that the board supports. If there are
+ * none, returns all memory clocks above half of the highest.
  */
 function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
   const offered = clockStates.map((state) => state.memClockMhz)

@@ -13,18 +13,18 @@ export interface LeaseOptions {
   /** Folder of lock files and journals. Default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
   readonly leaseFolder?: string
   /**
-   * Clock locks that the operator has set on this board. NVML cannot read clock locks, so without this option `release`
-   * removes all locks.
+   * Clock locks that the operator has set on this board and that `release` must restore. NVML cannot read clock locks,
+   * so without this option `release` removes all of them.
    */
   readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
-  /** Time for a change to appear in readings, ms. Default 1500. */
+  /** Time within which a change must appear in readings, ms. Default 1500. */
   readonly verifyDeadlineMs?: number
   /** Minimum time between two changes of the same setting, ms. Default 20. */
   readonly minSetIntervalMs?: number
 }
 
 /**
- * Acquire the exclusive right to change a board. First restores what an earlier owner left changed.
+ * Acquires the exclusive right to change a board. First undoes what an earlier owner left changed.
  *
  * @throws LeaseHeldError naming the current owner
  * @throws RestoreError if an earlier owner's changes cannot be undone

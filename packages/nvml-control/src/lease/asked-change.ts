@@ -5,8 +5,8 @@ import type { FoundState } from './lease-record.js'
 /**
  * Returns the change that locks the SM clock.
  *
+ * @param memClockMhz memory clock in force, which decides which SM clocks are available, MHz
  * @param clock one clock, or a range from which the firmware chooses, MHz
- * @param memClockMhz memory clock in force, which determines the available SM clocks
  * @throws InvalidInputError unless the board supports both ends of the range at this memory clock
  */
 export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number | ClockRange): BoardChange {
@@ -22,8 +22,8 @@ export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number 
 }
 
 /**
- * Returns the memory clock in force, MHz: the lease's own lock, else the lock found, else the first performance memory
- * clock.
+ * Returns the memory clock in force, MHz: this lease's lock or, without it, the lock that was found or, without that,
+ * the first performance memory clock.
  */
 export function memClockInForce(spec: GpuSpec, found: FoundState, lockedMhz: number | null | undefined): number {
   return lockedMhz ?? found.memClockLock?.maxMhz ?? spec.performanceMemClocksMhz[0]!

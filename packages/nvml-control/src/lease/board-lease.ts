@@ -2,7 +2,9 @@ import type { GpuLease } from '@pctodl/platform'
 import type { ComputeMode } from '../nvml/compute-mode.js'
 import type { FoundState } from './lease-record.js'
 
-/** The right to change a real board. This process holds it, or the node service on its behalf. */
+/**
+ * The right to change a real board. Either this process has it, or the node service has it on behalf of this process.
+ */
 export interface BoardLease extends GpuLease {
   /** The board's settings at the start of the lease. The end of the lease restores them. */
   readonly found: FoundState

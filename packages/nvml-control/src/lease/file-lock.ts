@@ -20,6 +20,7 @@ export class FileLock {
   }
 
   /**
+   * Tries to lock the file.
    * @returns null if the lock is already held
    * @throws PctodlError `LEASE_FOLDER` if the file can be neither opened nor created
    */
@@ -46,7 +47,8 @@ export class FileLock {
   /** Idempotent. */
   release(): void {
     if (this.#fd === null) return
-    // Closing alone does not release the lock if a process that is being spawned has inherited the file descriptor.
+    // The lock is released explicitly: a process that is being spawned may have inherited the file descriptor, and
+    // would keep the lock after closing it here.
     flock?.(this.#fd, LOCK_UN)
     closeSync(this.#fd)
     this.#fd = null
@@ -54,8 +56,8 @@ export class FileLock {
 }
 
 /**
- * Returns the pid of the process that holds the lock on a file, from /proc/locks; null if no process holds it or the
- * process is not visible.
+ * Returns the pid of the process that holds the lock on a file, from /proc/locks; null if there is none or its pid is
+ * not visible.
  */
 export function lockHolder(path: string): number | null {
   try {
@@ -66,7 +68,7 @@ export function lockHolder(path: string): number | null {
       .split('\n')
       .find((text) => text.includes(' FLOCK ') && new RegExp(`:${ino} `).test(text) && !text.includes('->'))
     const pid = Number(line?.trim().split(/\s+/)[4])
-    // The kernel reports a holder in another pid namespace as 0 or -1.
+    // The kernel reports a process of another pid namespace as 0 or -1.
     return pid > 0 ? pid : null
   } catch {
     return null
@@ -74,8 +76,8 @@ export function lockHolder(path: string): number | null {
 }
 
 /**
- * Open the lock file for reading, which suffices for `flock`. The file is never removed: otherwise two processes could
- * lock different files of the same name.
+ * Opens the lock file for reading, which suffices for `flock`. The file is never removed: otherwise two processes could
+ * lock two different files of the same name.
  */
 function openLockFile(path: string): number {
   const { O_RDONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
@@ -88,7 +90,7 @@ function openLockFile(path: string): number {
     try {
       return openSync(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
     } catch (error) {
-      // Another process has just created it.
+      // Another process has created the file in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotLock(path, error)
     }
   }

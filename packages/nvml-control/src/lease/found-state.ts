@@ -4,8 +4,8 @@ import { orNull } from '../nvml/nvml-error.js'
 import type { FoundState } from './lease-record.js'
 
 /**
- * Returns the current settings of a board. NVML cannot read clock locks, so they are passed in: the locks declared by
- * the operator, or null.
+ * Returns the current settings of a board. NVML cannot read clock locks, so the caller passes them: the locks that the
+ * operator declared, or null.
  */
 export function foundState(
   device: NvmlDevice,
@@ -28,7 +28,7 @@ const fields = {
   'mem-clock': 'memClockLock',
 } as const satisfies Record<ChangeKind, keyof FoundState>
 
-/** Returns a copy of `found` in which one setting has its current value. */
+/** Returns a copy of `found` in which the setting `kind` has its current value. */
 export function foundAnew(found: FoundState, kind: ChangeKind, device: NvmlDevice): FoundState {
   return { ...found, [fields[kind]]: foundState(device, found)[fields[kind]] }
 }

@@ -1,14 +1,14 @@
 import { eventReasonBits } from '../nvml/event-reasons.js'
 
 /**
- * Position of a clock reading relative to the maximum of its lock. In position `held-below`, an event reason lowers the
- * clock, so the reading does not show whether the lock is in force.
+ * Where a clock reading lies, compared with the maximum of its lock. `held-below`: an event reason lowers the clock, so
+ * the reading does not show whether the lock is in force.
  */
 export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'
 
 /**
- * Tolerance of a clock comparison, MHz. The driver rounds to the nearest supported clock; clocks are at most 15 MHz
- * apart.
+ * Clocks that differ by at most this much count as equal, MHz. The driver rounds to the nearest supported clock, and
+ * supported clocks are at most 15 MHz apart.
  */
 export const TOLERANCE_MHZ = 15
 

@@ -4,7 +4,7 @@ import { programNameOf } from './process-identity.js'
 
 /** Another process holds the lease. */
 export class LeaseHeldError extends PctodlError {
-  /** Pid of the process that holds the lease; null if it is not visible, e.g. in another pid namespace. */
+  /** Pid of the process that holds the lease; null if it is not visible, for example in another pid namespace. */
   readonly pid: number | null
 
   constructor(subject: string, pid: number | null) {

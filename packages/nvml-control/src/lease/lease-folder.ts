@@ -55,6 +55,7 @@ export class LeaseFolder {
   }
 
   /**
+   * Tries to lock a board.
    * @returns null if the lock is already held
    * @throws PctodlError `LEASE_FOLDER`
    */
@@ -63,7 +64,7 @@ export class LeaseFolder {
     return FileLock.tryAcquire(this.lockFile(uuid))
   }
 
-  /** Whether this user may read the folder. If not, a missing holder does not prove that the board is free. */
+  /** Whether this user may read the folder. If not, a board without a visible holder may still be held. */
   isVisible(): boolean {
     try {
       return !existsSync(this.path) || this.#isThere()
@@ -83,8 +84,8 @@ export class LeaseFolder {
   }
 
   /**
-   * Remove incomplete journals of a killed owner, which had not yet changed the board. The caller must hold the board's
-   * lock.
+   * Removes incomplete journals of an owner that was killed before it changed the board. The caller must hold the
+   * board's lock.
    */
   removeUnfinished(uuid: string): void {
     const name = path.basename(this.journalFile(uuid))
@@ -105,6 +106,7 @@ export class LeaseFolder {
   }
 
   /**
+   * Reads the journal of a board.
    * @returns null if there is no journal
    * @throws JournalError; PctodlError `LEASE_FOLDER` if the folder is not private
    */
@@ -123,7 +125,8 @@ export class LeaseFolder {
   }
 
   /**
-   * @param sync flush to disk before returning; needed only if a machine crash could leave a partial file
+   * Writes the journal of a board.
+   * @param sync whether to flush to disk before returning; needed only if a machine crash could leave a partial file
    * @throws PctodlError `LEASE_FOLDER`
    */
   write(record: LeaseRecord, sync = true): void {
@@ -165,8 +168,8 @@ export class LeaseFolder {
   }
 
   /**
-   * Whether the folder exists and this user may read it. An unreadable folder belongs to another user, so this user
-   * does not restore its boards.
+   * Whether the folder exists and this user may read it. A folder that cannot be read belongs to another user, whose
+   * boards this user does not restore.
    *
    * @throws PctodlError `LEASE_FOLDER` if the folder is not private
    */
@@ -180,7 +183,7 @@ export class LeaseFolder {
     }
   }
 
-  /** Sync the folder too, so that a new file name survives a machine crash. */
+  /** Flushes the folder to disk too, so that the name of a new file survives a machine crash. */
   #sync(): void {
     const fd = openSync(this.path, 'r')
     try {

@@ -32,7 +32,7 @@ export interface LeaseRecord {
   readonly gpu: { uuid: string; index: number; name: string }
   readonly owner: {
     pid: number
-    /** Clock ticks since boot. */
+    /** Start time of the owner's process, clock ticks since boot. */
     startTime: number
     bootId: string
     uid: number
@@ -41,20 +41,23 @@ export interface LeaseRecord {
   }
   /** ISO 8601. */
   readonly acquiredAt: string
-  /** The original settings. A setting that the driver does not report is null. */
+  /** The settings before the lease. A setting that the driver does not report is null. */
   readonly found: {
     powerLimitW: number | null
     computeMode: ComputeMode | null
     persistence: boolean | null
-    /** Lock declared by the operator. Null means "not locked": NVML cannot read clock locks. */
+    /**
+     * The lock that the operator declared, or null. NVML cannot read clock locks, so null is taken to mean "not
+     * locked".
+     */
     smClockLock: ClockRange | null
     memClockLock: ClockRange | null
   }
   /** Settings that the owner has changed or was about to change. */
   readonly touched: ChangeKind[]
   /**
-   * Power limits that the owner may have set last, W. If the board has another limit, another program has set that
-   * limit, and it is kept.
+   * Power limits that this owner may have set, W. If the board has another limit, another program set it, and it is
+   * kept.
    */
   readonly setLimitsW?: number[] | undefined
   /** Why the last attempt to restore the board failed. */
@@ -86,7 +89,10 @@ const leaseRecord = z.strictObject({
 
 export type FoundState = LeaseRecord['found']
 
-/** @throws Error naming the invalid field */
+/**
+ * Parses a journal.
+ * @throws Error naming the invalid field
+ */
 export function parseLeaseRecord(text: string): LeaseRecord {
   const result = leaseRecord.safeParse(JSON.parse(text))
   if (result.success) return result.data

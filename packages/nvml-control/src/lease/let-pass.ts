@@ -8,15 +8,15 @@ let setxattr: ((path: string, name: string, value: Uint8Array, size: number, fla
 const ACL_VERSION = 2
 /** Entry tags of an access control list (acl(5)). */
 const [USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20] as const
-/** Id in entries that do not name a user or group. */
+/** Id in those entries of the list that name no user and no group. */
 const NOBODY = 0xffffffff
 const ENTRY_BYTES = 8
 /** Permission bits of an entry. */
 const [READ_WRITE, PASS, NOTHING] = [6, 1, 0] as const
 
 /**
- * Let one more user traverse one of our folders, without permission to list or write it. All other users are excluded.
- * Replaces the existing access control list.
+ * Lets one more user pass through one of our folders, without permission to list or change it. All other users are
+ * excluded. Replaces the folder's access control list.
  *
  * @throws Error if the file system does not support access control lists
  */

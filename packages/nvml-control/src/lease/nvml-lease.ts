@@ -39,7 +39,9 @@ export interface LeasedBoard extends LeasableBoard {
   readonly minSetIntervalMs: number
 }
 
-/** Error codes after which the setting is certainly unchanged. After any other error, the change may be in force. */
+/**
+ * Error codes after which the setting is certainly unchanged. After any other error, the change may have taken effect.
+ */
 const refusals = [
   'NO_PERMISSION',
   'NOT_SUPPORTED',
@@ -48,7 +50,7 @@ const refusals = [
   'NVML_FUNCTION_NOT_FOUND',
 ]
 
-/** Number of clock readings before another program's lock is assumed. They are `NOTICE_MS` apart. */
+/** Number of clock readings, `NOTICE_MS` apart, after which another program's lock is assumed. */
 const NOTICE_READINGS = 3
 const NOTICE_MS = 125
 
@@ -56,8 +58,8 @@ const NOTICE_MS = 125
 const RELEASE_DEADLINE_MS = 10_000
 
 /**
- * The right to change a real board from this process. Before the first change of a setting, its original value is
- * written to disk. `release`, the end of the process, the watchdog, or the next program restores that value.
+ * The right to change a real board, which this process has. The original value of a setting is written to disk before
+ * the setting is first changed. `release`, the end of the process, the watchdog, or the next program restores it.
  */
 export class NvmlLease implements BoardLease {
   readonly path = 'nvml'
@@ -66,13 +68,13 @@ export class NvmlLease implements BoardLease {
   #watchdog: Watchdog | undefined
   #state: 'held' | 'releasing' | 'released' = 'held'
   #released: Promise<void> | undefined
-  /** Runs the changes one after another, in call order. */
+  /** Makes changes run one after another, in the order of the calls. */
   #queue: Promise<void> = Promise.resolve()
   #inFlight = 0
   /** Changes by other programs that `noticeOthers` has not reported yet. */
   readonly #noticed: string[] = []
   readonly #applied = new Map<ChangeKind, BoardChange>()
-  /** Clock locks at whose maximum the board has already run. */
+  /** Clock locks under which the board has been seen running at the lock's maximum. */
   readonly #atTop = new WeakSet<BoardChange>()
   readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
@@ -102,7 +104,7 @@ export class NvmlLease implements BoardLease {
     await this.#change(smClockChange(this.#board.spec, this.#memClockInForceMhz(), clock))
   }
 
-  /** Remove this lease's SM clock lock, or restore the standing lock declared by the operator. */
+  /** Removes this lease's SM clock lock, and restores the lock that the operator declared, if any. */
   resetSmClock(): Promise<void> {
     return this.#reset('sm-clock')
   }
@@ -127,7 +129,10 @@ export class NvmlLease implements BoardLease {
     await this.#change({ kind: 'power-limit', powerLimitW })
   }
 
-  /** Set the board's default power limit. (`release` restores the limit found at the start, which may differ.) */
+  /**
+   * Sets the board's default power limit. `release` restores the limit found at the start of the lease, which may be
+   * another.
+   */
   resetPowerLimit(): Promise<void> {
     return this.#reset('power-limit')
   }
@@ -176,15 +181,15 @@ export class NvmlLease implements BoardLease {
     return this.#record.touched.includes(kind)
   }
 
-  /** Replace the values that `release` restores, because the operator may change them during the lease. */
+  /** Replaces the values that `release` restores, for an operator who changes them during the lease. */
   amend(found: Partial<FoundState>): void {
     this.#record = { ...this.#record, found: { ...this.found, ...found } }
     if (this.#record.touched.length > 0) this.#board.folder.write(this.#record)
   }
 
   /**
-   * Returns the settings that another program has changed since this lease set them. Those settings now belong to the
-   * other program, so `release` does not restore them.
+   * Returns the settings that another program has changed since this lease set them. `release` leaves these settings to
+   * the other program and does not restore them.
    *
    * @throws NvmlError
    */
@@ -211,8 +216,8 @@ export class NvmlLease implements BoardLease {
    * Whether another program has changed a mode or locked a clock. NVML cannot read clock locks, so several clock
    * readings decide. Unless an event reason lowers the clock, a busy board runs at the maximum of its lock.
    *
-   * So another program's lock is assumed in two cases. Either all readings are outside our range, or they are below our
-   * maximum although the board has run at it before. Readings below the maximum must also be equal.
+   * Another program's lock is assumed in two cases: all readings are outside this lease's range; or all are equal and
+   * below its maximum, although the board has run at the maximum before.
    */
   async #isOfAnother(change: BoardChange): Promise<boolean> {
     const { device, clock } = this.#board
@@ -230,8 +235,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Checks whether another program has set the power limit; if so, `release` will restore that limit. Nothing is
-   * checked while a change of our own is in progress.
+   * Checks whether another program has set the power limit. If so, `release` will restore that limit. Does nothing
+   * while a change of this lease is in progress.
    *
    * @throws NvmlError
    */
@@ -271,7 +276,7 @@ export class NvmlLease implements BoardLease {
 
   /** Queue a change behind earlier ones. */
   #change(change: BoardChange): Promise<void> {
-    // The program is ending and no caller awaits the result. Never settle, so that no error appears.
+    // The program is ending, and no caller waits for the result. The promise never settles, so that no error appears.
     if (isEnding()) return new Promise(() => {})
     this.#assertHeld()
     const result = this.#queue.then(() => this.#perform(change))
@@ -300,7 +305,7 @@ export class NvmlLease implements BoardLease {
     try {
       await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
     } catch (error) {
-      // The driver may have set another limit than requested. Count any limit as ours.
+      // The driver may have set another limit than the requested one. So every limit now counts as set by this lease.
       if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
       throw error
     }
@@ -309,8 +314,9 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Whether a change is already in force, so that the driver call can be skipped. The operator's declared clock lock
-   * counts as in force until this lease sets another. Afterwards it must be set again, because locks cannot be read.
+   * Whether a change is already in force, so that the driver need not be called. The clock lock that the operator
+   * declared counts as in force until this lease sets another. After that it must be set again, because locks cannot be
+   * read.
    */
   isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
@@ -321,7 +327,9 @@ export class NvmlLease implements BoardLease {
     return observe(this.#board.device, change).applied
   }
 
-  /** Wait for the minimum interval between two changes: the firmware does not settle if changes follow faster. */
+  /**
+   * Waits until the minimum time between two changes has passed: the firmware does not settle if changes follow faster.
+   */
   async #keepDistance(kind: ChangeKind): Promise<void> {
     const waitMs = this.#board.minSetIntervalMs - this.#sinceMs(kind)
     if (waitMs > 0) await this.#board.clock.sleep(waitMs)
@@ -332,8 +340,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Before the first change of a setting, start the watchdog and then write the original value to disk. In this order,
-   * no journal exists without a watchdog.
+   * Before the first change of a setting, starts the watchdog, then writes the original value to disk. In this order,
+   * there is never a journal without a watchdog.
    */
   async #writeAhead(change: BoardChange): Promise<void> {
     const { folder, libraryPath } = this.#board
@@ -352,17 +360,17 @@ export class NvmlLease implements BoardLease {
     })
     const isFirst = !touched.includes(change.kind)
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
-    // The operator may have changed this setting since `acquire`. Restore the operator's value.
+    // The operator may have changed this setting after `acquire`. Then the operator's new value is the one to restore.
     if (isFirst) record.found = foundAnew(record.found, change.kind, device)
-    // The previous limit may still be in force until the new one is applied.
+    // Until the new limit is applied, the previous one may still be in force.
     if (isLimit) record.setLimitsW = [device.powerLimitW(), change.powerLimitW]
     folder.write(record, isFirst)
     this.#record = record
   }
 
   /**
-   * Stop tracking a setting that must not be restored: another program has changed it, or the driver refused our change
-   * and would refuse the restoration too.
+   * Stops tracking a setting that must not be restored, because another program has changed it, or because the driver
+   * refused this lease's change and would refuse the restoration too.
    */
   #forget(kind: ChangeKind): void {
     const { folder } = this.#board

@@ -99,7 +99,7 @@ function statFieldsOf(pid: number): string[] | null {
   return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Returns the value that `read` returns; null if the process is gone or hidden. */
+/** Returns the result of `read`, or null if the process is gone or hidden. */
 function orNull<T>(read: () => T): T | null {
   try {
     return read()

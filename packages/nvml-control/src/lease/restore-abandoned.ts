@@ -15,9 +15,9 @@ export interface AbandonedLease {
 }
 
 /**
- * Restore the board that one owner left changed, unless another program restores or has restored it.
+ * Restores the board that an ended owner left changed, unless another program restores it or has restored it.
  *
- * @returns null if another program has restored the board or now holds its lock
+ * @returns null if another program has restored the board or now holds its lease
  * @throws RestoreError, JournalError, NvmlError
  */
 export async function restoreAbandoned(lease: AbandonedLease): Promise<RestoreOutcome | null> {
@@ -31,7 +31,7 @@ export async function restoreAbandoned(lease: AbandonedLease): Promise<RestoreOu
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     lock = folder.tryLock(uuid)
   }
-  // Another program now holds the board. It restored the board when it acquired the lease.
+  // Another program now holds the lease. It restored the board when it acquired the lease.
   if (!lock) return null
   try {
     if (!isOurs()) return null

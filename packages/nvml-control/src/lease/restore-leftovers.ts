@@ -10,7 +10,7 @@ export interface RestoreOutcome {
   /** The journal; null if it could not be read. */
   readonly record: LeaseRecord | null
   /**
-   * `restored`: the board was restored. `rebooted`: the journal is from an earlier boot, and the reboot has cleared its
+   * `restored`: the board was restored. `rebooted`: the journal is from before the last boot, which has reset the
    * settings. `in-use`: the owner is still running. `failed`: see `error`.
    */
   readonly outcome: 'restored' | 'rebooted' | 'in-use' | 'failed'
@@ -43,12 +43,12 @@ export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): 
   return { uuid, record, outcome: 'restored' }
 }
 
-/** Record in the journal why the board could not be restored. */
+/** Records in the journal why the board could not be restored. */
 export function noteFailure(folder: LeaseFolder, record: LeaseRecord, error: unknown): void {
   try {
     folder.write({ ...record, lastError: error instanceof Error ? error.message : String(error) })
   } catch {
-    // The old journal remains, and the caller throws the original error.
+    // If this fails, the old journal remains, and the caller throws the original error.
   }
 }
 

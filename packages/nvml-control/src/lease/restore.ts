@@ -6,7 +6,10 @@ import { changeBack } from './asked-change.js'
 import type { LeaseRecord } from './lease-record.js'
 import { observe } from './verify.js'
 
-/** A board could not be restored. Its journal remains, so the next program or `pctodl gpu restore` tries again. */
+/**
+ * Thrown if a board could not be restored. Its journal remains, so that the next program or `pctodl gpu restore` tries
+ * again.
+ */
 export class RestoreError extends PctodlError {
   readonly subject: string
   readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
@@ -23,23 +26,23 @@ export class RestoreError extends PctodlError {
     this.failures = failures
   }
 
-  /** Returns this error with an earlier error as its cause. The message begins with the earlier error. */
+  /** Returns this error with an earlier error as its cause. The message begins with that of the earlier error. */
   after(error: unknown): RestoreError {
     const before = `${error instanceof Error ? error.message : String(error)}. And then `
     return new RestoreError(this.subject, this.failures, error, before)
   }
 }
 
-/** Attempts per change, because a driver may be busy for a moment. */
+/** Number of attempts for each change, because a driver may be busy for a moment. */
 const ATTEMPTS = 3
 /** Time between attempts or readings, ms. */
 const PAUSE_MS = 50
-/** Number of readings, `PAUSE_MS` apart, before a change counts as failed. */
+/** Number of readings, `PAUSE_MS` apart, after which a change that they do not show counts as failed. */
 const EFFECT_PERIODS = 20
 
 /**
- * Returns the changes that restore a board. They set every changed setting to its original value. A setting with
- * unknown original value cannot have been changed.
+ * Returns the changes that restore a board: one for each setting that the owner changed, with its original value. A
+ * setting whose original value is unknown cannot have been changed.
  */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
   return changeKinds
@@ -67,7 +70,10 @@ export async function restore(device: NvmlDevice, record: LeaseRecord): Promise<
   if (failures.length > 0) throw new RestoreError(device.subject, failures, cause)
 }
 
-/** @returns undefined, or the error of the last attempt */
+/**
+ * Makes one change, with several attempts.
+ * @returns undefined if it succeeded, otherwise the error of the last attempt
+ */
 async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown> {
   let error: unknown
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -81,7 +87,7 @@ async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown
   return error
 }
 
-/** Wait until a reading shows the change. A clock lock cannot be read and is not checked. */
+/** Waits until a reading shows the change. Clock locks cannot be read, so they are not checked. */
 async function effect(device: NvmlDevice, change: BoardChange): Promise<Error | undefined> {
   if (isClockLock(change)) return undefined
   for (let i = 0; i < EFFECT_PERIODS; i++) {
@@ -100,17 +106,17 @@ function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
   try {
     return observe(device, change).applied
   } catch {
-    // The setting cannot be read now. Set it again; the setter reports any failure.
+    // The setting cannot be read now, so it is set again. The setter reports any failure.
     return false
   }
 }
 
-/** Whether another program has changed the power limit since the owner of the record set it. */
+/** Whether another program has changed the power limit since the lease's owner set it. */
 export function isLimitOfAnother(device: NvmlDevice, { setLimitsW }: Pick<LeaseRecord, 'setLimitsW'>): boolean {
   try {
     return setLimitsW?.every((powerLimitW) => !observe(device, { kind: 'power-limit', powerLimitW }).applied) ?? false
   } catch {
-    // The limit cannot be read now. Assume that it is ours, and restore it.
+    // The limit cannot be read now. It is taken to be the owner's, and is restored.
     return false
   }
 }

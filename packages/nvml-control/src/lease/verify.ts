@@ -8,12 +8,12 @@ const POLL_MS = 5
 
 export interface VerifyOptions {
   readonly clock: Clock
-  /** Time for a change to appear in readings, ms. */
+  /** Time within which a change must appear in readings, ms. */
   readonly deadlineMs: number
 }
 
 /**
- * Read a setting until it shows the change. The removal of a clock lock cannot be read and is assumed to be done.
+ * Reads a setting until it shows the change. The removal of a clock lock cannot be read, and is taken to have worked.
  *
  * @throws SetterNotAppliedError after the deadline
  * @throws NvmlError if the setting cannot be read
@@ -32,7 +32,10 @@ export async function verifyApplied(device: NvmlDevice, change: BoardChange, opt
   }
 }
 
-/** Tolerance of a power limit comparison, W. NVML accepts milliwatts; other tools set limits with two decimals. */
+/**
+ * Power limits that differ by at most this much count as equal, W. NVML accepts milliwatts; other tools set limits with
+ * two decimals.
+ */
 const POWER_LIMIT_TOLERANCE_W = 0.05
 
 /** The current state of a setting. */

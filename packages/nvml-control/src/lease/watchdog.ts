@@ -6,9 +6,9 @@ import { PctodlError } from '@pctodl/platform'
 import { cleanEnvironment } from './trusted-file.js'
 
 /**
- * Shell script of the watchdog. It waits for end-of-file on a pipe from the lease's owner, which the kernel sends when
- * the owner ends. Then it deletes an unfinished journal, because no change was made. If a complete journal exists, it
- * runs the program that restores the board. While it waits, it uses about one megabyte and no CPU time.
+ * Shell script of the watchdog. It waits until a pipe from the lease's owner is closed, which the kernel does when the
+ * owner ends. It then deletes an unfinished journal, because in this case nothing was changed. If there is a complete
+ * journal, it runs the program that restores the board. While it waits, it uses about one megabyte and no CPU time.
  */
 const script = `trap '' HUP INT TERM
 read -r _
@@ -39,7 +39,10 @@ export class Watchdog {
     return this.#child.pid!
   }
 
-  /** @throws PctodlError `WATCHDOG` if the watchdog cannot be started; the caller must then not change the board */
+  /**
+   * Starts the watchdog.
+   * @throws PctodlError `WATCHDOG` if it cannot be started; the caller must then not change the board
+   */
   static async start(options: WatchdogOptions): Promise<Watchdog> {
     const child = spawn(
       '/bin/sh',
@@ -65,7 +68,9 @@ export class Watchdog {
     return new Watchdog(child)
   }
 
-  /** Close the pipe. The watchdog then exits; if a journal still exists, it restores the board first. */
+  /**
+   * Closes the pipe, so that the watchdog exits. If there is still a journal, the watchdog restores the board first.
+   */
   dismiss(): void {
     this.#child.stdin?.destroy()
   }

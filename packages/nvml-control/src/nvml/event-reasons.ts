@@ -25,7 +25,8 @@ const HARDWARE =
 const known = new Map<number, readonly ClocksEventReason[]>()
 
 /**
- * Returns the names of the set bits. The list for each combination is cached, so that sampling allocates no memory.
+ * Returns the names of the set bits. The list for each combination of bits is cached, so that sampling allocates no
+ * memory.
  */
 export function clocksEventReasons(bits: number): readonly ClocksEventReason[] {
   let reasons = known.get(bits)

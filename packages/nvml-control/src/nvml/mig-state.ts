@@ -2,7 +2,7 @@ import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
 import type { NvmlHandle } from './nvml-handle.js'
 
 export interface MigInstanceInfo {
-  /** UUID of the instance, e.g. `MIG-...`, as accepted by `CUDA_VISIBLE_DEVICES`. */
+  /** UUID of the instance, `MIG-...`, which `CUDA_VISIBLE_DEVICES` accepts. */
   readonly uuid: string
   /** Name of the instance, e.g. `NVIDIA A100-SXM4-40GB MIG 3g.20gb`. */
   readonly name: string
@@ -25,7 +25,10 @@ export interface MigState {
 const NOT_FOUND = 6
 const INVALID_ARGUMENT = 2
 
-/** @returns null if the board or the driver does not support MIG */
+/**
+ * Reads the MIG mode and instances of a board.
+ * @returns null if the board or the driver does not support MIG
+ */
 export function readMigState(device: NvmlHandle): MigState | null {
   const current = new Uint32Array(1)
   const pending = new Uint32Array(1)
@@ -45,7 +48,7 @@ function instances(device: NvmlHandle): MigInstanceInfo[] {
     const handle: [unknown] = [null]
     const call = 'nvmlDeviceGetMigDeviceHandleByIndex'
     const code = device.calls.get(call)(device.handle, i, handle)
-    // The count is an upper bound. For an unused index the driver returns "not found", some drivers "invalid argument".
+    // The count is an upper bound. For an unused index, most drivers return "not found", and some "invalid argument".
     if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
     found.push(describe(device.at(handle[0], `MIG device ${i} of ${device.subject}`)))

@@ -3,8 +3,8 @@ import { type LibraryHandle, load, opaque, out, pointer } from 'koffi'
 /** A function of the NVML library. Returns NVML's return code, 0 for success. */
 export type NvmlCall = (...args: unknown[]) => number
 
-// Opaque type of an NVML handle. It has no name, because koffi's type names are global to the process. Output
-// parameters are plain pointers, so that typed arrays are passed without copies.
+// Type of an NVML handle. It has no name, because koffi's type names are global to the process. Output parameters are
+// plain pointers, so that typed arrays are passed without copying.
 const device = pointer(opaque())
 
 /** Argument type as koffi accepts it. */
@@ -12,7 +12,7 @@ type Argument = string | ReturnType<typeof pointer> | ReturnType<typeof out>
 
 const handle = out(pointer(device))
 
-/** Argument lists that several functions have in common. */
+/** Argument lists that several functions share. */
 const argumentLists = {
   nothing: [],
   pointer: ['void *'],

@@ -36,8 +36,8 @@ export interface PowerLimits {
 }
 
 /**
- * One board as reported by NVML. Every read calls the driver. A failed read throws `NvmlError` naming the NVML call and
- * the board.
+ * One board as NVML reports it. Every read calls the driver. A failed read throws an `NvmlError` that names the call
+ * and the board.
  */
 export class NvmlDevice implements NvmlHandle {
   readonly calls: NvmlCalls
@@ -107,9 +107,7 @@ export class NvmlDevice implements NvmlHandle {
     return this.#number('nvmlDeviceGetMemoryBusWidth')
   }
 
-  /**
-   * Supported SM clocks per memory clock, in ascending order, MHz. Empty if the board does not report supported clocks.
-   */
+  /** Supported SM clocks of each memory clock, ascending, MHz. Empty if the board reports no supported clocks. */
   supportedClocks(): ClockStates[] {
     const memClocks = orNull(() => this.#list('nvmlDeviceGetSupportedMemoryClocks')) ?? []
     return memClocks.sort(ascending).map((memClockMhz) => ({
@@ -123,7 +121,7 @@ export class NvmlDevice implements NvmlHandle {
     return orNull(() => this.#selected('nvmlDeviceGetDefaultApplicationsClock', CLOCK_SM))
   }
 
-  /** Temperature above which the firmware lowers the clocks, deg C; null if not reported. */
+  /** Temperature above which the firmware lowers the clocks, degrees Celsius; null if it is not reported. */
   thermalLimitC(): number | null {
     return (
       orNull(() => this.#selected('nvmlDeviceGetTemperatureThreshold', THRESHOLD_GPU_MAX)) ??
@@ -138,12 +136,12 @@ export class NvmlDevice implements NvmlHandle {
     return { minW: minMw / 1000, maxW: maxMw / 1000, defaultW: defaultMw / 1000 }
   }
 
-  /** The configured limit, W. */
+  /** The power limit that was configured, W. */
   powerLimitW(): number {
     return this.#number('nvmlDeviceGetPowerManagementLimit') / 1000
   }
 
-  /** Power limit in force, W: the lowest limit of all sources (slowdown, board, user). */
+  /** Power limit in force, W: the lowest of all limits (by slowdown, board and user). */
   enforcedPowerLimitW(): number {
     return this.#number('nvmlDeviceGetEnforcedPowerLimit') / 1000
   }
@@ -192,7 +190,7 @@ export class NvmlDevice implements NvmlHandle {
     return readMigState(this)
   }
 
-  /** Wrap another handle of the same library, such as a MIG instance of this board. */
+  /** Wraps another handle of the same library, such as a MIG instance of this board. */
   at(handle: unknown, subject: string): NvmlDevice {
     return new NvmlDevice(this.calls, handle, subject)
   }
@@ -232,8 +230,8 @@ export class NvmlDevice implements NvmlHandle {
   }
 
   /**
-   * Read a list of unknown length. If the buffer is too small, the call is repeated with the length that the driver
-   * reports.
+   * Reads a list of unknown length. If the buffer is too small, the driver reports the length and the call is repeated
+   * with it.
    */
   #list(name: NvmlCallName, ...select: number[]): number[] {
     const INSUFFICIENT_SIZE = 7

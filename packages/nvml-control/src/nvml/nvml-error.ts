@@ -48,7 +48,9 @@ const returnCodes: Readonly<Record<number, ReturnCode>> = {
 /** All return codes that NVML documents, in ascending order. */
 export const nvmlReturnCodes: readonly number[] = Object.keys(returnCodes).map(Number)
 
-/** A failed NVML call. `code` is this project's error code, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
+/**
+ * A failed NVML call. `code` is this project's error code, for example `NO_PERMISSION`, `NOT_SUPPORTED` or `GPU_LOST`.
+ */
 export class NvmlError extends PctodlError {
   /** NVML's return code, e.g. 4. */
   readonly nvmlCode: number
@@ -73,7 +75,7 @@ export class NvmlError extends PctodlError {
   }
 }
 
-/** Return codes that mean that the board or driver lacks a feature. The optional field is then null. */
+/** Return codes for a feature that the board or the driver lacks. A field that depends on it is null. */
 const absent = new Set([3, 13, 21, 22, 25, 26])
 
 /** Return codes after which no field of the board can be read. */
@@ -87,9 +89,7 @@ export function meansGone(nvmlCode: number): boolean {
   return boardGone.has(nvmlCode)
 }
 
-/**
- * Returns the value that `read` returns; null if the board or driver lacks the feature. Any other error is rethrown.
- */
+/** Returns the result of `read`, or null if the board or driver lacks the feature. Other errors are rethrown. */
 export function orNull<T>(read: () => T): T | null {
   try {
     return read()

@@ -27,7 +27,8 @@ const EVENT_BYTES = 32
 const [TYPE_AT, DATA_AT] = [8, 16]
 
 /**
- * Receives events of one board from now on. The driver queues events, so they are polled and no thread has to wait.
+ * Receives the events of one board that occur from now on. The driver queues events, so they are polled, and no thread
+ * has to wait for them.
  */
 export class NvmlEvents {
   readonly #device: NvmlDevice
@@ -41,7 +42,8 @@ export class NvmlEvents {
   }
 
   /**
-   * @param kinds events to subscribe to; kinds that the board does not support are ignored
+   * Subscribes to events of a board.
+   * @param kinds kinds of events; those that the board does not support are ignored
    * @returns null if the board or the driver supports none of the kinds
    * @throws NvmlError if the driver fails
    */
@@ -63,7 +65,7 @@ export class NvmlEvents {
   /**
    * Returns up to `most` events since the last call, oldest first.
    *
-   * @throws NvmlError `GPU_LOST` after the last event of a lost board
+   * @throws NvmlError `GPU_LOST` for a lost board, once all its events have been returned
    */
   take(most = 64): BoardEvent[] {
     const { calls, subject } = this.#device

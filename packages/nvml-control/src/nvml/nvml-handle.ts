@@ -1,6 +1,6 @@
 import type { NvmlCallName, NvmlCalls } from './nvml-calls.js'
 
-/** A board or a MIG instance, as needed by functions that read lists. */
+/** A board or a MIG instance: what functions that read lists from NVML need. */
 export interface NvmlHandle {
   readonly calls: NvmlCalls
   /** NVML's own handle. */
@@ -11,6 +11,6 @@ export interface NvmlHandle {
   readonly uuid: string
   /** @throws NvmlError */
   check(name: NvmlCallName, ...args: unknown[]): void
-  /** Wrap another handle of the same library. */
+  /** Wraps another handle of the same library. */
   at(handle: unknown, subject: string): NvmlHandle
 }

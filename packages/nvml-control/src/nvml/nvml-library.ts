@@ -5,8 +5,7 @@ import { NvmlError } from './nvml-error.js'
 import { textBuffer, textIn } from './text.js'
 
 /**
- * Paths where drivers install NVML, in search order. The first entry is a bare name, for which the dynamic linker
- * searches.
+ * Paths at which drivers install NVML, in search order. The first is a bare name, which the dynamic linker looks up.
  */
 const candidates: readonly string[] = [
   'libnvidia-ml.so.1',
@@ -44,7 +43,7 @@ export interface LoadNvmlOptions {
 const initialized = new Map<string, Nvml>()
 
 /**
- * Load and initialise NVML. If it is loaded again in the same process, it is initialised only once.
+ * Loads and initialises NVML. If this process has loaded it before, it is not initialised again.
  *
  * @throws NvmlNotFoundError if no library can be loaded
  * @throws NvmlError if NVML cannot be initialised, e.g. `DRIVER_NOT_LOADED`
@@ -134,7 +133,7 @@ export class Nvml {
     return this.#device(call, text, `GPU ${text}`)
   }
 
-  /** Shut NVML down. Its devices must not be used afterwards. Idempotent. */
+  /** Shuts NVML down. Its devices must not be used after this. A second call does nothing. */
   close(): void {
     if (!this.#open) return
     this.#open = false

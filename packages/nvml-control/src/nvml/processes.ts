@@ -4,8 +4,8 @@ import type { NvmlHandle } from './nvml-handle.js'
 export interface ComputeProcess {
   readonly pid: number
   /**
-   * GPU memory used by the process; null if the driver does not report it, e.g. in a container without the host's pid
-   * namespace.
+   * GPU memory that the process uses; null if the driver does not report it, for example in a container without the
+   * host's pid namespace.
    */
   readonly usedBytes: number | null
   /** Whether the process is a client of an MPS server; null if the driver does not report it. */
@@ -25,7 +25,7 @@ export function readComputeProcesses(device: NvmlHandle): ComputeProcess[] {
   const all = entries(device, 'nvmlDeviceGetComputeRunningProcesses_v3')
   const clients = orNull(() => entries(device, 'nvmlDeviceGetMPSComputeRunningProcesses_v3'))
   const clientPids = clients && new Set(clients.map(({ pid }) => pid))
-  // Real drivers report MPS clients in both lists. Add only the clients missing from the first list.
+  // Real drivers report MPS clients in both lists, so only clients that the first list lacks are added.
   const missed = clients?.filter(({ pid }) => !all.some((process) => process.pid === pid)) ?? []
   return [...all, ...missed].map((process) => ({ ...process, isMpsClient: clientPids?.has(process.pid) ?? null }))
 }
@@ -39,7 +39,7 @@ function entries(
     const buffer = Buffer.alloc(room * ENTRY_BYTES)
     count[0] = room
     const code = device.calls.get(call)(device.handle, count, buffer)
-    // More processes may start before the next call, so double the buffer instead of using the reported length.
+    // More processes may start before the next call, so the buffer is doubled and not only made as long as reported.
     if (code === INSUFFICIENT_SIZE && room < 65_536) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
     return Array.from({ length: count[0]! }, (_, i) => entry(buffer, i * ENTRY_BYTES))

@@ -11,7 +11,9 @@ const FIELD_POWER_INSTANT = 186
 const VALUE_UNSIGNED_INT = 1
 const TWO_TO_32 = 4294967296
 
-/** Reads all fields of `Telemetry`. The buffers for the driver's answers are allocated once, in the constructor. */
+/**
+ * Reads all fields of `Telemetry`. The buffers for the driver's answers are allocated only once, in the constructor.
+ */
 export class TelemetryReader {
   readonly #device: NvmlDevice
   readonly #clock: Clock
@@ -27,7 +29,7 @@ export class TelemetryReader {
   }
 
   /**
-   * Read one sample. A field that fails is null; `failures` returns the reason.
+   * Reads one sample. A field that fails is null; `failures` returns why.
    *
    * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
    */
@@ -46,7 +48,7 @@ export class TelemetryReader {
     const memoryUsedBytes = this.#long('nvmlDeviceGetMemoryInfo', 4)
     const clocksEventReasons = this.#readReasons()
     return {
-      // Reading all fields takes time. Use the middle of that interval as the timestamp.
+      // Reading all fields takes some time. The time stamp is the middle of this time.
       timeMs: (beforeMs + this.#clock.now()) / 2,
       powerAverageW: powerAverageW === null ? null : powerAverageW / 1000,
       powerInstantW,

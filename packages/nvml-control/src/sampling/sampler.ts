@@ -1,15 +1,15 @@
 import { type Clock, type Gpu, InvalidInputError, PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
 import { summarizeWindow, type WindowSummary } from './window-summary.js'
 
-/** Minimum sampling period, ms (50 Hz). Sensors refresh no faster, and each reading costs driver time. */
+/** Minimum sampling period, ms (50 Hz). Sensors refresh no faster, and each reading takes driver time. */
 const MIN_PERIOD_MS = 20
 
 export interface SamplerOptions {
   /** Time between two samples, ms; at least 20. Default 100. */
   readonly periodMs?: number
   /**
-   * Number of samples kept. A window cannot begin before the oldest one. Default 6000: ten minutes at a period of 100
-   * ms.
+   * Number of samples that are kept. A window cannot begin before the oldest of them. Default 6000, which is ten
+   * minutes at a period of 100 ms.
    */
   readonly capacity?: number
   /** Default: real time. */
@@ -20,7 +20,7 @@ export interface SamplerOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** A time window of the sampling, from `beginWindow` to `end`. Windows may overlap and nest. */
+/** A period of the sampling, from `beginWindow` to `end`. Windows may overlap and nest. */
 export interface SampleWindow {
   readonly name: string
   readonly beginMs: number
@@ -29,8 +29,8 @@ export interface SampleWindow {
 }
 
 /**
- * Samples a board at a fixed period. Sample n is due at start + n x period, so that delays do not accumulate. If a
- * sample is late, the samples due meanwhile are counted as missed and are not repeated.
+ * Samples a board at a fixed period. Sample n is due at start + n x period, so that delays do not add up. If a sample
+ * is late, those that were due in the meantime count as missed and are not repeated.
  */
 export class Sampler {
   readonly periodMs: number
@@ -108,7 +108,7 @@ export class Sampler {
     const startMs = this.#clock.now()
     for (let n = 0; !signal.aborted; ) {
       await this.#takeSample()
-      // Skip the samples whose due time has passed, and count them as missed.
+      // Skips the samples whose due time has passed, and counts them as missed.
       const next = Math.max(n + 1, Math.ceil((this.#clock.now() - startMs) / this.periodMs))
       this.#missed += next - n - 1
       n = next

@@ -5,7 +5,8 @@ export interface Readings {
 }
 
 /**
- * Integral over time by the trapezoidal rule, in the quantity's unit times seconds; null for fewer than two readings.
+ * Integral over time by the trapezoidal rule, in the unit of the readings times seconds; null for fewer than two
+ * readings.
  */
 export function integral({ timesMs, values }: Readings): number | null {
   if (timesMs.length < 2) return null
@@ -27,11 +28,11 @@ export function timeWeightedMean(readings: Readings): number | null {
 }
 
 /**
- * Returns the time-weighted percentile: the quantity was at or below this value for `percent` of the time. Each reading
- * is weighted by half the time to its previous and half the time to its next reading. So many readings in a short time
- * do not dominate.
+ * Returns the time-weighted percentile: the value that the quantity did not exceed for `percent` of the time. Each
+ * reading is weighted by half the time to the reading before and half the time to the next, so that many readings in a
+ * short time do not dominate.
  *
- * @returns null without readings
+ * @returns null if there are no readings
  */
 export function timeWeightedPercentile({ timesMs, values }: Readings, percent: number): number | null {
   const last = timesMs.length - 1

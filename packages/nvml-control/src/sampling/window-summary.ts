@@ -18,11 +18,14 @@ export interface EnergySummary {
   /** Power integrated over the same time, J; null for fewer than two readings. */
   readonly integralJ: number | null
   /**
-   * 100 x (integral - counter) / counter; null if the two cover different times, one is missing, or the counter did not
-   * rise.
+   * 100 x (integral - counter) / counter; null if the two cover different times, if one is missing, or if the counter
+   * did not rise.
    */
   readonly disagreementPercent: number | null
-  /** The power field that was integrated: instant power if it has at least two readings, else average power. */
+  /**
+   * The power field that was integrated: the instant reading if there are at least two of it, otherwise the averaged
+   * reading.
+   */
   readonly powerField: 'powerInstantW' | 'powerAverageW'
 }
 
@@ -33,14 +36,14 @@ export interface MeasuredWindow {
   readonly beginMs: number
   readonly endMs: number
   readonly durationMs: number
-  /** Time from the first to the last sample in the window, ms. The quantities below refer to it. */
+  /** Time from the first to the last sample in the window, ms. All quantities below are about this time. */
   readonly coveredMs: number
   readonly samples: number
-  /** Number of scheduled samples that are not in the window: skipped, failed or overwritten. */
+  /** Number of samples that were due in the window but are missing: skipped, failed or overwritten. */
   readonly missed: number
-  /** Longest time without a sample, ms. The start and end of the window count as samples. */
+  /** Longest time without a sample, ms. The start and the end of the window count as samples. */
   readonly longestGapMs: number
-  /** Null if no reading of the quantity succeeded. The same applies to the quantities below. */
+  /** Null if no reading of the quantity succeeded, as for the quantities below. */
   readonly powerAverageW: QuantitySummary | null
   readonly powerInstantW: QuantitySummary | null
   readonly smClockMhz: QuantitySummary | null
@@ -52,7 +55,7 @@ export interface MeasuredWindow {
   readonly energy: EnergySummary
 }
 
-/** Summary of a window without samples. All quantities are unknown (the power was not 0 W). */
+/** Summary of a window without samples. All its quantities are unknown, not 0. */
 export interface EmptyWindow {
   readonly kind: 'empty'
   readonly name: string
@@ -128,13 +131,13 @@ function summarize(from: Readings): QuantitySummary | null {
   }
 }
 
-/** Computes both energies over the same time: from the first to the last sample that has counter and power. */
+/** Computes both energies over the same time: from the first to the last sample that has both counter and power. */
 function summarizeEnergy(samples: readonly Telemetry[]): EnergySummary {
   const powerField = readings(samples, 'powerInstantW').values.length >= 2 ? 'powerInstantW' : 'powerAverageW'
   const isKnown = (sample: Telemetry) => sample.energyJ !== null && sample[powerField] !== null
   const from = samples.findIndex(isKnown)
   const to = samples.findLastIndex(isKnown)
-  // If fewer than two samples have both, each energy covers its own time, and the two cannot be compared.
+  // If fewer than two samples have both, each energy is over its own time, and the two cannot be compared.
   const together = from < to
   const shared = together ? samples.slice(from, to + 1) : samples
   const counter = readings(shared, 'energyJ').values

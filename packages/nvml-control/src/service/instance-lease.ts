@@ -3,10 +3,10 @@ import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.j
 import type { ServiceClientOptions } from './service-client.js'
 
 /**
- * A lease of one MIG instance, granted by the node service. During the lease, only this program's processes may run on
- * the instance, optionally through an MPS daemon of their own. The lease cannot set clocks, power limit or modes,
- * because they apply to the whole board. To set them, the same program must also hold a lease of the board
- * (`ServiceLease`). Different programs cannot hold leases of a board and of one of its instances at the same time.
+ * A lease of one MIG instance that the node service grants. During the lease, only this program's processes may run on
+ * the instance, with an MPS daemon of their own if they want. The lease cannot set clocks, power limit or modes, which
+ * apply to the whole board. For these, the same program must also hold a lease of the board (`ServiceLease`). A board
+ * and one of its instances cannot be leased to different programs at the same time.
  */
 export class InstanceLease extends ServedLease {
   private constructor(uuid: string, acquired: AcquiredLease) {
@@ -23,7 +23,7 @@ export class InstanceLease extends ServedLease {
     return new InstanceLease(uuid, await acquireServed(uuid, options))
   }
 
-  /** Environment in which a process can use only this instance. */
+  /** Environment variables with which a process can use only this instance. */
   get environment(): { readonly CUDA_VISIBLE_DEVICES: string } {
     return { CUDA_VISIBLE_DEVICES: this.uuid }
   }

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 
 /**
- * Split the data that a socket receives into lines. If a line is too long, stop reading, because it could fill our
- * memory.
+ * Splits the data that a socket receives into lines. If a line is too long, it stops reading, because the line could
+ * fill this process's memory.
  *
  * @param onLine called with every line, without the line break
- * @param onTooLong called once; `onLine` is not called afterwards
+ * @param onTooLong called once; `onLine` is not called after it
  */
 export function readLines(
   socket: Readable,

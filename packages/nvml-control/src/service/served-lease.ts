@@ -4,7 +4,7 @@ import type { FoundState } from '../lease/lease-record.js'
 import { ServiceClient, type ServiceClientOptions } from './service-client.js'
 import type { LeaseReport, ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
-/** A lease granted by the node service, and the connection on which it depends. */
+/** A lease that the node service has granted, and the connection that keeps it alive. */
 export interface AcquiredLease {
   readonly client: ServiceClient
   readonly found: FoundState
@@ -12,8 +12,8 @@ export interface AcquiredLease {
 
 export interface ServedLeaseOptions extends ServiceClientOptions {
   /**
-   * The lease ends if its holder sends no request for this time, ms; `verify` sends one. Default: the lease lasts until
-   * the connection closes.
+   * The lease ends if its holder sends no request for this time, ms. `verify` counts as a request. Default: the lease
+   * lasts until the connection closes.
    */
   readonly silenceMs?: number
 }
@@ -61,7 +61,7 @@ export abstract class ServedLease {
     }
   }
 
-  /** Whether the lease is still held: neither released by this process nor ended by the service. */
+  /** Whether the lease is still held: this process has not released it, and the service has not ended it. */
   get isHeld(): boolean {
     return this.#ended === undefined && this.#released === undefined
   }
@@ -77,23 +77,30 @@ export abstract class ServedLease {
     })
   }
 
-  /** @param graceMs time for MPS clients to exit, 0 to 60,000 ms */
+  /**
+   * Stops the MPS daemon.
+   * @param graceMs time that MPS clients have to exit, 0 to 60,000 ms
+   */
   stopMps(graceMs: number): Promise<ServiceResults['mps-stop']> {
     return this.request({ type: 'mps-stop', board: this.uuid, graceMs })
   }
 
-  /** @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD` */
+  /**
+   * Checks that a process is a client of the lease's MPS daemon.
+   * @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD`
+   */
   async verifyMpsClient(pid: number): Promise<void> {
     await this.request({ type: 'mps-verify', board: this.uuid, pid })
   }
 
-  /** Report objectives and attained values to the service, which exports them as metrics. */
+  /** Reports objectives and the values that were attained to the service, which exports them as metrics. */
   async report(report: LeaseReport): Promise<void> {
     await this.request({ type: 'report', board: this.uuid, ...report })
   }
 
   /**
-   * End the lease. Idempotent. @throws ServiceError `RESTORE_FAILED` if the board is not restored; the service retries
+   * Ends the lease. A second call does nothing.
+   * @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service tries again
    */
   release(): Promise<void> {
     this.#released ??= this.#release()

@@ -12,7 +12,7 @@ import {
 } from './service-protocol.js'
 import { serviceSocketPath, socketsOf, whyNoService } from './service-socket.js'
 
-/** The service refused a request, or the request failed. `code` is the code of the original error. */
+/** The service refused a request, or the request failed. `code` is the error code that the service gives. */
 export class ServiceError extends PctodlError {}
 
 export interface ServiceClientOptions {
@@ -28,10 +28,13 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** First and longest delay before the next connection attempt while the service's connection queue is full, ms. */
+/** First and longest wait before the next attempt to connect while the service's connection queue is full, ms. */
 const RETRY_MS = [5, 200] as const
 
-/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full */
+/**
+ * Connects to a socket of the service.
+ * @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full
+ */
 async function connectTo(path: string): Promise<Socket> {
   const reason = whyNoService(path)
   if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
@@ -54,7 +57,7 @@ async function connectPatiently(path: string, timeoutMs: number): Promise<Socket
       const isBusy = error instanceof ServiceError && error.code === 'SERVICE_BUSY'
       if (!isBusy || performance.now() - startedMs > timeoutMs) throw error
     }
-    // Random jitter, so that clients do not retry at the same moment.
+    // The wait is random within limits, so that clients do not all retry at the same moment.
     await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())))
   }
 }
@@ -96,7 +99,8 @@ export class ServiceClient {
   }: ServiceClientOptions = {}): Promise<ServiceClient> {
     const [open, known, root] = socketsOf(path)
     const own = process.geteuid?.() === 0 ? root : known
-    // Try the restricted socket first. If it is missing or not accessible, use the public socket.
+    // The restricted socket is tried first. If it does not exist or this user may not use it, the public socket is
+    // used.
     const socket = (await connectTo(own.path).catch(() => null)) ?? (await connectPatiently(open.path, timeoutMs))
     const client = new ServiceClient(socket, timeoutMs)
     try {
@@ -165,7 +169,7 @@ export class ServiceClient {
       waiting.reject(new ServiceError(message.error.code, message.error.message))
       return
     }
-    // The answer needs no validation: only root or this user can have created the service's socket.
+    // The answer is not validated: only root or this user can have created the service's socket.
     waiting.resolve(message.result)
   }
 
@@ -174,7 +178,7 @@ export class ServiceClient {
     if (!waiting) return undefined
     clearTimeout(waiting.timer)
     this.#waiting.delete(id)
-    // Without open requests, a held lease must not keep this process running.
+    // If no request is open, a lease that is still held must not keep this process running.
     if (this.#waiting.size === 0) this.#socket.unref()
     return waiting
   }

@@ -13,7 +13,7 @@ export interface ServedBoard {
 }
 
 /**
- * A lease of a board that the node service holds for this process. When the connection closes, e.g. because this
+ * A lease of a board that the node service holds for this process. When the connection closes, for example because this
  * process ends, the service restores the board.
  */
 export class ServiceLease extends ServedLease implements BoardLease {

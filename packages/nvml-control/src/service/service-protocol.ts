@@ -11,7 +11,7 @@ export const serviceProtocolVersions: readonly number[] = [3]
 export const MAX_REQUEST_BYTES: number = 16 * 1024
 export const MAX_REPLY_BYTES: number = 256 * 1024
 
-/** Objectives and attained values, reported by the holder of a lease. */
+/** Objectives of a lease's services and the values that were attained, as its holder reports them. */
 export interface LeaseReport {
   readonly powerCapW: number | null
   readonly planned: { readonly samplesPerSecond: number; readonly powerW: number } | null
@@ -51,7 +51,7 @@ export interface ServiceRequest {
   readonly body: ServiceRequestBody
 }
 
-/** The holder of a lease of a board or a MIG instance; null if there is no lease. */
+/** Who holds the lease of a board or a MIG instance; null if nobody does. */
 export type ServedLeaseState = {
   readonly uid: number
   readonly pid: number
@@ -66,7 +66,7 @@ export interface ServedBoardState {
   readonly uuid: string
   readonly index: number
   readonly name: string
-  /** `lost`: the board cannot be read. `unrestored`: an earlier owner's changes have not been restored yet. */
+  /** `lost`: the board cannot be read. `unrestored`: changes of an earlier owner have not been undone yet. */
   readonly condition: 'ok' | 'lost' | 'unrestored'
   readonly reason: string | null
   readonly lease: ServedLeaseState
@@ -100,7 +100,7 @@ export type ServiceMessage =
   /** An error answer. `id` is null if the line was not a valid request. */
   | { readonly id: number | null; readonly error: { readonly code: string; readonly message: string } }
   /**
-   * A notification, not an answer: the lease has ended, because the board was lost or the operator ended the lease.
+   * A notification that is no answer: the lease has ended, because the board was lost or the operator ended the lease.
    */
   | { readonly event: 'lease-ended'; readonly board: string; readonly reason: string }
 

@@ -6,9 +6,9 @@ import { trustedPath } from '@pctodl/command-line'
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
 /**
- * Returns three sockets: a public one, one for the policy's users and groups, and one for root. Any user on the node
- * can fill the connection queue of the public socket. For the other two, the kernel refuses other users before they
- * enter the queue.
+ * Returns the service's three sockets: a public one, one for the users and groups that the policy names, and one for
+ * root. Any user on the node can fill the connection queue of the public socket. For the other two, the kernel rejects
+ * all other users before they enter the queue.
  */
 export function socketsOf(socket: string): readonly [SocketPlace, SocketPlace, SocketPlace] {
   return [
@@ -29,8 +29,8 @@ export function serviceSocketPath(): string {
 }
 
 /**
- * Check that only root or this user can have created the socket. Otherwise any user could impersonate the service with
- * a socket of their own.
+ * Checks that only root or this user can have created the socket. Otherwise any user could pose as the service with a
+ * socket of their own.
  *
  * @returns null, or the reason why the service cannot be used
  */

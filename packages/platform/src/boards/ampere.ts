@@ -67,7 +67,7 @@ export const rtx3080Ti: GpuSpec = {
 
 export const rtx3090: GpuSpec = {
   ...ga102,
-  // Not '3090': JavaScript puts integer-like keys first in the order of an object's keys.
+  // Not '3090': in JavaScript objects, keys that look like integers come first, whatever their order in the source.
   key: 'RTX3090',
   name: 'NVIDIA GeForce RTX 3090',
   aliases: ['3090', 'geforcertx3090'],

@@ -2,8 +2,8 @@ export const GiB: number = 1024 ** 3
 export const MiB: number = 1024 ** 2
 
 /**
- * Returns the supported clocks from the lowest to the highest, MHz. The driver's tables round steps of 7.5 MHz down
- * (1515, 1507, 1500).
+ * Returns the supported clocks from the lowest to the highest, MHz. If steps are 7.5 MHz, values are rounded down as in
+ * the driver's tables (1515, 1507, 1500).
  */
 export function clockLadder(fromMhz: number, toMhz: number, stepMhz: number): readonly number[] {
   const count = Math.floor((toMhz - fromMhz) / stepMhz) + 1

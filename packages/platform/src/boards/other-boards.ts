@@ -2,8 +2,8 @@ import type { GpuSpec } from '../gpu-spec.js'
 import { clockLadder, GiB, MiB } from './ladder.js'
 
 /**
- * Properties that all boards with the same chip share. `flop`: FLOP per SM and clock of the tensor cores (FP16 with
- * FP32 accumulation; TF32) and of the FP32 units.
+ * Properties that all boards with the same chip share. `flop`: FLOP per SM and clock, of the tensor cores in FP16 with
+ * FP32 accumulation and in TF32, and of the FP32 units.
  */
 interface Chip
   extends Pick<GpuSpec, 'architecture' | 'chip' | 'process' | 'dieMm2' | 'computeCapability' | 'smPerTpc'> {
@@ -47,7 +47,7 @@ const ad104 = chip('Ada', 'AD104', 'TSMC 4N', 294, '8.9', [1024, 512, 256], 48, 
 const gh100 = chip('Hopper', 'GH100', 'TSMC 4N', 814, '9.0', [4096, 2048, 256], 50, tables.hopper)
 const gb202 = chip('Blackwell', 'GB202', 'TSMC 4N', 750, '12.0', [1024, 512, 256], 128, tables.blackwell)
 const gb100 = chip('Blackwell', 'GB100', 'TSMC 4NP', 1600, '10.0', [8192, 4096, 256], 126, tables.gb100)
-/** GeForce boards have half the tensor rate with FP32 accumulation, and half the TF32 rate. */
+/** On GeForce boards, the tensor cores have half the rate in FP16 with FP32 accumulation and in TF32. */
 const geforce = (of: Chip): Chip => ({ ...of, flop: [of.flop[0] / 2, of.flop[1]! / 2, of.flop[2]] })
 
 /**
@@ -99,7 +99,7 @@ function board(
 
 const aws = 'Boost clock: the highest of the clock table, which these boards keep until the limit binds'
 
-/** Boards known from their data sheets only. No power or performance model has been fitted to them. */
+/** Boards of which only the data sheets are known. No power or performance model has been fitted to them. */
 export const otherBoards: readonly GpuSpec[] = [
   board(
     'P100',

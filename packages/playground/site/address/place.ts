@@ -6,7 +6,7 @@ import { firstServicesRun, type ServicesRunQuestion } from '../run-services/serv
 import { learnWords, planWords, runWords, servicesPlanWords, servicesRunWords } from './vocabularies.js'
 import type { Vocabulary } from './words.js'
 
-/** The rooms of the page, with the question that each room shows. */
+/** The rooms of the page, each with the question that it shows. */
 export interface Rooms {
   readonly 'run/services': ServicesRunQuestion
   readonly run: RunQuestion
@@ -17,7 +17,10 @@ export interface Rooms {
 
 export type RoomName = keyof Rooms
 
-/** The room shown, and the questions of all rooms. An address contains only the question of the room shown. */
+/**
+ * The room that is shown, and the questions of all rooms. An address contains only the question of the room that is
+ * shown.
+ */
 export interface Place extends Rooms {
   readonly room: RoomName
 }
@@ -42,7 +45,8 @@ const firstPlace: Place = {
 export const roomNames = Object.keys(vocabularies) as readonly RoomName[]
 
 /**
- * Returns the place that an address names, and the problems of the address. Defaults replace malformed parts.
+ * Returns the place that an address names, and the problems found in the address. Malformed parts are replaced by
+ * defaults.
  *
  * @param hash fragment of the address, with or without its `#`
  */
@@ -98,7 +102,7 @@ export function writePlace(place: Place): string {
     const text = write(question)
     if (text !== undefined) words.set(name, text)
   }
-  // Commas, colons and at signs are allowed in fragments; unescaped, they are easier to read.
+  // Commas, colons and at signs are allowed in fragments, and unescaped they are easier to read.
   const text = words.toString()
   return `#/${place.room}?${text.replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@')}`
 }

@@ -47,7 +47,7 @@ const networks = list<PlanQuestion['networks'][number]>('networks, as resnet50,v
   keyOf: ({ model }) => model,
 })
 
-/** Highest probability that power exceeds the cap; `mean` constrains only the mean power. */
+/** Highest accepted probability that power exceeds the cap; `mean` requires only that mean power is within the cap. */
 const risk: Kind<number | 'mean'> = {
   expected: "a probability from 1e-9 to 0.5, or 'mean'",
   read: (word) => (word === 'mean' ? word : between(1e-9, 0.5).read(word)),
@@ -154,7 +154,7 @@ export const servicesRunWords: Vocabulary<ServicesRunQuestion> = {
     },
     write: (question) => (question.task === null ? ownServices.write(question) : undefined),
   },
-  // The task is read after the services: if an address contains both, the task wins.
+  // The task comes after the services, so that it wins if an address contains both.
   task: {
     ...field(firstServicesRun, 'task', text('the name of a task')),
     write: ({ task }) => task ?? undefined,

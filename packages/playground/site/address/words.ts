@@ -3,7 +3,7 @@ export interface Word<Question> {
   readonly expected: string
   /** Returns undefined for malformed text. */
   read(text: string): Partial<Question> | undefined
-  /** Returns undefined if the address omits the word. */
+  /** Returns undefined if the address can omit the word. */
   write(question: Question): string | undefined
 }
 
@@ -95,7 +95,7 @@ export function list<Entry>(
   }
 }
 
-/** Maximum length of a list: more changes than a user makes to a run by hand. */
+/** Maximum number of entries of a list. It is more than the changes that a user makes to a run by hand. */
 const MAX_ENTRIES = 200
 
 /** A subset of the values, in the order of `values`. */

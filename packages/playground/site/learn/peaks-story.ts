@@ -4,9 +4,9 @@ import type { Teller } from './story.js'
 
 const STEP_MS = 20
 const LENGTH_MS = 9000
-/** The first seconds still contain the previous state of the board and are not shown. */
+/** Length of the beginning of the run that is not shown, because it still contains the board's previous state, ms. */
 const SETTLED_MS = 3000
-/** Load comes in bursts: length of a burst, and time from one burst to the next, ms. */
+/** The load comes in bursts. Length of a burst, and time from the start of one burst to the next, ms. */
 const BURST_MS = 400
 const EVERY_MS = 1200
 
@@ -22,7 +22,7 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
   const trueW: number[] = []
   const readW: (number | null)[] = []
   for (let timeMs = 0; timeMs < LENGTH_MS; timeMs += STEP_MS) {
-    // A hung process creates no load. Hanging the process repeatedly switches the load on and off.
+    // A hung process creates no load, so hanging it again and again switches the load on and off.
     if (timeMs % EVERY_MS === 0) {
       gpu.strike({ kind: 'client-hung', tenant: 0, atMs: BURST_MS, durationMs: EVERY_MS - BURST_MS })
     }

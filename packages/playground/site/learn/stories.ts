@@ -33,7 +33,7 @@ const tellOfClocks: Teller = (predictor, model) => {
   }
 }
 
-/** Returns the clocks at which the board runs unless a limit lowers them. */
+/** Returns the SM and memory clock at which the board runs if no limit lowers them. */
 function boostClocks({ memClocksMhz, spec }: PerfModel) {
   const memClockMhz = memClocksMhz[0]!
   return { memClockMhz, smClockMhz: snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)! }

@@ -20,7 +20,7 @@ export interface Story {
     readonly xLabel: string
     readonly yLabel: string
     readonly curves: readonly {
-      /** Empty for a curve that shares the label of another curve. */
+      /** Label of the curve; empty if it shares the label of another curve. */
       readonly label: string
       readonly color: string
       readonly points?: boolean

@@ -2,8 +2,8 @@
 export type FrameRequest = (draw: () => void) => void
 
 /**
- * Draws at most one chart per frame, so that no single browser task draws all charts. A chart that changes again before
- * its turn is drawn once.
+ * Redraws charts, at most one per frame, so that no single browser task draws all of them. A chart that changes again
+ * while it waits is drawn once.
  */
 export class Drawing {
   readonly #request: FrameRequest
@@ -14,7 +14,10 @@ export class Drawing {
     this.#request = request
   }
 
-  /** Queues a redraw. A chart that is already queued keeps its position; the latest drawing function is used. */
+  /**
+   * Queues a chart for redrawing. If it is already queued, it keeps its position and the new drawing function replaces
+   * the old one.
+   */
   add(thing: object, draw: () => void): void {
     this.#waiting.set(thing, draw)
     this.#ask()
@@ -34,7 +37,7 @@ export class Drawing {
       if (!first) return
       const [thing, draw] = first
       this.#waiting.delete(thing)
-      // The next turn is requested before drawing, so that an exception in `draw` does not stop the queue.
+      // The next frame is requested before drawing, so that an exception in `draw` does not stop the queue.
       this.#ask()
       draw()
     })

@@ -14,11 +14,11 @@ import { type ServicesQuestion, servicesOptions } from './services-question.js'
 /** A plan for services, with the figures shown beside it. */
 export interface FoundServicesPlan extends FeasibleServicePlan {
   /**
-   * 95 % interval of the power, W. It is the predictor's interval for processes that never wait, scaled to the power at
-   * the request rates.
+   * 95 % interval of power, W. It is the predictor's interval for processes that always have work, scaled to the power
+   * at the request rates.
    */
   readonly powerIntervalW: Interval
-  /** Board energy per answered request, J; null without requests. */
+  /** Energy of the board per answered request, J; null if there are no requests. */
   readonly energyPerRequestJ: number | null
   /** Number of SMs that each tenant may use. */
   readonly sms: readonly number[]
@@ -27,7 +27,7 @@ export interface FoundServicesPlan extends FeasibleServicePlan {
 
 export type ServicesAnswer = FoundServicesPlan | InfeasibleServicePlan
 
-/** A simple configuration to compare with the plan; null if it is infeasible. */
+/** A simple configuration to compare with the plan; null if it cannot meet the objectives and the cap. */
 export interface PlainAnswer {
   readonly manner: PlainManner
   readonly found: Pick<FoundServicesPlan, 'configuration' | 'prediction' | 'score' | 'energyPerRequestJ'> | null

@@ -4,13 +4,13 @@ import { type AskedService, firstServices } from '../services/asked-service.js'
 
 export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
-/** All parameters of a plan for services. */
+/** All inputs of a plan for services. */
 export interface ServicesQuestion extends AskedPlan {
   readonly services: readonly AskedService[]
   readonly objective: ServiceGoal
   /** The plan must serve the request rates multiplied by this factor. */
   readonly rateMargin: number
-  /** Fraction of each latency objective that the plan keeps as a margin. */
+  /** Fraction of each latency objective that the plan leaves unused as a margin. */
   readonly latencyMargin: number
   /** Index of dispersion of the arrivals: the variance of the number of arrivals divided by its mean. */
   readonly burstiness: number
@@ -31,8 +31,8 @@ export const firstServicesQuestion: ServicesQuestion = {
 }
 
 /**
- * Number of layouts that a search evaluates. A count instead of a time limit lets a link show the same plan on every
- * machine. A layout takes longer if services must be shed.
+ * Number of layouts that a search evaluates. It is a count, not a time limit, so that a link shows the same plan on
+ * every machine. A layout takes longer if services must be shed.
  */
 export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
   'min-power': 300,
@@ -40,7 +40,7 @@ export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
   'max-value': 40,
 }
 
-/** Returns the search options for `planServices` and for the command line. */
+/** Converts a question to the options of `planServices`, which also define the command. */
 export function servicesOptions(question: ServicesQuestion): ServicePlanOptions {
   const { objective, powerCapW, powerMarginW, rateMargin, latencyMargin, burstiness, sharePercentStep } = question
   const { maxTenants, memClockMhz } = question

@@ -3,7 +3,7 @@ import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
 import { planClocks } from '@pctodl/scheduler'
 import type { PlanQuestion } from './plan-question.js'
 
-/** A simple configuration, at clocks that keep it under the cap. */
+/** A simple configuration, at the clocks at which it keeps the cap. */
 export interface Alternative {
   readonly name: string
   readonly configuration: Configuration
@@ -15,7 +15,7 @@ export interface Alternative {
 const USUAL_BATCH = 32
 
 /**
- * Returns the configurations that a user would choose without a planner: equal shares, or, for one network, a single
+ * Returns the configurations that a user would choose without a planner: equal shares or, for a single network, one
  * process on the whole board.
  */
 export function alternativesTo(model: PerfModel, question: PlanQuestion): Alternative[] {

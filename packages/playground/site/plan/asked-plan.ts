@@ -1,9 +1,9 @@
-/** The parameters common to all plans. */
+/** The inputs that all plans have. */
 export interface AskedPlan {
   /** Key of a board, or name of an opened parameter file. */
   readonly board: string
   readonly powerCapW: number
-  /** Margin between the planned power and the cap, W. */
+  /** Watts by which planned power must stay below the cap, W. */
   readonly powerMarginW: number
   readonly sharePercentStep: number
   /** Maximum number of tenants; null for the MPS limit. */

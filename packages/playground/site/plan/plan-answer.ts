@@ -19,11 +19,11 @@ export interface FoundPlan {
   /** 95 % interval of the power, W. */
   readonly powerIntervalW: Interval
   readonly marginW: number
-  /** Probability that true power is above the cap. */
+  /** Probability that true power exceeds the cap. */
   readonly capExceedanceProbability: number | null
   /** The board's highest power limit, W, if this limit is below the cap. */
   readonly boardLimitW: number | null
-  /** Quantities of the plan that are outside the measured range, in words. */
+  /** Which quantities of the plan are outside the range in which the board was measured, in words. */
   readonly outside: readonly string[]
   /** Number of SMs that each tenant may use. */
   readonly sms: readonly number[]

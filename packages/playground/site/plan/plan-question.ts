@@ -1,26 +1,29 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { AskedPlan } from './asked-plan.js'
 
-/** A network that shares the board, and the weight of one of its samples in the objective. */
+/** A network that shares the board, and the value of one of its samples in the objective. */
 export interface Demand {
   readonly model: string
   readonly weight: number
 }
 
-/** All parameters of the Plan room. */
+/** All inputs of the Plan room. */
 export interface PlanQuestion extends AskedPlan {
   readonly networks: readonly Demand[]
   /** Maximum latency of a batch, ms; null for no limit. */
   readonly latencySloMs: number | null
-  /** The latency that the objective limits: mean or p99. */
+  /** Which batch latency must be within the objective: the mean or the p99. */
   readonly latencyPercentile: 'mean' | 'p99'
-  /** Highest probability that true power exceeds the cap; `mean` constrains only the mean power. */
+  /**
+   * Highest accepted probability that true power exceeds the cap; `mean` requires only that mean power is within the
+   * cap.
+   */
   readonly risk: number | 'mean'
 }
 
 /**
- * Number of configurations that a search evaluates. A count instead of a time limit lets a link show the same plan on
- * every machine. A search takes about 40 ms on a typical machine.
+ * Number of configurations that a search evaluates. It is a count, not a time limit, so that a link shows the same plan
+ * on every machine. A search takes about 40 ms on a typical machine.
  */
 export const SEARCH_EVALUATIONS = 1500
 
@@ -40,7 +43,7 @@ export const firstPlan: PlanQuestion = {
   memClockMhz: null,
 }
 
-/** Returns the search options for `partition` and for the command line. */
+/** Converts a question to the options of `partition`, which also define the command. */
 export function searchOptions(question: PlanQuestion): PartitionOptions {
   const { networks, powerCapW, powerMarginW, sharePercentStep, latencySloMs, latencyPercentile } = question
   const { risk, maxTenants, memClockMhz } = question

@@ -3,7 +3,7 @@ import type { KnownBoards } from '../work/known-boards.js'
 import { LatestAnswer } from '../work/latest-answer.js'
 import type { AskedPlan } from './asked-plan.js'
 
-/** An activity that runs while its room is shown. */
+/** An activity that runs only while its room is shown. */
 interface Followed {
   follow(): () => void
 }
@@ -19,7 +19,7 @@ export class PlanState<Question extends AskedPlan, Answer, More extends Followed
   readonly question: Signal<Question>
   readonly known: KnownBoards
   readonly plan: LatestAnswer<Question, Answer>
-  /** Configurations to compare with the plan, or plans under other caps. */
+  /** Further results of the question: configurations to compare with the plan, or plans under other caps. */
   readonly more: More
 
   constructor(
@@ -34,7 +34,7 @@ export class PlanState<Question extends AskedPlan, Answer, More extends Followed
     this.more = more
   }
 
-  /** Keeps the answers up to date. Returns a function that stops this. */
+  /** Keeps the answers up to date until the returned function is called. */
   enter(): () => void {
     const leave = [this.plan.follow(), this.more.follow()]
     return () => {

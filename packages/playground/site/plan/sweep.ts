@@ -3,10 +3,10 @@ import type { WorkerThread } from '../work/worker-thread.js'
 import type { SweepPoint } from './cap-sweep.js'
 import type { PlanQuestion } from './plan-question.js'
 
-/** Computes the best plan under each cap. */
+/** Computes the best plan under each cap of a range. */
 export class Sweep {
   readonly points: Signal<readonly SweepPoint[]> = signal([])
-  /** True if the sweep is complete. */
+  /** Whether the sweep is complete. */
   readonly isWhole: Signal<boolean> = signal(false)
   readonly #question: Signal<PlanQuestion>
   readonly #worker: WorkerThread
@@ -42,7 +42,7 @@ export class Sweep {
       // The chart is updated after every eight points; until then the old curve stays.
       if (points.length % 8 === 0) show()
     }
-    // The sweep starts after a delay, so that typing does not start one for each key.
+    // The sweep starts after a delay, so that it does not restart for each key that a user types.
     const timer = setTimeout(async () => {
       try {
         await this.#worker.call('sweep', this.#question.peek(), { onProgress, signal })
@@ -50,7 +50,7 @@ export class Sweep {
         this.#sweptSubject = subject
         this.isWhole.value = true
       } catch {
-        // If the sweep was aborted, a newer one replaces its curve. Otherwise the plan already shows the error.
+        // If the sweep was aborted, a newer sweep replaces its curve. If it failed, the plan already shows the error.
         if (!signal.aborted) this.points.value = []
       }
     }, 120)

@@ -11,8 +11,8 @@ interface Burst {
 }
 
 /**
- * Arrivals to which bursts can be added during the run. A burst begins with the first usual request at or after its
- * time, so the arrivals are the same whether the burst is requested before or during the run.
+ * Arrivals to which bursts can be added during a run. A burst begins with the first usual request at or after its time.
+ * The arrivals are therefore the same whether the burst was requested before or during the run.
  */
 export class BurstableArrivals implements Arrivals {
   readonly #usual: Arrivals
@@ -59,7 +59,7 @@ export class BurstableArrivals implements Arrivals {
     return this.#lastUsualMs
   }
 
-  /** Begins the bursts whose first usual request has been emitted. */
+  /** Begins the bursts whose first usual request has arrived. */
   #beginBursts(): void {
     for (let atMs = this.#asked[0]; atMs !== undefined && atMs <= this.#lastUsualMs; atMs = this.#asked[0]) {
       this.#asked.shift()

@@ -9,7 +9,8 @@ import { loadOf } from './services-load.js'
 import type { ServicePolicyName, ServicesRunQuestion } from './services-run-question.js'
 
 /**
- * One policy that serves requests on one simulated board at an adjustable pace, as in `bench-runner --set services`.
+ * A run in which one policy serves requests on one simulated board at an adjustable pace, as in `bench-runner --set
+ * services`.
  */
 export class ServedRun extends PacedRun {
   readonly #question: ServicesRunQuestion

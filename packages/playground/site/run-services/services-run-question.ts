@@ -10,28 +10,28 @@ export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyName
   (name): name is ServicePolicyName => !name.endsWith('fixed-clock'),
 )
 
-/** All parameters that determine a run of services. */
+/** All inputs that determine a run of services. */
 export interface ServicesRunQuestion {
   readonly board: string
   /**
    * Name of a task of `bench-runner --set services`, which sets services, caps and duration; null for custom services.
    */
   readonly task: string | null
-  /** Custom services. Ignored if a task is named. */
+  /** Custom services. They are ignored if a task is named. */
   readonly services: readonly AskedService[]
   /**
-   * Only for custom services: variance of the time between requests, divided by its squared mean; 1 for independent
-   * users.
+   * For custom services only: variance of the time between requests, divided by the square of its mean; 1 for
+   * independent users.
    */
   readonly burstiness: number
-  /** Null for the task's caps; never null with custom services. */
+  /** Caps and their start times. Null for the caps of the task; custom services always have caps. */
   readonly caps: readonly CapFrom[] | null
   readonly policies: readonly ServicePolicyName[]
   /** Factor on the request rates of all services. */
   readonly loadFactor: number
   /** Seed of the arrivals and of the board. */
   readonly seed: number
-  /** Only for custom services: duration of the run, s. */
+  /** For custom services only: duration of the run, s. */
   readonly durationS: number
   readonly disturbances: readonly Disturbance[]
   /** Start times of bursts, s. During a burst, all services receive three times their request rate. */

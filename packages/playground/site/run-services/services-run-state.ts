@@ -25,7 +25,7 @@ export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
     this.tasks.value = await worker.call('tasks', null)
   }
 
-  /** Triples the requests of every service for the length of a burst, at the same time in all runs. */
+  /** Triples the requests of every service for the length of a burst, from the same time in all runs. */
   burst(): void {
     this.act('burst', (atS) => {
       const question = this.question.peek()

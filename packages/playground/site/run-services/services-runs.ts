@@ -10,9 +10,9 @@ export function colorOfServicePolicy(policy: ServicePolicyName): string {
 }
 
 /**
- * Defines runs of services.
+ * Defines how runs of services are started and shown.
  *
- * @param tasks read at each call, because the worker reports the tasks later
+ * @param tasks returns the known tasks; called each time, because the worker reports them late
  */
 export function servicesRuns(tasks: () => readonly TaskDescription[]): RunKind<ServicesRunQuestion> {
   return {

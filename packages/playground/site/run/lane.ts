@@ -2,7 +2,7 @@ import type { ServiceReading } from '@pctodl/platform'
 import type { OpenedRecord } from './read-record.js'
 import type { RunFrame, RunOutcome, Said, ServicesReading } from './run-frame.js'
 
-/** Readings per second. All lanes keep their readings on this time grid, so that charts can share an axis. */
+/** Readings per second. All lanes store their readings at the same times, so that charts can share a time axis. */
 const PER_SECOND = 10
 
 export type Column = (number | null)[]
@@ -10,11 +10,14 @@ export type Column = (number | null)[]
 /** Time over which the displayed attainment is computed, s. */
 export const ATTAINMENT_S = 5
 
-/** Recent outcome of the requests of one service. */
+/** Outcome of one service's requests in the last seconds. */
 export interface Served {
   readonly service: string
   readonly arrivedPerS: number
-  /** Fraction of completed, shed or failed requests that met the objective, 0..1; null without such requests. */
+  /**
+   * Fraction of the answered, shed or failed requests that were answered within the objective, 0..1; null if there were
+   * none.
+   */
   readonly attainment: number | null
   /** Number of waiting requests. */
   readonly queued: number
@@ -33,7 +36,7 @@ export class Lane {
   readonly temperatureC: Column = []
   readonly throughput: Column = []
   readonly said: Said[] = []
-  /** Only in runs of services. */
+  /** Counters of all services; only in runs of services. */
   readonly services: ServicesReading[] = []
   /** Attainment of the worst service over the last `ATTAINMENT_S` seconds, percent; one value for each second. */
   readonly attainment: Column = []

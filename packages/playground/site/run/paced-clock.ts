@@ -2,8 +2,8 @@ import { type Clock, Sleepers } from '@pctodl/platform'
 import { nextTurn } from '../work/next-turn.js'
 
 /**
- * A virtual clock that advances only as far as allowed. Sleepers wake in the same order as on a `VirtualClock`, so a
- * run gives the same result at any pace.
+ * A virtual clock that advances only as far as it is allowed to. Sleepers wake in the same order as on a
+ * `VirtualClock`, so a run gives the same result at any pace.
  */
 export class PacedClock implements Clock {
   #nowMs = 0
@@ -20,7 +20,7 @@ export class PacedClock implements Clock {
     return new Date(this.#epochMs + this.#nowMs)
   }
 
-  /** Allows virtual time to advance to this point, ms. */
+  /** Allows virtual time to advance to `untilMs`. */
   allow(untilMs: number): void {
     this.#allowedMs = Math.max(this.#allowedMs, untilMs)
     void this.#pump()
@@ -41,7 +41,7 @@ export class PacedClock implements Clock {
     if (this.#pumping) return
     this.#pumping = true
     for (;;) {
-      // The next turn begins after all pending microtasks. All other code then waits for this clock.
+      // The next turn begins after all pending microtasks, when all other code waits for this clock.
       await nextTurn()
       const next = this.#sleepers.next()
       if (!next || next.wakeMs > this.#allowedMs) break

@@ -7,13 +7,14 @@ import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 import type { CapFrom, Disturbance } from './run-question.js'
 
 /**
- * A run in virtual time that advances only as far as allowed. It accepts disturbances and changes of the cap meanwhile.
+ * A run in virtual time that advances only as far as it is allowed to. During the run, disturbances can be injected and
+ * the cap can be changed.
  */
 export abstract class PacedRun {
   protected readonly clock: PacedClock = new PacedClock()
   /** The cap schedule of the run. Changes of the cap during the run are written into this array. */
   protected readonly caps: CapStep[]
-  /** Undefined before the run begins. */
+  /** The simulated board; undefined before the run begins. */
   protected gpu: SimulatedGpu | undefined
   readonly #frames = new FrameBuilder()
   readonly #lines: string[] = []
@@ -43,7 +44,7 @@ export abstract class PacedRun {
     this.clock.hold()
   }
 
-  /** Replaces the cap schedule by another one, which includes the past caps. */
+  /** Replaces the cap schedule. The new schedule must contain the past caps as well. */
   changeCaps(caps: readonly CapFrom[]): void {
     this.caps.splice(0, Infinity, ...stepsOf(caps))
   }

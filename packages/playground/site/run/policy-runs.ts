@@ -7,7 +7,7 @@ export function colorOfPolicy(policy: PolicyName): string {
   return colors[policyNames.indexOf(policy)]!
 }
 
-/** Defines runs of one network whose processes never wait. */
+/** Defines how runs of one network, whose processes always have work, are started and shown. */
 export const policyRuns: RunKind<RunQuestion> = {
   begin: (worker, question, policy, { pace, ...how }) => worker.call('run', { question, policy, pace }, how),
   capsOf: ({ caps }) => caps,

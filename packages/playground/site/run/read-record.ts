@@ -26,7 +26,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
     return first['recordVersion'] === 1 ? recordOfMatrix(name, first) : recordOfEvents(name, text)
   } catch (error) {
     if (error instanceof PctodlError) throw error
-    // An error here comes from a field that was not checked above.
+    // An error here is about a field that was not checked above.
     throw new InvalidInputError(name, (error as Error).message, 'a record as pctodl run or bench-runner write it', {
       cause: error,
     })
@@ -35,7 +35,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
 
 function recordOfEvents(name: string, text: string): OpenedRecord {
   const lines = text.split('\n')
-  // Text after the last newline is an incomplete line and is dropped.
+  // Text after the last newline is an incomplete line, which is dropped.
   lines.pop()
   const frames = new FrameBuilder()
   const recorder = new RunRecorder()
@@ -229,8 +229,8 @@ function recordOfMatrix(name: string, record: Fields): OpenedRecord {
 }
 
 /**
- * Returns the number of samples completed until a time. Samples are spread evenly over their window, because a matrix
- * record has only one value for each window.
+ * Returns the number of samples that were completed until a time. A matrix record has only one value per window, so
+ * samples are spread evenly over their window.
  */
 function completedAt(windows: readonly Fields[], timeMs: number, samplesOf: (window: Fields) => number): number {
   let sum = 0

@@ -30,22 +30,22 @@ export interface ServicesReading {
   readonly of: readonly ServiceReading[]
 }
 
-/** Events since the last frame. */
+/** The events of a run since the last frame. */
 export interface RunFrame {
   readonly readings: readonly Reading[]
   readonly windows: readonly WindowRate[]
   readonly said: readonly Said[]
   /** In runs of services: the counters of all services, one entry for each second. */
   readonly services: readonly ServicesReading[]
-  /** The running processes, if they have changed. */
+  /** The running processes; absent if they have not changed. */
   readonly tenants?: string
 }
 
 /** Result of a run. */
 export interface RunOutcome {
-  /** Only in runs of processes that never wait. */
+  /** The evaluation of the run; only in runs of processes that always have work. */
   readonly evaluation?: Evaluation
-  /** Only in runs of services. */
+  /** The outcome of the run; only in runs of services. */
   readonly served?: Omit<ServerRun, 'recorded'>
   readonly notes: readonly string[]
 }

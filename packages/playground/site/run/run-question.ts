@@ -3,7 +3,7 @@ export const disturbanceKinds = ['kill', 'hang', 'hot', 'bias', 'frozen', 'refus
 
 export type DisturbanceKind = (typeof disturbanceKinds)[number]
 
-/** A disturbance and its time in the run. */
+/** A disturbance, and when it is injected. */
 export interface Disturbance {
   readonly kind: DisturbanceKind
   /** Time since the run began, s. */
@@ -30,7 +30,7 @@ export const policyNames = [
 
 export type PolicyName = (typeof policyNames)[number]
 
-/** All parameters that determine a run. */
+/** All inputs that determine a run. */
 export interface RunQuestion {
   readonly board: string
   readonly model: string
@@ -63,7 +63,7 @@ export function capAtS(caps: readonly CapFrom[], timeS: number): number {
   return caps.findLast(({ atS }) => atS <= timeS)?.powerCapW ?? caps[0]!.powerCapW
 }
 
-/** Returns the schedule with another cap from a time on. Later steps are dropped. */
+/** Returns the schedule with another cap from a time on. Steps after that time are dropped. */
 export function capsWith(caps: readonly CapFrom[], powerCapW: number, atS: number): CapFrom[] {
   if (atS <= 0) return [{ powerCapW, atS: 0 }]
   return [...caps.filter((cap) => cap.atS < atS), { powerCapW, atS }]

@@ -9,8 +9,7 @@ import type { RunControl } from './serve-run.js'
 const recordColors = ['--network-2', '--network-4', '--network-5', '--network-7']
 
 /**
- * A disturbance requested while nothing runs takes effect at this time of the next run, s. Processes have loaded by
- * then.
+ * If nothing runs, a requested disturbance takes effect at this time of the next run, s. Processes have loaded by then.
  */
 const WHEN_OVER_S = 10
 
@@ -19,13 +18,13 @@ export const paces = [0, 1, 10, 100] as const
 
 export type Pace = (typeof paces)[number]
 
-/** The worker of one policy, and its run. */
+/** The worker of one policy, and the run in it. */
 interface Seat {
   readonly worker: WorkerThread
   opened: string | undefined
 }
 
-/** The part that all questions about runs share. Each policy runs on its own identical board. */
+/** What the questions of all kinds of runs have in common. Each policy runs on its own identical board. */
 export interface AskedRuns {
   readonly board: string
   readonly policies: readonly string[]
@@ -42,15 +41,15 @@ export interface RunKind<Question extends AskedRuns> {
     how: { readonly pace: Pace; readonly signal: AbortSignal; readonly onProgress: (frame: RunFrame) => void },
   ): Promise<RunOutcome>
   capsOf(question: Question): readonly CapFrom[]
-  /** Returns the parameters whose change starts a new run. Disturbances during a run are not included. */
+  /** Returns the inputs whose change starts a new run. Disturbances during a run are not among them. */
   settingOf(question: Question): unknown
-  /** Returns the question without the changes that the user made to the cap and the board. */
+  /** Returns the question without the user's changes of the cap and disturbances. */
   cleared(question: Question): Question
   /** CSS variable of the colour. */
   colorOf(policy: Question['policies'][number]): string
 }
 
-/** State of a room of runs. Each policy runs in its own worker, on an identical board with the same seed. */
+/** State of a room that shows runs. Each policy runs in its own worker, on an identical board with the same seed. */
 export class RunRoomState<Question extends AskedRuns> {
   readonly question: Signal<Question>
   readonly known: KnownBoards
@@ -60,7 +59,7 @@ export class RunRoomState<Question extends AskedRuns> {
   readonly records: Signal<readonly Lane[]> = signal([])
   /** Counts received frames, so that charts of the lanes update. */
   readonly seen: Signal<number> = signal(0)
-  /** The cap in force or requested, W. Its views update only if the cap changes, not with each reading. */
+  /** The cap in force or requested, W. Views of it update only if the cap changes, not with each reading. */
   readonly capNowW = computed(() => {
     void this.seen.value
     const caps = this.#kind.capsOf(this.question.value)
@@ -139,7 +138,7 @@ export class RunRoomState<Question extends AskedRuns> {
     return Math.max(0, ...this.lanes.peek().map(({ timeS }) => timeS))
   }
 
-  /** Changes the cap from now on. If the runs have ended, the cap applies to the next runs from their beginning. */
+  /** Changes the cap from now on. If the runs have ended, the cap applies to the next runs from their start. */
   changeCap(powerCapW: number): void {
     if (this.isOver.peek()) {
       this.question.value = { ...this.question.peek(), caps: capsWith(this.caps, powerCapW, 0) }
@@ -180,10 +179,10 @@ export class RunRoomState<Question extends AskedRuns> {
   }
 
   /**
-   * Applies a change at the same time in all runs. They pause, report their times, receive the change, and continue.
-   * The address then records the time, so the same run can be repeated.
+   * Applies a change at the same time in all runs: they pause, report their times, receive the change, and continue.
+   * The address then contains the time, so that the run can be repeated.
    *
-   * @param name of several pending changes with the same name, only the last one is applied
+   * @param name of several pending changes with the same name, only the last is applied
    */
   #atOneTime(name: string, act: (atS: number) => RunControl): void {
     this.#acts.set(name, act)
@@ -197,7 +196,7 @@ export class RunRoomState<Question extends AskedRuns> {
     const tell = (control: RunControl) => Promise.all(seats.map(({ worker }) => worker.call('control', control)))
     const times = await tell({ hold: true })
     const atS = (Math.floor(Math.max(...times) / 100) + 1) / 10
-    // Changes requested meanwhile take effect at the same time.
+    // Changes that were requested in the meantime take effect at the same time.
     for (let next = this.#takeAct(); next; next = this.#takeAct()) {
       if (this.#ending === ending) await tell(next(atS))
     }

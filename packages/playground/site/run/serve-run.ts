@@ -5,7 +5,7 @@ import type { CapFrom, Disturbance } from './run-question.js'
 /** The ways in which the page can change a run in progress. */
 export type RunControl =
   | { readonly pace: number }
-  /** True pauses the run, so that several runs can be changed at the same time; false continues. */
+  /** True pauses the run, so that several runs can be changed at the same time; false continues it. */
   | { readonly hold: boolean }
   | { readonly caps: readonly CapFrom[] }
   | { readonly disturb: Disturbance }
@@ -14,16 +14,19 @@ export type RunControl =
 
 /** Interval between updates of the allowed virtual time, ms. */
 const TURN_MS = 25
-/** Maximum real time that one update counts, ms. It keeps a run in a background page from jumping ahead. */
+/**
+ * Maximum real time for which one update lets the run advance, ms. Without it, a run in a background page would jump
+ * ahead.
+ */
 const LONGEST_TURN_MS = 250
 
 /** The present run of this worker, which has at most one. */
 let running: { readonly run: PacedRun; pace: number; allowedMs: number; isHeld: boolean } | undefined
 
 /**
- * Runs at an adjustable pace, simulated seconds per second; 0 pauses.
+ * Runs at an adjustable pace, in simulated seconds per second; 0 pauses.
  *
- * @throws what the run throws
+ * @throws the errors of the run
  */
 export async function serveRun(
   run: PacedRun,
@@ -38,7 +41,7 @@ export async function serveRun(
     const sinceMs = Math.min(LONGEST_TURN_MS, nowMs - lastMs)
     lastMs = nowMs
     if (mine.pace > 0 && !mine.isHeld) {
-      // If the machine is slower than the pace, the run does not catch up later.
+      // If the machine is too slow for the pace, the run does not catch up later.
       const most = run.timeMs + 1000 + LONGEST_TURN_MS * mine.pace
       mine.allowedMs = Math.min(mine.allowedMs + sinceMs * mine.pace, most)
       run.allow(mine.allowedMs)
@@ -57,7 +60,10 @@ export async function serveRun(
   }
 }
 
-/** Changes the present run. @returns its virtual time, ms; 0 without a run */
+/**
+ * Changes the present run.
+ * @returns its virtual time, ms; 0 if there is no run
+ */
 export function controlRun(control: RunControl): number {
   if (!running) return 0
   const { run } = running
@@ -73,13 +79,13 @@ export function controlRun(control: RunControl): number {
   return run.timeMs
 }
 
-/** Stops the run at its present time and withdraws the time that was allowed before. */
+/** Stops the run at its present time, and cancels the time that it was allowed to run on. */
 function stop(mine: { readonly run: PacedRun; allowedMs: number }): void {
   mine.run.hold()
   mine.allowedMs = mine.run.timeMs
 }
 
-/** Returns the record so far; empty without a run. */
+/** Returns the log of the present run so far; empty if there is no run. */
 export function recordOfRun(): string {
   return running?.run.record() ?? ''
 }

@@ -14,7 +14,7 @@ export function runCommands({ board, model, caps, policies, seed, durationS }: R
     .join('\n')
 }
 
-/** Returns the schedule file for `--cap-schedule`; undefined if the cap does not change. */
+/** Returns the file for `--cap-schedule`; undefined if the cap does not change during the run. */
 export function scheduleFile({ caps }: RunQuestion): { readonly name: string; readonly text: string } | undefined {
   if (caps.length === 1) return undefined
   const rows = caps.map(({ powerCapW, atS }) => `${atS},${powerCapW}`)

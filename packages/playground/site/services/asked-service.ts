@@ -6,7 +6,7 @@ export interface AskedService {
   readonly model: string
   /** Requests/s. */
   readonly ratePerS: number
-  /** Objective for the p99 latency, ms. */
+  /** Latency objective: the p99 latency must not exceed it, ms. */
   readonly p99Ms: number
   /** Weight of an answered request in the objective. */
   readonly weight: number
@@ -67,7 +67,7 @@ export function serviceOf({ name, model, p99Ms, weight, maxBatchSize, maxQueueDe
   return { name, model, objective: { p99Ms }, weight, maxBatchSize, maxQueueDelayMs }
 }
 
-/** Returns an additional service with a new name. */
+/** Returns a new service for the list, with a name that is not in use. */
 export function anotherService(services: readonly AskedService[], models: readonly string[]): AskedService {
   const model = models.find((name) => services.every((service) => service.model !== name)) ?? models[0] ?? 'resnet50'
   let count = services.length + 1

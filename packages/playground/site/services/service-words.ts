@@ -47,7 +47,7 @@ function serviceOfPart(part: string): AskedService | undefined {
   return isNamed && fits && rest.length === 0 ? service : undefined
 }
 
-/** Escapes the separators, which may occur in names. */
+/** Escapes separators, which names may contain. */
 function escaped(text: string): string {
   return text.replace(/[%,:@]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
 }

@@ -12,14 +12,14 @@ import type { ServicePolicyName, ServicesRunQuestion } from '../run-services/ser
 import type { TaskDescription } from '../run-services/task-description.js'
 import type { BoardDescription } from './models.js'
 
-/** The calls from the page to its worker: for each, the question, the progress messages, and the answer. */
+/** The calls from the page to its worker. For each, its question, its progress messages and its answer. */
 export interface Calls {
   boards: { question: null; progress: never; answer: readonly BoardDescription[] }
   openParameters: { question: { name: string; json: string }; progress: never; answer: BoardDescription }
   plan: { question: PlanQuestion; progress: never; answer: PlanAnswer }
   planServices: { question: ServicesQuestion; progress: never; answer: ServicesAnswer }
   plainServices: { question: ServicesQuestion; progress: never; answer: readonly PlainAnswer[] }
-  /** A run uses the worker exclusively; the next run replaces it. */
+  /** A run has the worker to itself; a later run replaces it. */
   run: {
     question: { question: RunQuestion; policy: PolicyName; pace: number }
     progress: RunFrame

@@ -2,9 +2,9 @@ import { type Signal, signal } from '@preact/signals'
 import type { BoardDescription } from './models.js'
 import type { WorkerThread } from './worker-thread.js'
 
-/** The boards that the page knows: the shipped ones and those of opened parameter files. */
+/** The boards that the page offers: those with shipped parameters and those of opened parameter files. */
 export class KnownBoards {
-  /** Empty until the worker answers. */
+  /** Descriptions of all boards; empty until the worker answers. */
   readonly all: Signal<readonly BoardDescription[]> = signal([])
   readonly #worker: WorkerThread
   readonly #opened = new Map<string, string>()
@@ -26,7 +26,10 @@ export class KnownBoards {
     return this.#opened.get(board)
   }
 
-  /** Opens a parameter file of `pctodl fit`. @throws Error that describes the fault in the file */
+  /**
+   * Opens a parameter file of `pctodl fit`.
+   * @throws Error that says what is wrong with the file
+   */
   async open(file: File): Promise<BoardDescription> {
     try {
       const json = await file.text()

@@ -1,6 +1,9 @@
 import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 
-/** Keeps the answer to the latest question. One call runs at a time; outdated questions are skipped. */
+/**
+ * Keeps the answer to the latest question. Only one call runs at a time; questions that are outdated when it ends are
+ * skipped.
+ */
 export class LatestAnswer<Question, Answer> {
   /** The last answer and the question that it answers. */
   readonly answered: Signal<{ readonly question: Question; readonly answer: Answer } | null> = signal(null)
@@ -19,7 +22,7 @@ export class LatestAnswer<Question, Answer> {
   /**
    * Asks the worker whenever the question changes.
    *
-   * @returns a function that stops it
+   * @returns a function that stops this
    */
   follow(): () => void {
     return effect(() => {

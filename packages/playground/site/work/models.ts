@@ -1,7 +1,7 @@
 import { loadPerfModel, PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { UnknownNameError } from '@pctodl/platform'
 
-/** The properties of a board that the forms need. */
+/** What the forms need to know about a board. */
 export interface BoardDescription {
   /** Key of a shipped board, or name of a parameter file. */
   readonly board: string
@@ -36,7 +36,7 @@ export function modelNamed(board: string): PerfModel {
 /**
  * Creates a predictor from a file of `pctodl fit`.
  *
- * @throws what parsing throws
+ * @throws the errors of the parser
  */
 export function openModel(name: string, json: string): PerfModel {
   const model = new PerfModel(parsePerfModelParameters(JSON.parse(json)))

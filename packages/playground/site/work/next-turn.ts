@@ -1,4 +1,4 @@
-/** The part of a `MessageChannel` that is used here. */
+/** The part of a `MessageChannel` that this module uses. */
 interface Turns {
   readonly port1: { onmessage: (() => void) | null }
   readonly port2: { postMessage(message: null): void }
@@ -14,7 +14,7 @@ export function nextTurn(): Promise<void> {
       setImmediate(resolve)
       return
     }
-    // Browsers delay nested timers by at least four milliseconds; messages have no such delay.
+    // Browsers delay nested timers by at least four milliseconds, but not messages.
     if (!turns) {
       turns = new MessageChannel() as unknown as Turns
       turns.port1.onmessage = () => waiting.shift()?.()

@@ -23,7 +23,10 @@ export class WorkerThread {
     this.#worker.addEventListener('error', ({ message }) => this.#fail(new Error(`the worker: ${message}`)))
   }
 
-  /** Calls the worker and passes on its progress messages. An aborted call rejects with the signal's reason. */
+  /**
+   * Calls the worker and passes on its progress messages. If the signal aborts, the call rejects with the signal's
+   * reason.
+   */
   call<Name extends CallName>(
     call: Name,
     question: Calls[Name]['question'],

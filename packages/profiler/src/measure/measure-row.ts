@@ -9,12 +9,12 @@ import { isSettled, settleStretchMs } from './settle.js'
 import { windowErrors } from './standard-error.js'
 import { nothingMeasured, summarizeWindow } from './summarize-window.js'
 
-/** A board that is closer to its temperature limit than this rests before the next row, K ... */
+/** If the board is closer to its temperature limit than this before a row, it rests, K. */
 const HOT_MARGIN_K = 3
-/** ... until it is this far below the limit, K, but at most for this time, ms. */
+/** A resting board rests until it is this far below its temperature limit, K, but at most COOL_MAX_MS. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
-/** Maximum length of stretches and windows, ms, however slow the batches are. */
+/** Upper bound of the settling time and of the measuring window, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
 export interface RowContext {
@@ -25,7 +25,10 @@ export interface RowContext {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Measures one planned row: cools down if necessary, applies the configuration, settles, measures. */
+/**
+ * Measures one planned row: lets a hot board cool down, applies the configuration, waits until power and throughput are
+ * stationary, and measures.
+ */
 export async function measureRow(context: RowContext, planned: PlannedRow, row: number): Promise<ProfileRow> {
   const startedAt = context.board.clock.date().toISOString()
   const coolDownMs = await coolDown(context)
@@ -111,7 +114,8 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   return {
     ...summarizeWindow(planned, start, window, options.sampleMs),
     ...provenance,
-    // The values are kept: nothing contradicts them, though the driver does not confirm who was on the board.
+    // The driver did not confirm which processes were on the board, but nothing contradicts the measurement, so its
+    // values are kept.
     ...(untold ?? { status, message: '' }),
     failed: false,
     settleMs,
@@ -138,15 +142,15 @@ function isLongEnough(start: Observation, window: readonly Observation[], option
   return isSmall(powerPercent) && (last.counters.length === 0 || isSmall(throughputPercent))
 }
 
-/** Time limit that grows with the length of the batches, up to a bound, ms. */
+/** A time limit, ms: maxMs, or the time that slow batches need if it is longer, up to 120 s. */
 function limitOf(maxMs: number, neededMs: number): number {
   return Math.max(maxMs, Math.min(LONGEST_MS, neededMs))
 }
 
 /**
- * Waits until the board is cool enough.
+ * Waits until the board is cool enough for the next row.
  *
- * @returns how long it took, ms
+ * @returns how long it waited, ms
  */
 async function coolDown({ board, options, signal }: RowContext): Promise<number> {
   const { thermalLimitC } = board.gpu.spec

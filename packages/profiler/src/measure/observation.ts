@@ -1,6 +1,6 @@
 import type { BoardOccupancy, Telemetry, TenantCounters } from '@pctodl/platform'
 
-/** One reading of the board's sensors and of every tenant's counters. */
+/** A reading of the board's sensors and, from the same moment, every tenant's counters. */
 export interface Observation {
   readonly telemetry: Telemetry
   readonly counters: readonly TenantCounters[]
@@ -9,14 +9,14 @@ export interface Observation {
 }
 
 /**
- * Board power of an observation, W. This is the plain reading, as in the Python code's traces, or the instant reading
- * if there is no plain one.
+ * Board power of an observation, W. This is NVML's averaged reading, as in the Python code's traces, or the instant
+ * reading if the board has no averaged one.
  */
 export function powerOf({ telemetry }: Observation): number | null {
   return telemetry.powerAverageW ?? telemetry.powerInstantW
 }
 
-/** Mean of a reading over observations; NaN if no observation has it. */
+/** Mean of a sensor value over observations that have it; NaN if none has. */
 export function meanOf(
   observations: readonly Observation[],
   reading: (observation: Observation) => number | null,
@@ -33,8 +33,8 @@ export function meanOf(
 }
 
 /**
- * Throughput of tenant `i` between two observations, samples/s; null if no batch completed in between. It counts from
- * one completed batch to another, so that no batch is counted in part.
+ * Throughput of tenant `i` between two observations, samples/s; null if it completed no batch in between. Time is
+ * counted from one completed batch to another, so that only whole batches count.
  */
 export function tenantRate(from: Observation, to: Observation, i: number): number | null {
   const before = from.counters[i]!
@@ -43,7 +43,7 @@ export function tenantRate(from: Observation, to: Observation, i: number): numbe
   return spanMs > 0 ? ((after.samples - before.samples) / spanMs) * 1000 : null
 }
 
-/** Throughput of all tenants, samples/s; null if one of them completed nothing. */
+/** Throughput of all tenants, samples/s; null if one of them completed no batch. */
 export function totalRate(from: Observation, to: Observation): number | null {
   let sum = 0
   for (let i = 0; i < to.counters.length; i++) {
@@ -54,7 +54,10 @@ export function totalRate(from: Observation, to: Observation): number | null {
   return sum
 }
 
-/** Mean batch latency of the slowest tenant since it started, ms; Infinity before its first batch. */
+/**
+ * Mean batch latency of the slowest tenant since the tenants started, ms; Infinity before the first batch of any of
+ * them.
+ */
 export function slowestBatchMs({ counters }: Observation): number {
   let slowest = 0
   for (const { batches, latencySumMs } of counters) {

@@ -2,41 +2,41 @@ import type { ClocksEventReason, TraceRow } from '@pctodl/platform'
 import type { SweepName } from '../plan/profile-plan.js'
 import type { RowStatus } from './row-status.js'
 
-/** A trace row with the additional fields of the profiler. */
+/** A row of a trace, with the fields that only the profiler writes. */
 export interface ProfileRow extends TraceRow {
-  /** Place in the plan, from 0. */
+  /** Index of the row in the plan, from 0. */
   readonly row: number
   readonly sweep: SweepName
   readonly repeat: number
   readonly status: RowStatus
   /** Why a row failed; empty otherwise. */
   readonly message: string
-  /** Time spent cooling down before the row, ms. */
+  /** Time for which the board cooled down before the row, ms. */
   readonly coolDownMs: number
-  /** Time from applying the configuration to the start of the window, ms. */
+  /** Time from applying the configuration to the start of the measuring window, ms. */
   readonly settleMs: number
   readonly windowMs: number
-  /** Relative standard errors of mean power and throughput, percent; NaN if they are not known. */
+  /** Relative standard errors of mean power and of throughput, percent; NaN if they are unknown. */
   readonly powerErrorPercent: number
   readonly throughputErrorPercent: number
-  /** Energy used in the window by the board's counter, J; null on a board without one. */
+  /** Energy that the board used in the measuring window, by its energy counter, J; null if it has none. */
   readonly energyJ: number | null
-  /** Mean temperature over the window, degrees Celsius; null on a board that does not report it. */
+  /** Mean temperature over the measuring window, degrees Celsius; null if the board does not report it. */
   readonly temperatureC: number | null
-  /** Reasons for which the driver lowered the clock at any time in the window. */
+  /** Reasons for a lowered clock that the driver reported at any time in the measuring window. */
   readonly clocksEventReasons: readonly ClocksEventReason[]
-  /** Quantiles of the batch latencies of each tenant, ms; empty if the pool keeps no histogram. */
+  /** Quantiles of each tenant's batch latencies, ms; empty if the tenant pool keeps no latency histogram. */
   readonly latencyP50Ms: readonly number[]
   readonly latencyP95Ms: readonly number[]
   readonly latencyP99Ms: readonly number[]
   /**
-   * Processes on the board during the window, e.g. `412 python3 (ours), 77 train.py (foreign)`; empty if no other
-   * process can be on it.
+   * Processes on the board during the measuring window, e.g. `412 python3 (ours), 77 train.py (foreign)`; empty if no
+   * other process can be on the board.
    */
   readonly boardProcesses: string
-  /** Device of each tenant as its worker reports it; empty on the simulated board. */
+  /** Device that each tenant's worker reports; empty on the simulated board. */
   readonly devices: readonly string[]
-  /** Number of batches that each tenant completed in the window; empty if nothing was measured. */
+  /** Number of batches that each tenant completed in the measuring window; empty if the row was not measured. */
   readonly batches: readonly number[]
   /** Start time of the row, ISO 8601. */
   readonly startedAt: string

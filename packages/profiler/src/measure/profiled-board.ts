@@ -6,13 +6,13 @@ export interface ProfiledBoard {
   readonly tenants: TenantPool
   readonly clock: Clock
   /**
-   * Processes on the board now, and the devices of the tenants. Absent if no other process can be on it, as on a
-   * simulated board.
+   * Returns the processes that are on the board now, and the device of each tenant. Absent if no other process can be
+   * on the board, as on a simulated one.
    */
   readonly occupancy?: () => BoardOccupancy
   /**
-   * Whether the board exists only in this process, as a simulated one does. It is then new in each process, so a
-   * resumed run first replays its history.
+   * Whether the board exists only in this process, as a simulated one does. Each process then starts with a new board,
+   * so a resumed run first replays the rows measured before.
    */
   readonly livesInProcess?: boolean
 }

@@ -5,11 +5,12 @@ import type { RowFailure } from './row-status.js'
 
 type Provenance = Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'>
 
-/** Of a row that has no window. */
+/** Provenance of a row without a measuring window. */
 export const nothingKnown: Provenance = { boardProcesses: '', devices: [], batches: [] }
 
 /**
- * Processes that were on the board at any time in a window, and for each tenant its device and its completed batches.
+ * Processes that were on the board at any time in the measuring window, and for each tenant its device and its number
+ * of completed batches.
  */
 export function provenanceOf(start: Observation, window: readonly Observation[]): Provenance {
   const seen = [start, ...window]
@@ -22,8 +23,8 @@ export function provenanceOf(start: Observation, window: readonly Observation[])
 }
 
 /**
- * The reason why processes other than our tenants may have run on the board in a window, or our tenants elsewhere;
- * undefined if nothing suggests it.
+ * Returns a failure if a process that is not a tenant was on the board during the observations, or if a tenant ran on
+ * another device; undefined if nothing suggests it.
  */
 export function intrusionOf(observations: readonly Observation[]): RowFailure | undefined {
   const foreign = processesOf(observations).filter(({ isOurs }) => isOurs === false)
@@ -35,7 +36,10 @@ export function intrusionOf(observations: readonly Observation[]): RowFailure | 
   return { status: 'wrong-device', message: `process ${astray.pid} infers on ${astray.device}, not on this board` }
 }
 
-/** A message about what the driver did not report for a window; undefined if it reported everything. */
+/**
+ * Returns a failure that says which process the driver did not identify, or which tenant it did not list; undefined if
+ * it reported all.
+ */
 export function untoldOf(observations: readonly Observation[]): RowFailure | undefined {
   const strange = processesOf(observations).filter(({ isOurs }) => isOurs === null)
   if (strange.length > 0) {
@@ -51,8 +55,8 @@ function processesOf(observations: readonly Observation[]): BoardProcess[] {
   const byPid = new Map<number, BoardProcess>()
   for (const { occupancy } of observations) {
     for (const process of occupancy?.processes ?? []) {
-      // A process may end between the driver's answer and our look-up, which then fails. Its earlier identity remains
-      // valid.
+      // A process may end after the driver lists it and before it is looked up. An earlier look-up of the same process
+      // stays valid.
       if (process.isOurs !== null || !byPid.has(process.pid)) byPid.set(process.pid, process)
     }
   }

@@ -3,8 +3,8 @@ import { applyRow, type RowContext } from './measure-row.js'
 import type { ProfileRow } from './profile-row.js'
 
 /**
- * Replays a measured row on a board that exists only in this process. It applies the same settings and processes with
- * the same waits, so temperature, noise and processes end up identical to the last bit.
+ * Repeats a measured row on a board that exists only in this process: the same settings and processes, with the same
+ * waits. The board then has the same temperature, noise and processes as when the row was measured, to the last bit.
  */
 export async function replayRow(context: RowContext, planned: PlannedRow, measured: ProfileRow): Promise<void> {
   const { board } = context
@@ -17,6 +17,7 @@ export async function replayRow(context: RowContext, planned: PlannedRow, measur
 }
 
 async function passTime({ board, options, signal }: RowContext, durationMs: number): Promise<void> {
-  // Sleeps one sample at a time: a single long sleep would round differently from the sum of short ones.
+  // Sleeps in steps of one sample, as in the measurement: the sum of short sleeps rounds differently from one long
+  // sleep.
   for (let i = Math.round(durationMs / options.sampleMs); i > 0; i--) await board.clock.sleep(options.sampleMs, signal)
 }

@@ -10,21 +10,21 @@ import {
 import type { Observation } from './observation.js'
 
 /**
- * Outcome of a row. Rows with `unsettled` or `thermal` have values, but doubtful ones. Rows with a later status in this
- * list have no values, except some with `unknown`.
+ * Outcome of a row. The values of `unsettled` and `thermal` rows are doubtful. Rows with a later status in this list
+ * have no values, except some with `unknown`.
  *
  * - `ok`
  * - `unsettled`: power or throughput still drifted when the time for settling ended
  * - `thermal`: the firmware slowed the board down because it was hot
- * - `out-of-memory`: a tenant did not fit
+ * - `out-of-memory`: the board has too little memory for a tenant
  * - `crashed`: a tenant died, or was replaced, while it was measured
- * - `no-telemetry`: power could not be read in more than half of the window
- * - `foreign`: a process that is not ours was on the board
- * - `wrong-device`: a tenant did not infer on the board
- * - `stalled`: a tenant was alive but completed nothing for a part of the window
+ * - `no-telemetry`: power could not be read in more than half of the readings
+ * - `foreign`: a process that is not a tenant was on the board
+ * - `wrong-device`: a tenant ran on another device
+ * - `stalled`: a tenant was alive but completed no batch for a part of the window
  * - `too-short`: a tenant completed no batch in the window
- * - `unknown`: a counter fell or is not a number (no values), or the driver did not report who was on the board
- * (doubtful values)
+ * - `unknown`: a counter fell or is not a number (no values), or the driver did not identify the processes on the board
+ *   (doubtful values)
  */
 export const rowStatuses = [
   'ok',
@@ -46,7 +46,9 @@ export interface RowFailure {
   readonly message: string
 }
 
-/** The failure if a tenant has failed or was replaced since the start; undefined otherwise. */
+/**
+ * The failure of the first tenant that failed, stalled or was restarted since `atStart`; undefined if there is none.
+ */
 export function failureOf(
   counters: readonly TenantCounters[],
   atStart: readonly TenantCounters[] = counters,
@@ -65,10 +67,10 @@ export function failureOf(
 }
 
 /**
- * The reason why the completed batches cannot be trusted; undefined if they can. Compares the counters at the edges of
- * the window, and each reading with the previous one.
+ * Returns why a tenant's count of completed batches cannot be trusted; undefined if it can. Compares the counters at
+ * both ends of the window, and each reading with the previous one.
  *
- * @param start observation at the left edge of the window
+ * @param start observation at the beginning of the window
  */
 export function doubtOf(start: Observation, window: readonly Observation[]): RowFailure | undefined {
   const end = window.at(-1)!
@@ -102,7 +104,7 @@ function* validitiesOf(start: Observation, window: readonly Observation[], i: nu
   }
 }
 
-/** Whether heat slowed the board down. */
+/** Whether the firmware lowered the clock because of heat. */
 export function isThermallySlowed({ clocksEventReasons }: Telemetry): boolean {
   return clocksEventReasons.includes('sw-thermal-slowdown') || clocksEventReasons.includes('hw-slowdown')
 }

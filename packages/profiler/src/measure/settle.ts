@@ -1,19 +1,19 @@
 import type { MeasureOptions } from '../plan/profile-plan.js'
 import { meanOf, type Observation, powerOf, slowestBatchMs, totalRate } from './observation.js'
 
-/** Minimum number of batches that the slowest tenant completes in half a stretch. */
+/** Minimum number of batches that the slowest tenant must complete in each half of the stretch that is judged. */
 const BATCHES_PER_HALF = 2
-/** Maximum temperature drift over the stretch of a settled board, K. Sensors report whole degrees. */
+/** Maximum change of temperature over the judged stretch, K. Sensors report whole degrees. */
 const TEMPERATURE_DRIFT_K = 1
 
 /**
  * Whether power, throughput and temperature are stationary over the last stretch. The stretch is `settleWindowMs` long,
  * or four batches of the slowest tenant if they take longer.
  *
- * The means of power and of throughput of its halves must differ by at most `settleTolerancePercent` of the second
- * half. The temperatures of its first and last fifth must differ by at most 1 K. With the default stretch of 5 s, a
- * board with a thermal time constant of 20 s passes once it is within about 6 K of its final temperature. Leakage makes
- * these 6 K about 1 % of its power.
+ * Mean power and throughput of its two halves must differ by at most `settleTolerancePercent` of the second half.
+ * Temperature in its first and last fifth must differ by at most 1 K. With the default stretch of 5 s, a board with a
+ * thermal time constant of 20 s passes once it is within about 6 K of its final temperature. Leakage makes these 6 K
+ * about 1 % of its power.
  *
  * @param observations since the load began, oldest first, one every `sampleMs`
  */
@@ -38,12 +38,12 @@ export function isSettled(observations: readonly Observation[], options: Measure
   return (
     isSteady(meanOf(first, powerOf), meanOf(second, powerOf)) &&
     (last.counters.length === 0 || isSteady(...rates)) &&
-    // Without a temperature sensor, power alone decides.
+    // If the board has no temperature sensor, `heating` is NaN and only power and throughput decide.
     !(Math.abs(heating) > TEMPERATURE_DRIFT_K)
   )
 }
 
-/** Length of the stretch on which `isSettled` judges, ms. */
+/** Length of the stretch that `isSettled` judges, ms. */
 export function settleStretchMs(last: Observation, { settleWindowMs }: MeasureOptions): number {
   return Math.max(settleWindowMs, 2 * BATCHES_PER_HALF * slowestBatchMs(last))
 }

@@ -2,12 +2,13 @@ import { mean, sampleVariance } from '@pctodl/numerics'
 import { meanOf, type Observation, powerOf, totalRate } from './observation.js'
 
 /**
- * Minimum distance of independent readings, ms. On most boards the plain power reading is a one-second running average.
+ * Minimum length of a block of readings, ms. On most boards the averaged power reading is a one-second running mean, so
+ * readings closer together are correlated.
  */
 const BLOCK_MS = 1000
 const MIN_BLOCKS = 4
 
-/** Relative standard errors of the means over a window, percent; NaN if the window is too short. */
+/** Relative standard errors of mean power and throughput over a window, percent; NaN if the window is too short. */
 export interface WindowErrors {
   readonly powerPercent: number
   readonly throughputPercent: number
@@ -15,11 +16,11 @@ export interface WindowErrors {
 
 /**
  * Standard errors by the method of batch means. Readings within a second are correlated, because the sensor averages
- * and batches overlap. So the window is cut into blocks of at least a second, whose means are nearly independent. The
- * error is the standard deviation of these means over the square root of their number. Blocks grow until every tenant
- * completes a batch in each.
+ * over it and batches overlap. So the window is cut into blocks of at least a second, whose means are nearly
+ * independent. The error is the standard deviation of the block means, divided by the square root of their number.
+ * Blocks are longer if a tenant would not complete a batch in each.
  *
- * @param start observation at the left edge of the window, not part of it
+ * @param start observation at the beginning of the window, not part of it
  */
 export function windowErrors(start: Observation, window: readonly Observation[], sampleMs: number): WindowErrors {
   const powers: number[] = []

@@ -27,10 +27,10 @@ type Measurements = Pick<
 >
 
 /**
- * Computes means and standard errors of a window.
+ * Computes the means and standard errors of a measuring window.
  *
- * @param start observation at its left edge
- * @param window the other observations; the last is at its right edge
+ * @param start observation at the beginning of the window
+ * @param window the observations after it; the last is at the end of the window
  */
 export function summarizeWindow(
   planned: PlannedRow,
@@ -71,7 +71,7 @@ export function summarizeWindow(
   }
 }
 
-/** Fields of a row that could not be measured. */
+/** Values of the measured fields in a row that could not be measured. */
 export function nothingMeasured(planned: PlannedRow, memClockMhz: number): Measurements {
   const unknown: Pick<TraceRow, 'smClockMhz' | 'smUtilPercent' | 'memUtilPercent' | 'throughput'> = {
     smClockMhz: Number.NaN,

@@ -10,32 +10,36 @@ export interface ActiveOptions {
   readonly count: number
   readonly seed: number
   /**
-   * Configurations that a search would choose with the present predictor. The measured rows are to improve their
-   * predictions.
+   * Configurations that a search would choose with the present predictor. The rows are chosen to improve the
+   * predictions for these.
    */
   readonly plans: readonly Configuration[]
   /**
-   * Present relative standard deviation of the prediction for a configuration, above 0. Undefined if the configuration
-   * cannot be measured, for example because its tenants need more memory than the board has.
+   * Returns the relative standard deviation, above 0, of the present prediction for a configuration. Undefined if the
+   * configuration cannot be measured, for example because its tenants need more memory than the board has.
    */
   readonly sdOf: (configuration: Configuration) => number | undefined
 }
 
 /**
- * Number of candidates for each requested row. The bounds on the total limit the time for choosing rows to seconds.
+ * Number of candidates per requested row, within `MIN_POOL` and `MAX_POOL`. These bounds keep the choice of rows within
+ * seconds.
  */
 const POOL_PER_ROW = 4
 const MIN_POOL = 400
 const MAX_POOL = 1200
-/** Weight of the plans' variance; the rest of 1 is for all other configurations. */
+/**
+ * Fraction of the objective that is the mean variance over the plans; the rest is the mean variance over all other
+ * candidates.
+ */
 const PLANS_PART = 0.5
 
 /**
- * Returns the rows that reduce the uncertainty of plans the most. The pool consists of random mixes and of the plans
- * themselves. The algorithm repeatedly takes the row that most lowers the expected variance over the pool, given the
- * rows taken before (greedy V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
+ * Returns the rows that reduce the uncertainty of predicted plans the most. Candidates are random mixes and the plans
+ * themselves. The algorithm repeatedly takes the row that most lowers the expected variance over all candidates, given
+ * the rows already taken (greedy V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
  *
- * @throws InvalidInputError for a memory clock that the board does not have, or if nothing can be measured
+ * @throws InvalidInputError for a memory clock that the board does not have, or if no candidate can be measured
  */
 export function activeSweep(
   spec: GpuSpec,
@@ -71,8 +75,8 @@ export function activeSweep(
 }
 
 /**
- * Random mixes of few and of many tenants. Half of them use one network, as most plans do; half of these have identical
- * tenants.
+ * Random mixes of up to 8 and of up to 20 tenants. In half of them all tenants run one network, as in most plans; in
+ * half of these, all tenants are identical.
  */
 function candidates(
   spec: GpuSpec,

@@ -1,7 +1,7 @@
 import type { Tenant } from '@pctodl/platform'
 import type { PlannedRow } from './profile-plan.js'
 
-/** A grid of identical tenants with one share: every number of tenants with every batch size. */
+/** Identical tenants with one share: each number of tenants is measured with each batch size. */
 export interface GridCells {
   readonly mpsPercent: number
   readonly tenantCounts: readonly number[]
@@ -13,7 +13,7 @@ const upTo128 = [4, 8, 16, 24, 32, 64, 96, 128]
 const upTo160 = [...upTo128, 160]
 const upTo256 = [...upTo160, 192, 256]
 
-/** The grid of published PctoDL profiles (called stress mode there): 263 cells per network. */
+/** The grid of the profiles that PctoDL published (its stress mode): 263 configurations per network. */
 export const anchorGrid: readonly GridCells[] = [
   { mpsPercent: 5, tenantCounts: [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20], batchSizes: [4, 8, 16, 24] },
   { mpsPercent: 10, tenantCounts: [1, 2, 4, 6, 8, 10], batchSizes: upTo48 },
@@ -29,7 +29,7 @@ export function identicalTenants(model: string, count: number, mpsPercent: numbe
   return Array.from({ length: count }, () => ({ model, mpsPercent, batchSize }))
 }
 
-/** Rows of one network over a grid at one memory clock; the firmware chooses the SM clock. */
+/** Rows that measure one network over a grid at one memory clock. The firmware chooses the SM clock. */
 export function anchorSweep(
   model: string,
   memClockMhz: number | null,

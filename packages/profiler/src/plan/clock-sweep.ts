@@ -2,7 +2,7 @@ import { type GpuSpec, InvalidInputError, smClocksAt, snapNearest, type Tenant }
 import { identicalTenants } from './anchor-grid.js'
 import type { PlannedRow } from './profile-plan.js'
 
-/** Clocks from a lowest to a highest in steps; both ends are included. */
+/** SM clocks from a minimum to a maximum in steps, both ends included, MHz. */
 export interface ClockRange {
   readonly fromMhz?: number
   readonly toMhz?: number
@@ -11,9 +11,11 @@ export interface ClockRange {
 }
 
 /**
- * Supported SM clocks, ascending, that are nearest to the values of a range at a memory clock.
+ * Returns the supported SM clocks nearest to the values of a range, ascending, MHz.
  *
- * @throws InvalidInputError for a memory clock that the board does not have, or a reversed range
+ * @param memClockMhz memory clock at which the SM clocks must be supported; null for the board's first performance
+ *   memory clock
+ * @throws InvalidInputError for a memory clock that the board does not have, or a range whose end is below its start
  */
 export function clocksOfRange(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): number[] {
   const states = statesAt(spec, memClockMhz)
@@ -26,7 +28,7 @@ export function clocksOfRange(spec: GpuSpec, memClockMhz: number | null, range: 
 }
 
 /**
- * SM clocks that the board supports at a memory clock.
+ * SM clocks that the board supports at a memory clock, MHz. Null stands for the board's first performance memory clock.
  *
  * @throws InvalidInputError for a memory clock that the board does not have
  */
@@ -40,7 +42,9 @@ export function statesAt(spec: GpuSpec, memClockMhz: number | null): readonly nu
   return states
 }
 
-/** The configurations at which published PctoDL profiles measure how throughput and power scale with the clock. */
+/**
+ * Tenants and shares with which PctoDL's published profiles measure how throughput and power depend on the SM clock.
+ */
 const scaledMixes = [
   { mpsPercent: 25, count: 4 },
   { mpsPercent: 50, count: 2 },
@@ -48,7 +52,7 @@ const scaledMixes = [
 ]
 const scaledBatches = [8, 16, 32]
 
-/** Rows of one network in nine configurations, each at every clock in a range. */
+/** Rows that measure one network in nine configurations, each at every SM clock of a range. */
 export function clockSweep(
   spec: GpuSpec,
   model: string,
@@ -62,7 +66,7 @@ export function clockSweep(
   )
 }
 
-/** Rows of one process on the whole board with batch 128, at every clock in a range. */
+/** Rows that measure one process on the whole board with batch size 128, at every SM clock of a range. */
 export function frequencyScaling(
   spec: GpuSpec,
   model: string,
@@ -72,12 +76,12 @@ export function frequencyScaling(
   return atEveryClock(spec, 'scaling', identicalTenants(model, 1, 100, 128), memClockMhz, range)
 }
 
-/** Rows of the board without work at every clock in a range: its static power. */
+/** Rows that measure the board without tenants (its static power) at every SM clock of a range. */
 export function staticSweep(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): PlannedRow[] {
   return atEveryClock(spec, 'static', [], memClockMhz, range)
 }
 
-/** Rows of given tenants at every clock in a range. */
+/** Rows that measure given tenants at every SM clock of a range. */
 export function atEveryClock(
   spec: GpuSpec,
   sweep: PlannedRow['sweep'],

@@ -1,24 +1,24 @@
 import { processesOf } from './order-rows.js'
 import type { PlannedRow, ProfilePlan } from './profile-plan.js'
 
-/** Time to stop and start the processes of a row, ms. An assumption before any row has been measured. */
+/** Assumed time to stop the processes of a row and start those of the next, ms. */
 const RESTART_MS = 4000
-/** Usual settling time beyond the minimum, ms. */
+/** Assumed settling time beyond `settleMinMs`, ms. */
 const EXTRA_SETTLE_MS = 1000
 
-/** Warm-up and window of each row in the Python code's fixed schedule, s. */
+/** Warm-up and measuring window of a row in the Python code's fixed schedule, s. */
 const REFERENCE_ROW_S = 15
 
 export interface PlannedDuration {
   readonly rows: number
-  /** Number of rows before which processes restart. */
+  /** Number of rows before which processes must restart. */
   readonly restarts: number
   readonly expectedMs: number
   /** Duration of the same rows in the Python code's schedule, ms: 15 s for each row, and a restart before each. */
   readonly referenceMs: number
 }
 
-/** Whether a row needs other processes than the row before. */
+/** Whether a row needs other processes than the row before it. */
 export function needsRestart(row: PlannedRow, before: PlannedRow | undefined): boolean {
   return row.tenants.length > 0 && (before === undefined || processesOf(row) !== processesOf(before))
 }

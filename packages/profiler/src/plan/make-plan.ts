@@ -7,26 +7,26 @@ import { mixSweep } from './mix-sweep.js'
 import { orderRows, repeated } from './order-rows.js'
 import { defaultMeasure, type MeasureOptions, type PlannedRow, type ProfilePlan } from './profile-plan.js'
 
-/** The parts of a plan; absent parts are not measured. */
+/** What a plan is to measure. Sweeps that are absent are not measured. */
 export interface PlanRequest {
   readonly models: readonly string[]
   /** Memory clocks, MHz; null leaves the memory clock unchanged. */
   readonly memClocksMhz: readonly (number | null)[]
-  /** Grid of identical tenants, measured for each network. */
+  /** Configurations of identical tenants, measured for each network. */
   readonly grid?: readonly GridCells[]
-  /** Nine configurations per network, measured over these clocks. */
+  /** SM clocks at which nine configurations per network are measured. */
   readonly clocks?: ClockRange
-  /** One process on the whole board, measured over these clocks. */
+  /** SM clocks at which one process on the whole board is measured. */
   readonly scaling?: ClockRange
-  /** The board without work, measured over these clocks or at one. */
+  /** SM clocks, or the one SM clock, at which the board without tenants is measured. */
   readonly static?: ClockRange | { readonly smClockMhz: number | null }
-  /** These tenants along the clock. */
+  /** Tenants to measure at every SM clock of a range. */
   readonly sweep?: { readonly tenants: readonly Tenant[]; readonly range: ClockRange }
-  /** These tenants, measured at one clock; null leaves the clock unchanged. */
+  /** Tenants to measure at one SM clock; null leaves the SM clock unchanged. */
   readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
-  /** Number of mixes of different tenants, measured at each memory clock. */
+  /** Number of random mixes of different tenants to measure at each memory clock. */
   readonly mixes?: number
-  /** Number of rows at each memory clock, chosen to reduce the uncertainty of plans the most. */
+  /** Rows to measure at each memory clock, chosen to reduce the uncertainty of predicted plans the most. */
   readonly active?: Omit<ActiveOptions, 'seed'>
   readonly repeats?: number
   readonly seed: number
@@ -34,7 +34,7 @@ export interface PlanRequest {
 }
 
 /**
- * Combines the parts of a request and orders their rows.
+ * Makes the rows of all requested sweeps and orders them.
  *
  * @throws InvalidInputError for clocks that the board does not have, or a request without rows
  */
@@ -93,10 +93,10 @@ const matrixSchema = z.object({
 })
 
 /**
- * Reads a grid from the Python code's `profiler_matrix.json`. Cells whose shares sum to more than 100 are omitted, as
- * in the Python code.
+ * Reads a grid from the Python code's `profiler_matrix.json`. Configurations whose shares sum to more than 100 are
+ * omitted, as in the Python code.
  *
- * @throws InvalidInputError naming the field and what was expected there
+ * @throws InvalidInputError naming the invalid field and what it should contain
  */
 export function parseMatrix(json: unknown, source: string): GridCells[] {
   const result = matrixSchema.safeParse(json)

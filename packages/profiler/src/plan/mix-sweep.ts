@@ -16,9 +16,9 @@ const batchLadder = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
 /**
  * Returns mixes of different tenants that cover the space of configurations evenly, as a Latin hypercube (McKay,
- * Beckman and Conover, 1979). Its axes are the number of tenants, the total share, the SM clock, and each tenant's part
- * of the share, batch size and network. Every axis is cut into as many strata as there are mixes, and every stratum is
- * used once.
+ * Beckman and Conover, 1979). Its axes are the number of tenants, the sum of their shares, the SM clock, and for each
+ * tenant its part of that sum, its batch size and its network. Each axis is cut into as many intervals as there are
+ * mixes, and each interval occurs once.
  *
  * @throws InvalidInputError for a memory clock that the board does not have, or options out of range
  */
@@ -58,7 +58,10 @@ export function mixSweep(
   })
 }
 
-/** Distributes `total` steps in proportion to the parts, at least one each, by largest remainder. */
+/**
+ * Distributes `total` steps of share in proportion to `parts`, at least one step each. Rounding uses the largest
+ * remainders.
+ */
 function sharesOf(parts: readonly number[], total: number): number[] {
   const sum = parts.reduce((a, b) => a + b, 0)
   const free = total - parts.length
@@ -70,7 +73,7 @@ function sharesOf(parts: readonly number[], total: number): number[] {
   return shares
 }
 
-/** Draws one value in each of `count` equal strata of [0, 1), in random order. */
+/** Draws one value in each of `count` equal intervals of [0, 1), in random order. */
 function strata(count: number, random: SeededRandom): number[] {
   const values = Array.from({ length: count }, (_, i) => (i + random.uniform()) / count)
   return shuffled(values, random)

@@ -3,8 +3,8 @@ import type { PlannedRow } from './profile-plan.js'
 
 /**
  * Orders rows for measuring. The order is random, so that drift (heat, other users of the host) does not correlate with
- * shares or batches. Rows that run in the same processes form blocks, because only batch and clock can change without a
- * restart. Blocks are shuffled, and so are the rows within each.
+ * shares or batch sizes. Rows that need the same processes are measured one after another, because batch size and clock
+ * can change without restarting processes. These groups are shuffled, and so are the rows within each.
  */
 export function orderRows(rows: readonly PlannedRow[], seed: number): PlannedRow[] {
   const random = new SeededRandom(seedFrom('order', seed))
@@ -18,7 +18,7 @@ export function orderRows(rows: readonly PlannedRow[], seed: number): PlannedRow
   return shuffled([...blocks.values()], random).flatMap((block) => shuffled(block, random))
 }
 
-/** Key that is equal for rows that can run in the same processes. */
+/** A key that is equal for rows that need the same processes. */
 export function processesOf({ tenants }: PlannedRow): string {
   return tenants
     .map(({ model, mpsPercent }) => `${model}:${mpsPercent}`)
@@ -26,7 +26,7 @@ export function processesOf({ tenants }: PlannedRow): string {
     .join(' ')
 }
 
-/** Repeats all rows this many times, one pass after the other. */
+/** Returns all rows, again and again in the same order: one whole pass after another. */
 export function repeated(rows: readonly PlannedRow[], times: number): PlannedRow[] {
   return Array.from({ length: times }, (_, repeat) => rows.map((row) => ({ ...row, repeat }))).flat()
 }

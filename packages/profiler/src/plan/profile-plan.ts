@@ -1,7 +1,7 @@
 import { InvalidInputError, MAX_MPS_CLIENTS, type Tenant } from '@pctodl/platform'
 import { z } from 'zod'
 
-/** Which sweep a row belongs to. */
+/** Name of the sweep that a row belongs to. */
 export const sweepNames = [
   'anchor',
   'clocks',
@@ -31,21 +31,26 @@ export interface PlannedRow {
 
 /** How rows are measured; all times in milliseconds. */
 export interface MeasureOptions {
-  /** Length of the stretch over which throughput and power must be stationary, see `settle`. */
+  /** Time between two readings of sensors and counters. */
   readonly sampleMs: number
-  /** Length of the stretch over which throughput and power must be stationary, see `settle`. */
+  /**
+   * Length of the last part of the settling time, over which throughput and power must be stationary (see `isSettled`).
+   */
   readonly settleWindowMs: number
-  /** Minimum settling time, at least the Python code's warm-up. */
+  /** Minimum settling time. Default: the Python code's warm-up. */
   readonly settleMinMs: number
   /** Maximum settling time. A row that has not settled by then is measured and marked `unsettled`. */
   readonly settleMaxMs: number
-  /** Maximum relative drift of power and of throughput, percent. */
+  /** Maximum relative difference of power and of throughput between the two halves of the settling window, percent. */
   readonly settleTolerancePercent: number
   readonly windowMinMs: number
   readonly windowMaxMs: number
-  /** Target of the standard errors of mean power and throughput, percent. The window grows until both are below it. */
+  /**
+   * Target of the relative standard errors of mean power and throughput, percent. The measuring window grows until both
+   * are below the target.
+   */
   readonly standardErrorPercent: number
-  /** Minimum number of batches per tenant in a window. */
+  /** Minimum number of batches that each tenant must complete in the measuring window. */
   readonly minBatches: number
 }
 
@@ -111,8 +116,8 @@ const planSchema = z.strictObject({
 /**
  * Parses a plan from JSON.
  *
- * @param source name for messages, e.g. the file's
- * @throws InvalidInputError naming the field and what was expected there
+ * @param source name of the file for messages
+ * @throws InvalidInputError naming the invalid field and what it should contain
  */
 export function parsePlan(json: unknown, source: string): ProfilePlan {
   const result = planSchema.safeParse(json)

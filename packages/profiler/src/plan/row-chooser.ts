@@ -1,24 +1,28 @@
 import type { Configuration } from '@pctodl/platform'
 
 /**
- * Correlation length of the unknown part of a tenant's prediction, in the logarithms of its share, its batch size and
- * the number of tenants ...
+ * Correlation length of the prediction error of a tenant, in the natural logarithms of its share, its batch size and
+ * the number of tenants.
  */
 const CORRELATION_LENGTH = 0.7
-/** ... and in the SM clock relative to the highest clock. */
+/** Correlation length of the prediction error in the SM clock, as a fraction of the highest SM clock. */
 const CLOCK_LENGTH = 0.5
-/** Variance common to all tenants of a network, relative to the variance that differs between tenants. */
+/**
+ * Variance of the error that all tenants of a network have in common, relative to the variance that differs between
+ * tenants.
+ */
 const LEVEL = 1
-/** Variance that remains after the row itself has been measured, relative to the prior variance. */
+/** Variance of a prediction that remains after its own row was measured, relative to the variance before. */
 const NOISE = 0.2
 
 /**
- * Chooses configurations of a pool one by one. Each time it takes the one whose measurement most lowers the weighted
- * sum of all variances.
+ * Chooses configurations from a pool, one by one. Each time it takes the one whose measurement most lowers the weighted
+ * sum of the variances of all predictions.
  *
- * The unknown part of a configuration is modelled as a Gaussian process (C. Rasmussen and C. Williams, Gaussian
- * Processes for Machine Learning, 2006, chapter 2). It is a sum over the tenants, and tenants of one network are
- * correlated by their similarity, as in the corrections of `@pctodl/perf-model`. Its standard deviation is given.
+ * The prediction error of a configuration is modelled as a Gaussian process (C. Rasmussen and C. Williams, Gaussian
+ * Processes for Machine Learning, 2006, chapter 2): a sum over its tenants. The errors of tenants of one network
+ * correlate more, the more similar the tenants are, as in the corrections of `@pctodl/perf-model`. The standard
+ * deviation of the error is an input.
  */
 export class RowChooser {
   readonly #covariance: Float64Array
@@ -27,8 +31,8 @@ export class RowChooser {
   readonly #count: number
 
   /**
-   * @param sds relative standard deviation of each configuration of the pool
-   * @param weights weight of each variance
+   * @param sds relative standard deviation of the prediction for each configuration of the pool
+   * @param weights weight of the variance of each configuration in the sum to be lowered
    */
   constructor(pool: readonly Configuration[], sds: readonly number[], weights: readonly number[], topClockMhz: number) {
     const n = pool.length
@@ -40,7 +44,7 @@ export class RowChooser {
     this.#noise = Float64Array.from(sds, (sd) => NOISE * sd * sd)
   }
 
-  /** Index of the next configuration. From now on that configuration counts as measured. */
+  /** Returns the index of the next configuration, and then treats that configuration as measured. */
   next(): number {
     const n = this.#count
     const covariance = this.#covariance
@@ -59,7 +63,7 @@ export class RowChooser {
     return best
   }
 
-  /** Weighted sum of the remaining variances. */
+  /** Weighted sum of the variances that remain after the rows chosen so far. */
   get variance(): number {
     return this.#weights.reduce((sum, weight, i) => sum + weight * this.#covariance[i * this.#count + i]!, 0)
   }
@@ -100,7 +104,7 @@ function covarianceOf(pool: readonly Configuration[], topClockMhz: number): Floa
   return matrix
 }
 
-/** Kinds of tenants in a configuration, each with its fraction of the tenants. */
+/** The different tenants of a configuration, each with its fraction of the number of tenants. */
 function kindsOf({ tenants }: Configuration) {
   const kinds = new Map<string, { model: string; share: number; batch: number; weight: number }>()
   for (const { model, mpsPercent, batchSize } of tenants) {

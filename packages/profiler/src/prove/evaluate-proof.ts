@@ -6,15 +6,15 @@ import type { ProfileRow } from '../measure/profile-row.js'
 const FEWEST_TO_FIT = 40
 const FEWEST_TO_TEST = 10
 /**
- * Risk, 0..1, at each end of the intervals whose coverage is counted, and of exceeding the power that a planner
- * assumes.
+ * Probability, 0..1, below the lower end of a predicted interval, and above its upper end. Also the accepted
+ * probability that a plan exceeds its cap.
  */
 const RISK = 0.05
 
 interface Errors {
   readonly medianPercent: number
   readonly p95Percent: number
-  /** Share of the measured values within the predicted interval from 5 % to 95 %, percent. */
+  /** Percentage of the measured values that lie between the predicted 5 % and 95 % quantiles. */
   readonly coveragePercent: number
 }
 
@@ -23,7 +23,10 @@ export interface ProofEvaluation {
   readonly tested: number
   readonly throughput: Errors
   readonly power: Errors
-  /** Number of tested mixes that draw more power than a planner assumes if it accepts a risk of 5 %. */
+  /**
+   * Number of tested mixes whose measured power exceeds the predicted 95 % quantile, which a planner would use at a
+   * risk of 5 %.
+   */
   readonly plansAtRisk: number
   readonly predictions: readonly {
     readonly row: number
@@ -38,10 +41,10 @@ export interface ProofEvaluation {
 export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
 
 /**
- * Fits the predictor to the rows for fitting, and predicts the mixes for testing from what is known before they run. If
- * no clock was locked, the prediction is for the clock at which predicted power is within the board's limit.
+ * Fits the predictor to the rows for fitting, then predicts the test mixes without using their measurements. If a test
+ * row locked no SM clock, the highest clock whose predicted power is within the board's limit is assumed.
  *
- * @returns one sentence if there is nothing to evaluate
+ * @returns the evaluation, or a sentence that says why there is none
  */
 export async function evaluateProof(
   rows: readonly ProfileRow[],

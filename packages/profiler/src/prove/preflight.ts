@@ -5,9 +5,9 @@ import type { PlannedRow } from '../plan/profile-plan.js'
 /** Time limit of the whole preflight, ms. */
 const LIMIT_MS = 20_000
 
-/** What a proof can measure on this host, found by trying. */
+/** Which parts of a proof this host can measure. Each is tried. */
 export interface Preflight {
-  /** Whether a process infers on the board. Workers that use PyTorch need torch and CUDA. */
+  /** Whether a process can run a network on the board. Workers that use PyTorch need torch and CUDA. */
   readonly tenants: Finding
   /** Whether the MPS daemon starts, serves a client and stops. */
   readonly mps: Finding
@@ -15,7 +15,7 @@ export interface Preflight {
   readonly pids: Finding
   readonly energyCounter: Finding
   readonly powerSensor: Finding
-  /** Whether clocks can be locked. Tried only if `allowSettings` permits it. */
+  /** Whether clocks can be locked. This is tried only with `allowSettings`. */
   readonly settings: Finding
 }
 
@@ -38,7 +38,11 @@ export const preflightWords: Readonly<Record<keyof Preflight, string>> = {
   settings: 'clocks may be set',
 }
 
-/** @param reopen returns the board without MPS, for hosts whose MPS daemon does not start */
+/**
+ * Tries each part on the host.
+ *
+ * @param reopen opens the board without MPS, if the MPS daemon does not start
+ */
 export async function examine(
   backend: Backend,
   options: { readonly mps: boolean; readonly allowSettings: boolean; readonly signal: AbortSignal },
@@ -46,7 +50,7 @@ export async function examine(
 ): Promise<{ readonly backend: Backend; readonly preflight: Preflight }> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(LIMIT_MS)])
   const settings = await trySettings(backend, options.allowSettings)
-  // A sensor has no reading directly after it is opened.
+  // Sensors have no reading directly after a board is opened.
   await backend.clock.sleep(500, options.signal)
   const { powerAverageW, powerInstantW, energyJ } = await backend.gpu.sample()
   const fields = [powerAverageW === null ? '' : 'average', powerInstantW === null ? '' : 'instant'].filter(Boolean)
@@ -62,8 +66,8 @@ export async function examine(
       return { backend, preflight: { ...board, ...tried, mps: tried.tenants.works ? works('tried') : tried.tenants } }
     } catch (error) {
       options.signal.throwIfAborted()
-      // A timeout means that the daemon has started, since the error would differ otherwise. The first start of a
-      // process is slow.
+      // A timeout means that the MPS daemon started: another failure would give another error. Only the first process
+      // starts slowly.
       if (isTimeout(error)) return { backend, preflight: { ...board, tenants: slow, pids: slow, mps: slow } }
       mps = missing(reasonOf(error))
       await backend.close()

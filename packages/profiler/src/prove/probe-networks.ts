@@ -1,5 +1,5 @@
 /**
- * One microbenchmark. A tenant with this name as its model repeats it. The fields are the work of one sample, in half
+ * A microbenchmark. A tenant whose model has this name repeats it. The fields describe the work of one sample, in half
  * precision.
  */
 export interface Probe {
@@ -10,8 +10,8 @@ export interface Probe {
 }
 
 /**
- * Attention has 32 heads of 128 features over 2048 positions. The shapes are those of `pctodl_resident_networks.py` and
- * of the simulated boards of gpu-sim.
+ * Number of heads of the attention benchmark, each of 128 features over 2048 positions. All shapes here equal those in
+ * `pctodl_resident_networks.py` and in gpu-sim.
  */
 const HEADS = 32
 const FEATURES = 128
@@ -37,5 +37,5 @@ export const probes: readonly Probe[] = [
   { name: 'stream_copy', batchSize: 8, flop: 0, bytes: 4 * COPIED_ELEMENTS },
 ]
 
-/** A network besides the seven of the zoo: an encoder with 12 layers, 768 features and 128 positions. */
+/** A network that is measured besides the zoo's seven: an encoder with 12 layers, 768 features and 128 positions. */
 export const TRANSFORMER = 'transformer'

@@ -61,7 +61,7 @@ function leftWords({ left }: Proof): string {
   return left === 0 ? 'nothing is left.' : `${left} are left: run the same command again.`
 }
 
-/** The main figures of a proof as text, for the page and the command. */
+/** The main figures of a proof as text, for the page and for the command's output. */
 export function evaluationText({ evaluation, notEvaluated }: Proof): string {
   if (evaluation === null) return `Not evaluated: ${notEvaluated}.`
   const { throughput, power, plansAtRisk, fitted, tested } = evaluation
@@ -106,7 +106,7 @@ function powersOf(row: ProfileRow): [string, string] {
   return [fixed(row.powerAverageW, 1), row.energyJ === null ? 'none' : fixed(energyPowerOf(row), 1)]
 }
 
-/** Mean power by the energy counter, W; by the power sensor if there is no counter. */
+/** Mean power of the window, W: by the energy counter or, without one, by the power sensor. */
 function energyPowerOf({ energyJ, windowMs, powerAverageW }: ProfileRow): number {
   return energyJ === null ? powerAverageW : (1000 * energyJ) / windowMs
 }

@@ -16,11 +16,11 @@ export interface Proof {
   readonly planned: number
   /** Number of rows that the next call must still measure. */
   readonly left: number
-  /** Number of rows that cannot be measured on this host, with the reason. */
+  /** Rows that this host cannot measure, counted by reason. */
   readonly skipped: readonly { readonly rows: number; readonly because: string }[]
   readonly sensorStep: SensorStep | null
   readonly evaluation: ProofEvaluation | null
-  /** Why there is no evaluation. */
+  /** The reason why there is no evaluation; null if there is one. */
   readonly notEvaluated: string | null
   readonly rows: readonly ProfileRow[]
 }

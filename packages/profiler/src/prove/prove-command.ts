@@ -25,7 +25,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** The command line `pctodl prove` as a function. */
+/** The command `pctodl prove`: runs with the given arguments and returns an exit code. */
 export const pctodlProve: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -86,7 +86,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       ? `${JSON.stringify(proof, null, 1)}\n`
       : `${evaluationText(proof)}\n${skipped}${retries}${state}${path.join(out, 'proof.md')}\n`,
   )
-  // Running out of time before the first row is not a failure: the next call has the same time again.
+  // A call whose time ended before the first row has not failed: the next call can measure it.
   const outOfTime = proof.rows.length === 0 && proof.left > 0
   return outOfTime || proof.rows.some((row) => !row.failed) ? 0 : 1
 }

@@ -6,8 +6,8 @@ import { probes, TRANSFORMER } from './probe-networks.js'
 
 const networks: readonly string[] = [...networkNames, TRANSFORMER]
 /**
- * Number of layouts of tenants in the mixes. Each is measured with two sets of batch sizes, because a process starts
- * slowly.
+ * Number of random mixes of networks and shares for fitting, and again for testing. Each is measured with two sets of
+ * batch sizes, because starting processes takes long.
  */
 const LAYOUTS = 30
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -28,13 +28,13 @@ const pairShares = [
 
 export interface ProvePlanOptions {
   readonly seed: number
-  /** Mixes at locked clocks, too. */
+  /** Whether clocks may be locked. If so, half of the mixes run at locked SM clocks. */
   readonly allowSettings: boolean
 }
 
 /**
- * The rows of a proof, ordered so that an early end still leaves something to evaluate. First the idle board,
- * microbenchmarks and each network alone; then, in turn, mixes for fitting, mixes for testing, and pairs.
+ * Makes the rows of a proof, in an order in which any early end leaves something to evaluate. First come the idle
+ * board, the microbenchmarks and each network alone; then, in turn, mixes for fitting, mixes for testing, and pairs.
  */
 export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptions): ProfilePlan {
   const random = new SeededRandom(seedFrom('prove', spec.key, seed))
@@ -59,7 +59,7 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
         batchSize: batchSizes[(i + random.integer(4) + 4 * t) % batchSizes.length]!,
       }),
     )
-    // Rows are grouped by process, so that each process starts once.
+    // Each tenant alone and both together, in an order in which each process starts only once.
     return [[tenants[0]!], tenants, [tenants[1]!]].map((each) => row('pairs', each))
   })
   const mixes = (sweep: 'mixes' | 'test') =>

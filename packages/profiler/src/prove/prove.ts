@@ -15,11 +15,11 @@ import { proofPage } from './proof-page.js'
 import { provePlan } from './prove-plan.js'
 import { measureSensorStep, type SensorStep } from './sensor-step.js'
 
-/** Minimum time left to start another row, ms. */
+/** A row is started only if at least this much time is left, ms. */
 const ONE_ROW_MS = 20_000
 
 export interface ProveOptions {
-  /** Folder of the proof. If it contains one already, that proof is continued. */
+  /** Folder of the proof. A proof that it already contains is continued. */
   readonly out: string
   readonly seed: number
   readonly minutes: number
@@ -30,10 +30,10 @@ export interface ProveOptions {
 }
 
 /**
- * Measures the remaining rows of a proof for a number of minutes, then evaluates all rows. Changes no setting without
- * `allowSettings`.
+ * Measures the remaining rows of a proof for at most `minutes`, then evaluates all rows. Without `allowSettings` it
+ * changes no setting of the board.
  *
- * @param open returns the board, with MPS or without; it is closed at the end
+ * @param open opens the board, with or without MPS; the board is closed at the end
  */
 export async function prove(open: (mps: boolean) => Promise<Backend>, options: ProveOptions): Promise<Proof> {
   const { out, signal, note } = options
@@ -57,7 +57,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     try {
       const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
       let measured = store.measured.length
-      // A simulated board first replays its history. The replay does not count as time of this call.
+      // A simulated board first replays the rows of earlier calls. The time of the replay does not count.
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
       await runPlan(backend, plan, {
         measured: store.measured,
@@ -146,7 +146,10 @@ const proofFiles = (out: string) => ({
   parameters: (board: string) => path.join(out, `${board}.json`),
 })
 
-/** Measured once. A simulated board is new in each process and must repeat the measurement. */
+/**
+ * Measures the sensor's step response once per proof. A simulated board exists only in its process, so each process
+ * must measure it again.
+ */
 async function sensorStepOf(
   backend: Backend,
   preflight: Preflight,

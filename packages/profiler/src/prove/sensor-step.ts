@@ -7,16 +7,19 @@ const PERIOD_MS = 20
 const LOADED_MS = 4000
 const IDLE_MS = 6000
 
-/** Step response of the power sensor at the end of a load. */
+/** How the power sensor responds when a load ends. */
 export interface SensorStep {
-  /** Time since the load ended, ms (negative under load), and the reading at that time. */
+  /** Time since the load ended, ms (negative while the load runs), and the readings at that time. */
   readonly readings: readonly {
     readonly ms: number
     readonly averageW: number | null
     readonly instantW: number | null
     readonly energyJ: number | null
   }[]
-  /** Response of the averaged reading; null if the board has no such field, or the field did not show the step. */
+  /**
+   * Response of the averaged power reading; null if the board has no such reading, or if the reading did not follow the
+   * load.
+   */
   readonly average: StepResponse | null
   readonly instant: StepResponse | null
 }
@@ -24,9 +27,9 @@ export interface SensorStep {
 interface StepResponse {
   readonly fromW: number
   readonly toW: number
-  /** Median time between two different values, ms. It is the greatest age of a reading. */
+  /** Median time between changes of the reading, ms: a reading can be this old. */
   readonly refreshMs: number
-  /** Time from the end of the load until the reading has made half, and nine tenths, of the step, ms. */
+  /** Time from the end of the load until the reading has fallen by half, and by nine tenths, of the difference, ms. */
   readonly halfMs: number
   readonly ninetyMs: number
 }
@@ -34,7 +37,8 @@ interface StepResponse {
 /**
  * Loads the board with matrix products, stops them at once, and records the power readings.
  *
- * @throws what the pool throws if no tenant starts
+ * @returns null if the tenant does not run
+ * @throws the tenant pool's error if it cannot start a tenant
  */
 export async function measureSensorStep(
   { gpu, tenants, clock }: ProfiledBoard,

@@ -36,7 +36,7 @@ export function duration(ms: number): string {
   return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`
 }
 
-/** Progress of a run. It estimates the remaining time from the pace so far. */
+/** Prints the progress of a run and estimates the remaining time from the speed so far. */
 export class ProfileProgress {
   readonly #progress: Progress
   readonly #plan: ProfilePlan

@@ -7,8 +7,8 @@ interface ChartStyle {
 }
 
 /**
- * Charts throughput against power: one point per row, one panel per network. Shape and colour show the number of
- * tenants.
+ * Charts throughput against power: one point per row, and one panel per network. Shape and colour of a point show the
+ * number of tenants.
  */
 export function profileChart(
   rows: readonly ProfileRow[],

@@ -6,7 +6,7 @@ import type { ProfilePlan } from '../plan/profile-plan.js'
 import { duration } from './describe.js'
 
 export interface RunFacts {
-  /** Time that passed in this call on the board's clock and on the wall clock, ms. */
+  /** Time that this call took on the board's clock (virtual on a simulated board) and on the wall clock, ms. */
   readonly boardMs: number
   readonly wallMs: number
   readonly files: readonly string[]

@@ -1,6 +1,6 @@
 import { InvalidInputError, snapNearest } from '@pctodl/platform'
 
-/** A measured setting with its throughput and power. */
+/** A measured setting (SM clock or power limit) with its throughput and power. */
 export interface KneePoint {
   /** SM clock, MHz, or power limit, W. */
   readonly setting: number
@@ -16,26 +16,26 @@ export interface KneeOptions {
 }
 
 /**
- * First settings of a search, as fractions of the range. On all boards measured so far, the setting with the most
- * throughput per watt lies between the first and the last.
+ * The first settings to measure, as fractions of the range. On all simulated boards measured so far, the setting with
+ * the most throughput per watt lies between the first and the last.
  */
 const firstParts = [0.2, 0.45, 0.7]
-/** Minimum distance between measured settings, as a fraction of the range. */
+/** Minimum distance between two measured settings, as a fraction of the range. */
 const MIN_APART = 0.03
 
 /**
- * Finds the setting with the most throughput per watt, from six measurements or fewer. The first three cover the range.
- * Each further one is at the vertex of the parabola through the best point and its neighbours (successive parabolic
- * interpolation: R. Brent, Algorithms for Minimization without Derivatives, 1973, chapter 5), in the logarithm of
- * throughput per watt. If that setting was measured before, the wider interval beside the best point is halved. If the
- * best point is outermost, the end of the range is next.
+ * Finds the setting with the most throughput per watt, with at most six measurements by default. The first three cover
+ * the range. Each further one is at the vertex of a parabola through the best point and its two neighbours, in the
+ * logarithm of throughput per watt (successive parabolic interpolation: R. Brent, Algorithms for Minimization without
+ * Derivatives, 1973, chapter 5). If the vertex is too close to a measured setting, the wider interval beside the best
+ * point is halved. If the best point is the lowest or highest one measured, that end of the range is measured next.
  *
- * The search assumes a curve with one peak and may miss a second one.
+ * The search assumes that throughput per watt has one peak; it may miss a second one.
  *
- * @param settings to choose from, ascending
- * @param measure throughput, samples/s, and power, W, at a setting
- * @returns all points in the order in which they were measured, and the `best` of them
- * @throws InvalidInputError for no settings, or fewer than three points
+ * @param settings the settings to choose from, ascending
+ * @param measure measures throughput, samples/s, and power, W, at a setting
+ * @returns all points in the order of measurement, and the `best` of them
+ * @throws InvalidInputError for no settings, or a `maxPoints` below three
  */
 export async function findKnee(
   settings: readonly number[],
@@ -68,7 +68,7 @@ function bestOf(points: readonly KneePoint[]): KneePoint {
   return points.reduce((best, point) => (efficiencyOf(point) > efficiencyOf(best) ? point : best))
 }
 
-/** The next setting to measure; undefined if every useful setting has been measured. */
+/** The next setting to measure; undefined if the best point cannot be bracketed more closely. */
 function nextSetting(settings: readonly number[], points: readonly KneePoint[]): number | undefined {
   const low = settings[0]!
   const high = settings.at(-1)!
@@ -92,7 +92,10 @@ function nextSetting(settings: readonly number[], points: readonly KneePoint[]):
   return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(wider) ?? fresh(other)
 }
 
-/** Setting at the vertex of the parabola through a point and its two neighbours; undefined if there is none. */
+/**
+ * Setting at the vertex of the parabola through a point and its two neighbours; undefined if the parabola has no
+ * maximum.
+ */
 function vertexOf(sorted: readonly KneePoint[], at: number): number | undefined {
   const three = sorted.slice(at - 1, at + 2)
   if (at === 0 || three.length < 3) return undefined

@@ -6,7 +6,7 @@ import { statesAt } from '../plan/clock-sweep.js'
 import { defaultMeasure, type MeasureOptions, type PlannedRow } from '../plan/profile-plan.js'
 import { findKnee, type KneePoint } from './find-knee.js'
 
-/** The setting that a sweep varies: locked SM clocks, or power limits under which the firmware chooses the clock. */
+/** What a sweep varies: locked SM clocks, or power limits under which the firmware chooses the SM clock. */
 export type SweptSetting = 'clocks' | 'limits'
 
 export interface SweepOptions {
@@ -26,18 +26,18 @@ export interface Sweep {
   readonly over: SweptSetting
   /** The point with the most throughput per watt. */
   readonly best: KneePoint
-  /** The point of the board without a limit or lock of ours, if measured: the highest setting. */
+  /** The point at the highest setting, if it was measured: the board as without a lock or limit. */
   readonly highest: KneePoint | undefined
-  /** In the order of measurement. */
+  /** All measured points, in the order of measurement. */
   readonly points: readonly KneePoint[]
 }
 
 /**
- * Finds the clock or power limit with the most throughput per watt for these tenants, from a few measurements under one
- * lease. However the call ends, processes are stopped, and clocks and limit restored.
+ * Finds the SM clock or power limit with the most throughput per watt for given tenants, from a few measurements under
+ * one lease. At the end, including after an error, it stops the processes and restores clocks and limit.
  *
  * @throws InvalidInputError for a memory clock that the board does not have
- * @throws PctodlError `LEASE_HELD` while someone else holds the board, `NOT_MEASURED` if a row fails
+ * @throws PctodlError `LEASE_HELD` if another program has the lease, `NOT_MEASURED` if a row fails
  */
 export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): Promise<Sweep> {
   const { tenants, over, memClockMhz, maxPoints = 6, measure, signal, onRow } = options
@@ -62,7 +62,8 @@ export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): P
       const { best, points } = await findKnee(states, pointAt, { maxPoints })
       return { over, best, highest: points.find(({ setting }) => setting === states.at(-1)), points }
     }
-    // All limits above the power that the tenants draw without a limit are equivalent.
+    // All limits above the power that the tenants draw without a limit have the same effect, so that power is measured
+    // first.
     const highest = await pointAt(spec.powerLimitW.max)
     const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, {
       maxPoints,
@@ -78,12 +79,15 @@ export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): P
   }
 }
 
-/** A setting with its unit. */
+/** Formats a setting with its unit. */
 export function unitOf(over: SweptSetting, setting: number): string {
   return over === 'clocks' ? `${setting} MHz` : `${setting} W`
 }
 
-/** Limits in whole watts, from the board's lowest limit to the power that the tenants draw without one. */
+/**
+ * Power limits to choose from, W, in steps of 1 W: from the board's lowest limit to the power that the tenants draw
+ * without a limit.
+ */
 export function limitsOf(spec: GpuSpec, drawnW: number): number[] {
   const { min, max } = spec.powerLimitW
   const lowest = Math.ceil(min)

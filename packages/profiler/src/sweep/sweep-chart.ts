@@ -7,7 +7,7 @@ interface ChartStyle {
   readonly palette: typeof palette
 }
 
-/** Charts samples per joule over the measured settings; the best one is labelled. */
+/** Charts samples per joule over the measured settings, and labels the best one. */
 export function sweepChart(
   { over, best, points }: Sweep,
   board: string,

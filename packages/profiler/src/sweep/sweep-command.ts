@@ -6,7 +6,7 @@ import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'
 import { sweepChart } from './sweep-chart.js'
 import { parseSweepOptions } from './sweep-options.js'
 
-/** The command line `pctodl sweep` as a function. */
+/** The command `pctodl sweep`: runs with the given arguments and returns an exit code. */
 export const pctodlSweep: CommandFunction = async (argv, terminal) => {
   const options = await parseSweepOptions(argv, terminal)
   const { over, plot } = options

@@ -36,7 +36,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** Checked options of one `pctodl sweep` call. */
+/** The options of one call of `pctodl sweep`, after checking. */
 export interface SweepCommandOptions extends RawOptions {
   readonly gpu: string
   readonly tenants: readonly Tenant[]
@@ -44,9 +44,9 @@ export interface SweepCommandOptions extends RawOptions {
 }
 
 /**
- * Parses the command's options.
+ * Parses and checks the command's options.
  *
- * @throws UsageError for anything that a user could have mistyped
+ * @throws UsageError for an invalid option or value
  */
 export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
   const command = newCommand(

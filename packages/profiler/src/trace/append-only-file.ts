@@ -4,19 +4,20 @@ import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 
 /**
- * An append-only file of lines. Once `append` returns, the line is on disk even if the machine loses power. If a killed
- * writer left a partial line, the next opening cuts it off. A file with another header is left unchanged.
+ * A file of lines that is only appended to. Once `append` returns, the line is on disk even if the machine loses power.
+ * If a killed writer left a partial line, opening the file removes that line. A file with another header is left
+ * unchanged.
  */
 export class AppendOnlyFile {
   readonly path: string
-  /** The complete lines, including the header, that the file had when it was opened. */
+  /** The complete lines, including the header, that the file contained when it was opened. */
   readonly before: string
   readonly #descriptor: number
 
   /**
-   * @param header first line, written if the file has none
+   * @param header first line, written if the file is new
    * @throws PctodlError `CANNOT_WRITE` naming the file and the cause, for example a link in its place; `NOT_THIS_FILE`
-   * if it begins with another header
+   *   if the file begins with another header
    */
   constructor(file: string, header: string) {
     this.path = file
@@ -30,8 +31,8 @@ export class AppendOnlyFile {
     }
     const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
     this.before = whole.toString('utf8')
-    // Half a header comes from a writer that was killed at the start. Any other file without a final newline is not
-    // ours.
+    // A file that contains only part of the header was left by a writer killed at its start. Any other file without a
+    // complete header is not ours.
     const isOurs =
       whole.length === 0 ? header.startsWith(found.toString('utf8')) : this.before.split('\n', 1)[0] === header
     if (!isOurs) {

@@ -3,24 +3,27 @@ import { parse } from 'csv-parse/sync'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { rowStatuses } from '../measure/row-status.js'
 
-/** A column of a file: how a row's value is written, and which fields of a row are read from it. */
+/** A column of a CSV file: its name, how a row's value is written, and which fields of a row are read from it. */
 export interface Column {
   readonly name: string
   readonly write: (row: ProfileRow) => string
   readonly read: (field: Field) => Partial<ProfileRow>
 }
 
-/** The records of a CSV file. Values are keyed by column. */
+/** Parses a CSV file into records: one value per column name. */
 export function recordsOf(text: string): Record<string, string>[] {
   return parse(text, { columns: true, bom: true, trim: true, skip_empty_lines: true })
 }
 
-/** A line without a newline. */
+/** Formats a row as a line without the newline. */
 export function formatRow(columns: readonly Column[], row: ProfileRow): string {
   return columns.map(({ write }) => write(row)).join(',')
 }
 
-/** Reads the fields of a row from a record. @throws TraceFormatError naming row and column */
+/**
+ * Reads the fields of a row from a record.
+ * @throws TraceFormatError naming row and column
+ */
 export function readRow(columns: readonly Column[], row: number, record: Record<string, string>): Partial<ProfileRow> {
   return Object.assign({}, ...columns.map(({ name, read }) => read(new Field(row, name, record[name]))))
 }
@@ -37,7 +40,7 @@ class Field {
     this.#text = text
   }
 
-  /** Text of the cell; undefined in files of earlier versions that lack the column. */
+  /** Text of the cell; undefined if the file's version lacks the column. */
   get found(): string | undefined {
     return this.#text
   }
@@ -73,7 +76,7 @@ class Field {
   }
 }
 
-/** Keys of the row's fields whose values have type `T`. */
+/** Names of the row's fields whose values have type `T`. */
 type KeyOf<T> = { [K in keyof ProfileRow]: ProfileRow[K] extends T ? K : never }[keyof ProfileRow] & keyof ProfileRow
 
 export const integer = (name: string, key: KeyOf<number>): Column => ({
@@ -82,28 +85,31 @@ export const integer = (name: string, key: KeyOf<number>): Column => ({
   read: (field) => ({ [key]: field.integer }),
 })
 
-/** A column in seconds; the row's field is in milliseconds. */
+/** A column in seconds for a row's field in milliseconds. */
 export const seconds = (name: string, key: KeyOf<number>): Column => ({
   name,
   write: (row) => (row[key] / 1000).toFixed(3),
   read: (field) => ({ [key]: 1000 * field.number }),
 })
 
-/** A number with fixed digits. The cell is blank if the row's field is NaN (not known). */
+/** A column for a number, written with the given number of decimals. The cell is blank if the number is NaN (unknown). */
 export const decimal = (name: string, key: KeyOf<number>, digits: number): Column => ({
   name,
   write: (row) => (Number.isNaN(row[key]) ? '' : row[key].toFixed(digits)),
   read: (field) => ({ [key]: field.optional ?? Number.NaN }),
 })
 
-/** A number or null. The cell is blank for null; without `digits`, all digits are written. */
+/**
+ * A column for a number or null, written with the given number of decimals or, without it, exactly. The cell is blank for
+ * null.
+ */
 export const nullable = (name: string, key: KeyOf<number | null>, digits?: number): Column => ({
   name,
   write: (row) => (digits === undefined ? row[key]?.toString() : row[key]?.toFixed(digits)) ?? '',
   read: (field) => ({ [key]: field.optional }),
 })
 
-/** A column with one number per tenant. Older files may lack an optional column. */
+/** A column with one number per tenant. An optional column may be missing in files of older versions. */
 export const list = (
   name: string,
   key: KeyOf<readonly number[]>,
@@ -122,9 +128,9 @@ export function quoted(text: string): string {
   return text === '' ? '' : `"${text.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
 }
 
-/** Row number, in the profile file and in the static-power file. */
+/** Index of the row in the plan. Both the profile file and the static power file have this column. */
 export const row: Column = integer('row', 'row')
-/** Columns that say how a row was measured, in the profile file and in the static-power file. */
+/** Columns that say how a row was measured. Both the profile file and the static power file have them. */
 export const outcome: readonly Column[] = [
   integer('repeat', 'repeat'),
   { name: 'status', write: (row) => row.status, read: (field) => ({ status: field.oneOf(rowStatuses) }) },

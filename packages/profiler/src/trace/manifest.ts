@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { version } from '../../package.json'
 import { type ProfilePlan, parsePlan } from '../plan/profile-plan.js'
 
-/** Board, software and plan of a trace. */
+/** Board, software versions and plan of a trace. */
 export interface Manifest {
   readonly version: 1
   readonly tool: string
@@ -21,7 +21,7 @@ export interface Manifest {
     readonly driverVersion: string
     readonly powerLimitW: number
   }
-  /** Description of the tenants' inputs. */
+  /** Description of the inputs that the tenants process. */
   readonly inputs: string
   readonly planSha256: string
   readonly plan: ProfilePlan
@@ -35,7 +35,7 @@ const manifestSchema = z.looseObject({
   planSha256: z.string(),
 })
 
-/** @param inputs description of the tenants' inputs */
+/** @param inputs description of the inputs that the tenants process */
 export function newManifest(
   backend: Pick<Backend, 'kind'>,
   { spec, uuid, driverVersion, powerLimitW }: GpuInfo,
@@ -56,7 +56,7 @@ export function newManifest(
 }
 
 /**
- * Reads a manifest; undefined if the file does not exist.
+ * Reads a manifest. Returns undefined if the file does not exist.
  *
  * @throws InvalidInputError for a file that is not a manifest
  */
@@ -82,9 +82,9 @@ export function writeManifest(file: string, manifest: Manifest): void {
 }
 
 /**
- * Checks that a run continues the one on disk.
+ * Checks that a resumed run has the same board, software and plan as the manifest on disk.
  *
- * @throws PctodlError `ANOTHER_RUN` naming the difference between them
+ * @throws PctodlError `ANOTHER_RUN` naming the first difference
  */
 export function assertSameRun(found: Manifest, wanted: Manifest, file: string): void {
   const differences: [string, string, string][] = [

@@ -20,7 +20,7 @@ import {
   temperature,
 } from './columns.js'
 
-/** Columns after those that all traces have. Times are in seconds; lists have one entry per tenant. */
+/** Columns that follow those that all traces have. Times are in seconds; lists have one entry per tenant. */
 const ownColumns: readonly Column[] = [
   row,
   { name: 'sweep', write: (row) => row.sweep, read: (field) => ({ sweep: field.oneOf(sweepNames) }) },
@@ -50,7 +50,7 @@ const ownColumns: readonly Column[] = [
 
 export const profileHeader: string = [...traceColumns, ...ownColumns.map(({ name }) => name)].join(',')
 
-/** Formats one row as a line without a newline. */
+/** Formats a row as a line without the newline. */
 export function formatProfileRow(row: ProfileRow): string {
   return [...traceFields(row), formatRow(ownColumns, row)].join(',')
 }

@@ -17,8 +17,8 @@ import {
 } from './columns.js'
 
 /**
- * Columns of a static power file: first the Python code's, then ours. A blank `sm_freq` means that the firmware chose
- * the clock.
+ * Columns of a static power file: first those of the Python code, then the profiler's own. A blank `sm_freq` means that
+ * the firmware chose the SM clock.
  */
 const staticColumns: readonly Column[] = [
   nullable('sm_freq', 'targetSmClockMhz'),
@@ -38,7 +38,7 @@ const staticColumns: readonly Column[] = [
   boardProcesses,
 ]
 
-/** Values, in a row without work, of the fields that the file does not contain. */
+/** Fields that the file does not contain, with their values in a row without tenants. */
 const withoutWork = {
   sweep: 'static',
   tenants: [],
@@ -57,7 +57,7 @@ const withoutWork = {
 
 export const staticHeader: string = staticColumns.map(({ name }) => name).join(',')
 
-/** Formats a row of the board without work as a line without a newline. */
+/** Formats a row without tenants as a line without the newline. */
 export function formatStaticRow(row: ProfileRow): string {
   return formatRow(staticColumns, row)
 }

@@ -2,14 +2,14 @@ import { median } from '@pctodl/numerics'
 import { type TraceRow, traceColumns, traceFields } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 
-/** Summary of repeated measurements of one configuration. */
+/** Summary of the repeated measurements of one configuration. */
 export interface RepeatSummary {
-  /** Means over the repeats that are not outliers. Marked failed if most repeats failed. */
+  /** Means over the repeats that are not outliers. The row is marked as failed if most repeats failed. */
   readonly mean: TraceRow
   readonly repeats: number
-  /** Row numbers in the trace of the outliers. */
+  /** Trace row numbers of the outliers. */
   readonly outlierRows: readonly number[]
-  /** Spread of throughput without outliers, percent: largest minus smallest value, over the mean. */
+  /** Largest minus smallest throughput among the repeats without outliers, in percent of their mean. */
   readonly throughputSpreadPercent: number
   readonly powerSpreadPercent: number
 }
@@ -18,13 +18,15 @@ export interface RepeatSummary {
  * Modified z-score above which a value is an outlier (Iglewicz and Hoaglin, "How to detect and handle outliers", 1993).
  */
 const MODIFIED_Z = 3.5
-/** Lower bound of the median absolute deviation, percent of the median: the resolution of the measurements. */
+/**
+ * Lower bound of the median absolute deviation, in percent of the median: measurements are not more precise than this.
+ */
 const AGREEMENT_PERCENT = 0.5
 
 /**
  * Groups rows by configuration and marks outliers: rows whose throughput or power has a modified z-score above 3.5.
- * This score is 0.6745 x deviation from the median of the repeats / median absolute deviation. At least three repeats
- * are needed to identify an outlier.
+ * This score is 0.6745 times the deviation from the median of the repeats, divided by their median absolute deviation.
+ * It needs at least three repeats.
  */
 export function summarizeRepeats(rows: readonly ProfileRow[]): RepeatSummary[] {
   const groups = new Map<string, ProfileRow[]>()

@@ -7,7 +7,10 @@ import { assertSameRun, type Manifest, readManifest, writeManifest } from './man
 import { formatProfileRow, parseProfileCsv, profileHeader } from './profile-csv.js'
 import { formatStaticRow, parseStaticCsv, staticHeader } from './static-csv.js'
 
-/** The files of one run: `board.csv`, `board.static.csv` if there are rows without work, `board.manifest.json`. */
+/**
+ * The files of one run: `board.csv`, `board.static.csv` if the plan has rows without tenants, and
+ * `board.manifest.json`.
+ */
 export interface TraceFiles {
   readonly trace: string
   readonly static: string
@@ -29,24 +32,27 @@ export function readTrace(out: string): ProfileRow[] {
   ])
 }
 
-/** The rows by their index in the plan; the last measurement counts if a row was repeated. */
+/** Orders rows by their index in the plan. If a row was measured more than once, the last measurement is kept. */
 function inOrder(rows: readonly ProfileRow[]): ProfileRow[] {
   return [...new Map(rows.map((row) => [row.row, row])).values()].sort((a, b) => a.row - b.row)
 }
 
-/** A run's rows on disk, appended as they are measured. A killed run continues after its last complete row. */
+/**
+ * The rows of a run on disk. Each row is appended when it is measured, so a killed run can continue after the last
+ * complete row.
+ */
 export class TraceStore {
   readonly files: TraceFiles
-  /** Rows that an earlier run measured and this one does not, in the order of the plan. */
+  /** Rows that an earlier run measured and that this run keeps, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
-  /** Indices in the plan of rows that an earlier run failed to measure and this one measures again. */
+  /** Plan indices of rows that failed in an earlier run and that this run measures again. */
   readonly retries: ReadonlySet<number>
   readonly #trace: AppendOnlyFile | undefined
   readonly #static: AppendOnlyFile | undefined
 
   /**
-   * @param resume continue an existing run; without it, existing files are an error. `retry`: measure failed rows
-   * again, except if a tenant does not fit
+   * @param resume whether to continue an existing run; if false, existing files are an error. `retry` also measures
+   *   failed rows again, except those whose tenants do not fit in memory
    * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
    */
   constructor(out: string, manifest: Manifest, resume: boolean | 'retry') {

@@ -11,15 +11,15 @@ export interface ImportOptions {
   readonly json?: boolean
 }
 
-/** Output of the Python script. */
+/** JSON summary that the Python conversion script prints. */
 interface ImportReport {
   readonly sets: readonly string[]
   readonly skipped: readonly { readonly set: string; readonly reason: string }[]
 }
 
 /**
- * `pctodl published import`: converts the published program's files (.pth, .pkl, .json) to JSON for
- * `loadPublishedParameters`.
+ * `pctodl published import`: converts the parameter files of PctoDL's Python code (.pth, .pkl, .json) to the JSON that
+ * `loadPublishedParameters` reads.
  */
 export async function importParameters(
   folder: string,
@@ -71,7 +71,7 @@ async function runScript(python: string, argv: readonly string[], signal: AbortS
   }
 }
 
-/** Path of the conversion script, relative to either the sources or the build. */
+/** Path of the Python conversion script. It differs between the TypeScript sources and the build. */
 function scriptFile(): string {
   const here = import.meta.url ? path.dirname(fileURLToPath(import.meta.url)) : __dirname
   for (const up of ['..', '../..']) {

@@ -21,13 +21,13 @@ export interface PartitionOptions {
   readonly json?: boolean
 }
 
-/** The model that the search uses, and the memory clocks for which there is one. */
+/** One board: its memory clocks that have a model, MHz, and the model at each. */
 interface Board {
   readonly memClocksMhz: readonly number[]
   readonly modelAt: (memClockMhz: number) => PublishedModel
 }
 
-/** `pctodl published partition`. Returns exit code 1 if the search finds no tenant. */
+/** Runs `pctodl published partition`. Returns exit code 1 if the search finds no tenant. */
 export function partition(options: PartitionOptions, { stdout, stderr }: Terminal): number {
   const { spec, model } = asUsage(() => ({ spec: findGpuSpec(options.gpu), model: networkName(options.model) }))
   const { powerCap: powerCapW, maxTenants, maxShare, maxBatch, memClock } = options

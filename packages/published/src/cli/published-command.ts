@@ -15,7 +15,10 @@ import { type ImportOptions, importParameters } from './import-command.js'
 import { type PartitionOptions, partition } from './partition-command.js'
 import { type PredictOptions, predict } from './predict-command.js'
 
-/** The command `pctodl published`: PctoDL as published, for comparison. */
+/**
+ * The command `pctodl published`: runs PctoDL's predictor and search as published, for comparison with this project's
+ * own.
+ */
 export const published: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {

@@ -1,4 +1,5 @@
-// Prediction model, selection rules and splits of the KACE study (SoCC 2024), for parity and as baselines.
+// The prediction model, the selection rules and the train/test splits of the KACE study (SoCC 2024). Used to check
+// parity with its published code, and as baselines.
 import {
   type Colocation,
   type Members,
@@ -15,13 +16,12 @@ import {
 import { leastSquares, mean, sampleVariance } from '@pctodl/numerics'
 import { z } from 'zod'
 
-/** A metric that the published model aggregates. */
+/** A workload metric that the published model sums or averages over the members of a colocation. */
 type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training' | 'powerW'>
 
 /**
- * The published features of a colocation. Each metric is summed over the members, except the two whose published name
- * contains a percent sign, which are averaged. The three throughputs of the kernel profiler are percentages too, but
- * are summed.
+ * The published features of a colocation. Each metric is summed over the members, except SM and memory utilisation,
+ * which are averaged. The SM, DRAM and memory throughputs are also percentages, but the published code sums them.
  */
 const aggregateFeatureNames: readonly AggregateFeature[] = [
   'threads',
@@ -38,24 +38,24 @@ const aggregateFeatureNames: readonly AggregateFeature[] = [
 
 const averaged: readonly AggregateFeature[] = ['smUtilPercent', 'memUtilPercent']
 
-/** One aggregated metric of a colocation of any size. */
+/** Returns one metric, summed or averaged over the members of a colocation of any size. */
 function aggregateFeature(members: Members, feature: AggregateFeature): number {
   const sum = members.reduce((total, member) => total + member[feature], 0)
   return averaged.includes(feature) ? sum / members.length : sum
 }
 
-/** All aggregated metrics, in the published order. */
+/** Returns all published features of a colocation, in the published order. */
 export function aggregateFeatures(members: Members): Float64Array {
   return Float64Array.from(aggregateFeatureNames, (feature) => aggregateFeature(members, feature))
 }
 
 /**
- * The linear model of the KACE study (SoCC 2024): ordinary least squares with an intercept, from the z-scored
- * aggregates to the z-scored sum of throughputs.
+ * The linear model of the KACE study (SoCC 2024): ordinary least squares with an intercept. It predicts the z-scored
+ * sum of throughputs from the z-scored features.
  *
- * It offers two predictions. `predict` uses only the scaling of the training rows. `scoresAmong` does what the
- * published code does: it scales the candidates by their own mean and deviation, so a score depends on the other
- * candidates. It exists for parity only.
+ * `predict` scales features by the mean and deviation of the training rows. `scoresAmong` exists for parity only: like
+ * the published code, it scales the candidates by their own mean and deviation, so that each score depends on the other
+ * candidates.
  */
 export class PublishedLinearModel {
   readonly name = 'published linear model'
@@ -89,13 +89,16 @@ export class PublishedLinearModel {
     return new PublishedLinearModel(leastSquares(design, target), features, label)
   }
 
-  /** Predicted sum of throughputs, samples/s. */
+  /** Predicts the members' total throughput, samples/s. */
   predict(members: Members): number {
     const z = this.#scoreOf(standardize(aggregateFeatures(members), this.#features))
     return this.#label.mean[0]! + z * this.#label.deviation[0]!
   }
 
-  /** Scores of candidates as published, in standard deviations of the candidates' own labels. */
+  /**
+   * Returns the published score of each candidate: its predicted throughput in standard deviations from the mean of the
+   * candidates.
+   */
   scoresAmong(candidates: readonly Members[]): number[] {
     const raw = candidates.map(aggregateFeatures)
     const own = scalingOf(raw)
@@ -109,7 +112,7 @@ export class PublishedLinearModel {
   }
 }
 
-/** A score for colocations of one size that needs no training. */
+/** A rule that scores colocations without training. Only colocations of equal size may be compared. */
 export interface Rule {
   readonly name: string
   /** Higher is better. */
@@ -117,9 +120,9 @@ export interface Rule {
 }
 
 /**
- * The rules of the KACE study. Each prefers the largest or smallest value of one aggregate. `sm%` prefers the largest,
- * as published, although that makes it the worst rule. Summed SM throughput is in the published results but not in
- * their comparison.
+ * The rules of the KACE study. Each prefers the largest or the smallest value of one feature. `max sm%` prefers the
+ * largest, as published, although it is the worst rule of the study. `max SM throughput` is in the published results,
+ * but not in the study's comparison of rules.
  */
 export const publishedRules: readonly Rule[] = [
   most('max SM throughput', 'smThroughputPercent'),
@@ -144,7 +147,7 @@ function least(name: string, feature: AggregateFeature): Rule {
 
 /** A published split. */
 export interface PublishedSplit<C extends Colocation> extends Split<C> {
-  /** The part of `train` to which the published code fits; absent if its row numbers are not published. */
+  /** The part of `train` that the published code fits its model to; absent if its row numbers are not published. */
   readonly publishedFit?: readonly C[]
 }
 
@@ -158,8 +161,8 @@ const publishedSplits = z.record(
 )
 
 /**
- * Reads published splits: row numbers by level (n_occur or train ratio) and seed. `train` is required, `test` defaults
- * to the complement, `train_inner80` is optional.
+ * Reads the published train/test splits: lists of row numbers, by level (n_occur or train ratio) and by seed. Each
+ * split needs `train`. `test` defaults to all other rows, and `train_inner80` is optional.
  *
  * @returns splits by level, in the file's order
  * @throws TableError naming the problem
@@ -202,8 +205,9 @@ export function parseSplits<C extends Colocation & { readonly row: number }>(
 
 /**
  * The model as published. It is fitted to the published part of the training rows, or to all of them if that part is
- * unknown. Candidates are scaled by their own mean and deviation. Its scores are converted back to sums with the labels
- * of the test rows, as for the published errors: a data leak.
+ * unknown. Candidates are scaled by their own mean and deviation. Its scores are converted to samples/s with the mean
+ * and deviation of the test rows' true throughputs. This leaks test data into the prediction, as in the published
+ * errors.
  */
 export const publishedMethod: Method = {
   name: 'published linear model',
@@ -217,7 +221,9 @@ export const publishedMethod: Method = {
   },
 }
 
-/** The same model fitted to all training rows and scaled by the training rows alone. */
+/**
+ * The same model without the leak: fitted to all training rows, with the mean and deviation of the training rows only.
+ */
 export const honestLinearMethod: Method = {
   name: 'linear model, honest',
   prepare({ train }) {
@@ -227,13 +233,16 @@ export const honestLinearMethod: Method = {
   },
 }
 
-/** Methods without training. */
+/** Each published rule as a method that needs no training. */
 export const ruleMethods: readonly Method[] = publishedRules.map((rule) => ({
   name: rule.name,
   prepare: () => ({ scoresOf: (candidates) => candidates.map(({ members }) => rule.score(members)) }),
 }))
 
-/** Expected gain of a workload whose partner is chosen at random: mean sum of throughputs / best sum. */
+/**
+ * Expected gain of each workload if its partner is chosen at random: mean over its colocations of total throughput,
+ * divided by the best of them.
+ */
 export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
   return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
     const sums = colocations.filter(({ members }) => members.some(({ name }) => name === target)).map(throughputSum)

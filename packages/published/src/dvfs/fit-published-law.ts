@@ -2,12 +2,13 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { PublishedPowerLaw } from './published-power-law.js'
 
 /**
- * Fits the published power law to a model's power. There is no static part, both ends are exact, and the exponent
- * minimises the squared error in between.
+ * Fits the published power law to a model's power. The static part is 0. The law is exact at the lowest and the highest
+ * clock; its exponent minimises the squared error at the clocks between them.
  *
  * @param smClocksMhz ascending
  * @param powersW the model's power at each clock, W
- * @throws InvalidInputError for fewer than two clocks, or power that does not rise
+ * @throws InvalidInputError for fewer than two clocks, or if power at the highest clock is not above power at the
+ *   lowest
  */
 export function fitPublishedLaw(smClocksMhz: readonly number[], powersW: ArrayLike<number>): PublishedPowerLaw {
   const count = smClocksMhz.length

@@ -9,17 +9,18 @@ import {
 const NEWTON_DAMPING = 0.8
 const LARGEST_STEP_MHZ = 300
 const SMALLEST_STEP_MHZ = 15
-/** Error above which the controller uses the Newton step, W. */
+/** Distance between power and the cap above which the controller uses a Newton step, W. */
 const NEAR_W = 7
 const CAP_CHANGE_W = 1e-3
 
 /**
- * The controller as published with PctoDL, one step per window of about five seconds. Kept for comparison: without a
- * dead band it oscillates between the two clocks around the cap, above it half of the time. To control a board use
+ * PctoDL's controller as published: one step per window of about five seconds. It is kept for comparison. It has no
+ * dead band, so it alternates between the clock below the cap and the clock above it. To control a board use
  * `ClockController`.
  *
- * - after the start and after a change of the cap: the model's clock, whatever was measured;
- * - error above 7 W: a damped Newton step, between 15 and 300 MHz;
+ * - after the start and after a change of the cap: the clock that the power law gives for the cap; the measurement is
+ *   ignored;
+ * - power more than 7 W above or below the cap: a damped Newton step of 15 to 300 MHz;
  * - otherwise: 15 MHz up or down.
  */
 export class PublishedController {
@@ -27,7 +28,7 @@ export class PublishedController {
   #powerCapW: number
   #feedForward = true
 
-  /** @throws InvalidInputError */
+  /** @throws InvalidInputError if the law or the cap is invalid */
   constructor(law: PublishedPowerLaw, powerCapW: number) {
     assertPublishedPowerLaw(law)
     this.#law = law
@@ -41,9 +42,9 @@ export class PublishedController {
   }
 
   /**
-   * @param smClockMhz the applied clock, MHz
+   * @param smClockMhz the clock during the window, MHz
    * @param powerW maximum power in the window, W
-   * @returns the next clock, MHz, within the fitted range and not yet snapped to a supported state
+   * @returns the next clock, MHz: within the range of the law, but not yet rounded to a supported clock
    */
   step(smClockMhz: number, powerW: number): number {
     requirePositive('smClockMhz', smClockMhz)
@@ -65,9 +66,9 @@ export class PublishedController {
 }
 
 /**
- * The check that the Python code applies after its controllers. If power is above the cap and the next clock snaps to
- * the clock just used, the clock is lowered by one state. The check does nothing if the controller raised the clock
- * while above the cap.
+ * The check that the Python code makes after each step of its controllers. If power is above the cap and the next clock
+ * rounds to the clock just used, the next lower clock is used instead. The check does nothing if the controller raised
+ * the clock although power was above the cap.
  *
  * @param smClocksMhz supported clocks, ascending
  */

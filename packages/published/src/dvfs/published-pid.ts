@@ -4,16 +4,19 @@ export interface PublishedPidGains {
   readonly kp: number
   readonly ki: number
   readonly kd: number
-  /** Share of the cap, 0..1. The clock is kept while power is between `alpha` times the cap and 2 % below the cap. */
+  /**
+   * Lower edge of the dead band as a fraction of the cap, 0..1. The clock stays unchanged while power is between
+   * `alpha` times the cap and 2 % below the cap.
+   */
   readonly alpha: number
 }
 
-/** Gains in the Python code's main program, which never reaches its PID loop. */
+/** Gains that the Python code's main program contains. Its main program never reaches its PID loop. */
 export const publishedPidGains: PublishedPidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
 
 /**
- * Gain schedule: errors (percent of the cap) above which the proportional gain is multiplied. For large errors, a part
- * of the current error replaces the integral, and the integral gain is 0.
+ * Gain schedule by the error, in percent of the cap. Above each threshold, `gain` multiplies the proportional gain. If
+ * `integralPart` is a number, this part of the current error replaces the integral, and the integral gain is 0.
  */
 const zones: readonly { readonly above: number; readonly gain: number; readonly integralPart: number | null }[] = [
   { above: 50, gain: 10, integralPart: 1 / 4 },
@@ -23,9 +26,9 @@ const zones: readonly { readonly above: number; readonly gain: number; readonly 
 ]
 
 /**
- * The PID controller on the clock index, as published; the step-response experiment of PctoDL's Python code still uses
- * it. Two defects are kept: an early exit that forgets a new cap, and a second difference in place of a derivative. For
- * comparison only.
+ * The published PID controller, which moves an index in the clock table. The step-response experiment of PctoDL's
+ * Python code still uses it. Two defects are kept. It does not note a new cap while power is in the dead band, and it
+ * uses a second difference instead of a derivative. For comparison only.
  */
 export class PublishedPid {
   readonly #gains: PublishedPidGains

@@ -15,13 +15,13 @@ export interface PublishedPowerLaw {
   readonly d0: number
   readonly gamma: number
   readonly basePowerW: number
-  /** Dynamic power of the current tenants at the reference clock, W. */
+  /** Dynamic power of the running tenants at the reference clock, W. */
   readonly dynamicPowerAtReferenceW: number
   readonly lowestClockMhz: number
   readonly referenceClockMhz: number
 }
 
-/** Lower bound of slopes (W/MHz), power ranges (W) and clock differences (MHz). It avoids division by zero. */
+/** Lower bound of slopes (W/MHz), power ranges (W) and clock ranges (MHz), which avoids division by zero. */
 const EPSILON = 1e-6
 
 export function assertPublishedPowerLaw(law: PublishedPowerLaw): void {
@@ -38,7 +38,10 @@ function staticPower(law: PublishedPowerLaw, clockMhz: number): number {
   return ((law.d3 * clockMhz + law.d2) * clockMhz + law.d1) * clockMhz + law.d0
 }
 
-/** Board power at a clock, W. Outside the fitted range the dynamic part is constant. */
+/**
+ * Board power at a clock, W. Outside the fitted clock range the dynamic part is constant and the static polynomial is
+ * extrapolated.
+ */
 export function publishedPower(law: PublishedPowerLaw, clockMhz: number): number {
   const span = law.referenceClockMhz - law.lowestClockMhz
   const position = Math.min(1, Math.max(0, (clockMhz - law.lowestClockMhz) / span))
@@ -46,7 +49,7 @@ export function publishedPower(law: PublishedPowerLaw, clockMhz: number): number
   return staticPower(law, clockMhz) + dynamic
 }
 
-/** Derivative of power with respect to the clock, W/MHz. */
+/** Derivative of board power with respect to the SM clock, W/MHz. */
 export function publishedSlope(law: PublishedPowerLaw, clockMhz: number): number {
   const dynamicW = Math.max(
     publishedPower(law, law.referenceClockMhz) - staticPower(law, law.referenceClockMhz),
@@ -64,7 +67,7 @@ export function publishedSlope(law: PublishedPowerLaw, clockMhz: number): number
 
 /**
  * The clock at which the published controller expects power to equal the cap, MHz. It only approximates the inverse of
- * `publishedPower`, because it applies the exponent of the dynamic part to the whole power range.
+ * `publishedPower`: it applies the exponent of the dynamic part to the sum of static and dynamic power.
  */
 export function publishedFeedForward(law: PublishedPowerLaw, powerCapW: number): number {
   const { lowestClockMhz, referenceClockMhz } = law

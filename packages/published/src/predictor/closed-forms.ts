@@ -1,11 +1,11 @@
 import type { ClosedFormParameters, PowerParameters, ThroughputParameters } from './published-set.js'
 
 /**
- * The Python code's closed forms, with its units: shares p in percent, batches b, clocks in MHz, utilisations in
- * percent. Only what the Python code clamps is clamped, so utilisations may be below 0 or above 100.
+ * The Python code's closed forms, with its units: shares p in percent, batch sizes b, clocks in MHz, utilisations in
+ * percent. Values are clamped only where the Python code clamps them, so a utilisation may be below 0 or above 100.
  */
 
-/** SM utilisation of a single tenant. */
+/** SM utilisation of a single tenant, percent. */
 export function smBase(
   { lambda_sm, gamma_sm, beta_sm }: ClosedFormParameters['sm_base'],
   p: number,
@@ -14,7 +14,7 @@ export function smBase(
   return 100 * Math.tanh((lambda_sm * Math.log(b + 1e-8) + beta_sm) / Math.max(p, 1) ** gamma_sm)
 }
 
-/** Memory utilisation of a single tenant, percent. Below 0 at batch 1 in most parameter sets. */
+/** Memory utilisation of a single tenant, percent. It is below 0 at batch size 1 in most parameter sets. */
 export function memBase(parameters: ClosedFormParameters['mem_base'], p: number, b: number): number {
   const { phi_mem, alpha_mem, lambda_mem, beta_mem } = parameters
   const share = Math.min(1, Math.max(1e-6, p / 100))
@@ -22,11 +22,11 @@ export function memBase(parameters: ClosedFormParameters['mem_base'], p: number,
 }
 
 /**
- * SM utilisation of several tenants, percent. The published fit is trained with this form. The published predictor
- * never uses it, because the file that would enable it does not exist.
+ * SM utilisation of several tenants, percent. The published parameters are fitted with this formula. The published
+ * predictor never uses it, because the file that would enable it does not exist.
  *
- * @param own utilisation of each tenant alone
- * @param reference utilisation of a tenant with a share of 40 % and the first tenant's batch
+ * @param own SM utilisation of each tenant alone, percent
+ * @param reference SM utilisation of a tenant with a share of 40 % and the first tenant's batch size, percent
  */
 export function smSystem(
   { alpha, beta, kappa }: ClosedFormParameters['sm_system'],
@@ -48,7 +48,7 @@ export function smSystem(
   return limit * (1 - Math.exp(logIdle))
 }
 
-/** Contention term added to the mean memory utilisation of several tenants. */
+/** Contention term, in percent, that is added to the mean memory utilisation of several tenants. */
 export function memInterference(
   { k1, k2, alpha, beta, mu, tau }: ClosedFormParameters['mem_system'],
   shareSum: number,
@@ -73,8 +73,8 @@ export function throughputPerUtilisation(parameters: ThroughputParameters, meanB
 }
 
 /**
- * Throughput at an SM clock, samples/s, given the throughput at the reference clock. Low throughputs use another form,
- * which reaches zero.
+ * Throughput at an SM clock, samples/s, given the throughput at the reference clock. If the fitted throughput at the
+ * minimum clock is below 20 % of it, a formula that falls to zero is used instead.
  */
 export function scaleThroughput(parameters: ThroughputParameters, atReference: number, smClockMhz: number): number {
   const { gamma_t, T_start, f_ref, f_min } = parameters

@@ -12,8 +12,9 @@ import { TreeEnsemble } from './tree-ensemble.js'
 const featureCounts = { sm: 13, mem: 11, throughput: 14, power: 8 } as const
 
 /**
- * Reads the Python code's exported parameters. `index.json` lists the sets, `params/*.json` contain the closed forms
- * and `gbr/*.json.gz` the tree ensembles. Each file is validated when read; ensembles are read on first use.
+ * Reads the Python code's parameters from a folder that `pctodl published import` wrote. `index.json` lists the sets,
+ * `params/*.json` contain the closed forms and `gbr/*.json.gz` the tree ensembles. Each file is validated when it is
+ * read; an ensemble is read on first use.
  *
  * @throws ParameterFileError naming the file, and the field if its content is invalid
  */

@@ -4,26 +4,26 @@ import type { PublishedParameters } from './published-parameters.js'
 import type { PublishedPredictor } from './published-predictor.js'
 
 export interface PctoDLPredictorOptions {
-  /** The board, `3080ti` or `A100`; required unless `perfModel` is given. */
+  /** Board: `3080ti` or `A100`. Required unless `perfModel` is given. */
   readonly platform?: string | undefined
   /**
-   * Dataset in the name of a published parameter set. Our own parameters are for images of 224 x 224, which both
-   * datasets use.
+   * Dataset that is part of the name of a published parameter set. It does not change predictions of our own model,
+   * which is for images of 224 x 224.
    */
   readonly dataset?: string | undefined
   /** Memory clock, MHz. Default: the board's highest. */
   readonly memFreq?: number | undefined
-  /** Model to use instead of the shipped one. */
+  /** Our model to use instead of the one that ships for the board. */
   readonly perfModel?: PerfModel | undefined
-  /** Published parameters. If given, predictions are those of the Python code. */
+  /** Published parameters. With them, predictions are those of the Python code. */
   readonly published?: PublishedParameters | undefined
 }
 
-/** The values of the tuple that the Python code's `predict_all` returns, as named fields. */
+/** The values that the Python code's `predict_all` returns as a tuple, as named fields. */
 export interface AllMetrics {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants together, samples/s. */
   readonly throughput: number
   readonly powerW: number
 }
@@ -33,9 +33,9 @@ const datasets = ['imagenet', 'caltech256']
 const known = ['platform', 'dataset', 'memFreq', 'perfModel', 'published'] as const
 
 /**
- * The interface of the Python code's `PctoDLPredictor`, for its users: one network, with lists of shares and batches.
- * It predicts with our model or, given `published`, what the Python code predicts. Use `PerfModel` for several
- * networks, latencies and standard deviations.
+ * Has the interface of the Python code's `PctoDLPredictor`, for users of that code: one network, with a list of shares
+ * and a list of batch sizes. It predicts with our model or, given `published`, what the Python code predicts. Use
+ * `PerfModel` for several networks, latencies and standard deviations.
  */
 export class PctoDLPredictor {
   readonly model: string
@@ -57,7 +57,7 @@ export class PctoDLPredictor {
     }
     if (dataset !== undefined) assertDataset(dataset)
     const perfModel = options.perfModel ?? shippedModel(options.platform)
-    // Throws for an unknown network.
+    // This call throws for a network that the model does not know.
     perfModel.memoryBytes({ model, mpsPercent: 100, batchSize: 1 })
     this.model = model
     this.memClockMhz = memFreq ?? perfModel.memClocksMhz[0]!
@@ -72,11 +72,13 @@ export class PctoDLPredictor {
   }
 
   /**
+   * Predicts throughput, power and utilisation of the network's tenants.
+   *
    * @param shares MPS percentages, one per tenant
    * @param batches batch sizes, one per tenant
    * @param smClockMhz SM clock, MHz
-   * @param memFreq another memory clock for this call, MHz
-   * @throws InvalidInputError for lists of unequal length, and what the predictor in use throws
+   * @param memFreq memory clock for this call instead of the default, MHz
+   * @throws InvalidInputError for lists of unequal length, and the errors of the predictor in use
    */
   predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number, memFreq?: number): AllMetrics {
     if (memFreq !== undefined && memFreq !== this.memClockMhz) {

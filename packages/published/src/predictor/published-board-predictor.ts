@@ -14,22 +14,26 @@ export interface PublishedBoardOptions {
   /** The Python code's name of the board, `3080ti` or `a100`. */
   readonly platform: string
   readonly dataset?: string | undefined
-  /** Networks to predict, at the memory clocks common to their sets. Default: all networks of the parameters. */
+  /**
+   * Networks to predict. Only memory clocks at which each of them has a parameter set can be used. Default: all
+   * networks of the parameters.
+   */
   readonly models?: readonly string[] | undefined
   readonly smSystemStage?: boolean | undefined
   readonly ensembles?: boolean | undefined
   readonly oversubscribe?: boolean | undefined
   /**
-   * Returns the memory of a tenant, bytes. The Python code does not model it, so the caller must choose: a function, or
-   * `unchecked`.
+   * Returns the memory that a tenant needs, bytes. The Python code does not predict memory, so the caller must give a
+   * function, or `unchecked` for no memory limit.
    */
   readonly memoryBytes: ((tenant: Tenant) => number) | 'unchecked'
 }
 
 /**
- * The Python code's predictor behind the `Predictor` interface, with its limits. It rejects tenants of several
- * networks, utilisations may leave 0..100, and the prediction depends on the order of the tenants. The Python code
- * predicts only the total throughput. Here it is divided in proportion to the prediction for each tenant alone.
+ * Offers the Python code's predictor as a `Predictor`, with the Python code's limits. It rejects tenants of different
+ * networks, utilisations may be outside 0..100, and the prediction depends on the order of the tenants. The Python code
+ * predicts only the total throughput. Here the total is divided among the tenants in proportion to the throughput
+ * predicted for each alone.
  */
 export class PublishedBoardPredictor implements Predictor {
   readonly spec: GpuSpec
@@ -40,7 +44,7 @@ export class PublishedBoardPredictor implements Predictor {
   readonly #numbers = new Float64Array(publishedLayout.length)
 
   /**
-   * @throws InvalidInputError if no memory clock has sets of all networks
+   * @throws InvalidInputError if there is no memory clock at which every network has a parameter set
    * @throws UnknownNameError for an unknown platform
    */
   constructor(reference: PublishedParameters, options: PublishedBoardOptions) {
@@ -77,7 +81,8 @@ export class PublishedBoardPredictor implements Predictor {
       smUtilPercent,
       memUtilPercent,
       tenants: tenants.map(({ batchSize }, i) => {
-        // At the lowest clock the Python code can predict zero for every tenant. Throughput is then divided evenly.
+        // At the lowest clock the Python code can predict zero for every tenant. Then each tenant gets an equal part of
+        // the total.
         const own = sum > 0 ? (throughput * weights[i]!) / sum : throughput / tenants.length
         return { throughput: own, latencyMs: (1e3 * batchSize) / own }
       }),
@@ -85,7 +90,8 @@ export class PublishedBoardPredictor implements Predictor {
   }
 
   /**
-   * Scans the clock table from the highest clock down: power predicted by the Python code can rise as the clock falls.
+   * Returns the highest SM clock whose predicted power is within the cap, MHz, or undefined if there is none. It checks
+   * every clock from the highest down, because the Python code's predicted power can rise as the clock falls.
    */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     if (Number.isNaN(powerCapW)) throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')

@@ -2,7 +2,7 @@ import { findGpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
 import { type PublishedEnsembles, PublishedPredictor } from './published-predictor.js'
 import type { ClosedFormParameters, PublishedSetId } from './published-set.js'
 
-/** One set of the Python code's parameters. Its tree ensembles are large and read on first use. */
+/** One set of the Python code's parameters. Its tree ensembles are large, so they are read on first use. */
 export interface PublishedSet {
   readonly id: PublishedSetId
   readonly closedForms: ClosedFormParameters
@@ -10,7 +10,7 @@ export interface PublishedSet {
 }
 
 export interface PublishedSelection {
-  /** The network's name in the Python code or torchvision, or an alias. */
+  /** Name of the network in the Python code or torchvision, or an alias. */
   readonly model: string
   /**
    * The Python code's name of the board, `3080ti` or `a100`. If absent, sets without a platform in their name are used.
@@ -23,22 +23,22 @@ export interface PublishedSelection {
 
 export interface PublishedPredictorOptions extends PublishedSelection {
   /**
-   * Whether to saturate the SM utilisation of several tenants, as the Python code's fit does but its predictor does
-   * not. Default false.
+   * Whether to apply the Python code's formula for the SM utilisation of several tenants, which saturates. The Python
+   * code applies it when fitting but not when predicting. Default false.
    */
   readonly smSystemStage?: boolean | undefined
-  /**
-   * Whether to use the tree ensembles, as the Python code does. Default true; with false, only the closed forms are
-   * used.
-   */
+  /** Whether to correct the closed forms with the tree ensembles, as the Python code does. Default true. */
   readonly ensembles?: boolean | undefined
   /** Whether to accept shares that sum to more than 100. Default false. */
   readonly oversubscribe?: boolean | undefined
-  /** Reaction to a missing set: throw (default), or predict from constants, as the Python code silently does. */
+  /**
+   * What to do if there is no parameter set: throw (default), or predict from default constants, as the Python code
+   * does without a warning.
+   */
   readonly whenMissing?: 'throw' | 'reference-defaults' | undefined
 }
 
-/** The Python code's fitted parameters, as exported to JSON; `loadPublishedParameters` reads them from a folder. */
+/** The Python code's fitted parameters in memory. `loadPublishedParameters` reads them from a folder of JSON files. */
 export class PublishedParameters {
   readonly #sets: readonly PublishedSet[]
 
@@ -51,15 +51,15 @@ export class PublishedParameters {
     return this.#sets.map((set) => set.id)
   }
 
-  /** Memory clocks at which a set matches the selection, MHz, descending. */
+  /** Memory clocks at which there is a parameter set for the selection, MHz, descending. */
   memClocksMhz({ model, platform, dataset }: PublishedSelection): number[] {
     const clocks = [...new Set(this.#sets.map((set) => set.id.memClockMhz))].sort((a, b) => b - a)
     return clocks.filter((memFreq) => this.#find({ model, platform, dataset, memFreq }) !== undefined)
   }
 
   /**
-   * Returns a predictor of one network at one memory clock. If there is no set for dataset and platform, it uses one
-   * with only the platform in its name, then one with only the dataset, then one with neither, as the Python code does.
+   * Returns a predictor of one network at one memory clock. It uses the first set that exists, in the Python code's
+   * order: named after dataset and platform, after the platform only, after the dataset only, after neither.
    *
    * @throws UnknownNameError listing the sets of the network, unless `whenMissing` selects the Python code's constants
    */
@@ -107,20 +107,23 @@ export class PublishedParameters {
   }
 }
 
-/** Name of a set, e.g. `resnet50_imagenet_a100_mem1215`: the Python code's folder and file suffix. */
+/**
+ * Name of a parameter set, e.g. `resnet50_imagenet_a100_mem1215`, as in the names of the Python code's folders and
+ * files.
+ */
 export function setName({ model, dataset, platform, memClockMhz }: PublishedSetId): string {
   const memory = memClockMhz > 0 ? `mem${memClockMhz}` : 'no memory clock'
   return [model, dataset, platform, memory].filter((part) => part !== null).join('_')
 }
 
-/** The Python code's name of a network: torchvision's, except for `mnasnet`. */
+/** The Python code's name of a network. It equals torchvision's name, except for `mnasnet`. */
 export function publishedModelName(model: string): string {
   const lower = model.toLowerCase()
   try {
     const name = networkName(lower)
     return name === 'mnasnet1_0' ? 'mnasnet' : name
   } catch (error) {
-    // A set may be of a network that has no common name. The caller finds out whether any set matches.
+    // The name may be of a network that this project does not know but that has a published set.
     if (error instanceof UnknownNameError) return lower
     throw error
   }

@@ -15,7 +15,7 @@ import type { TreeEnsemble } from './tree-ensemble.js'
 export interface PublishedPrediction {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants together, samples/s. */
   readonly throughput: number
   readonly powerW: number
 }
@@ -28,12 +28,15 @@ export interface PublishedEnsembles {
 }
 
 export interface PublishedStages {
-  /** Closed-form parameters; null for the constants that the Python code uses if it finds no file. */
+  /**
+   * Parameters of the closed forms; null to use the constants that the Python code falls back to if it finds no file.
+   */
   readonly closedForms: ClosedFormParameters | null
-  /** Tree ensembles; null to use only the closed forms. */
+  /** Tree ensembles that correct the closed forms; null to use only the closed forms. */
   readonly ensembles: PublishedEnsembles | null
   /**
-   * Whether to use the SM system form for several tenants, as the Python code's fit does but its predictor does not.
+   * Whether to apply the formula for the SM utilisation of several tenants. The Python code applies it when fitting but
+   * not when predicting.
    */
   readonly smSystemStage: boolean
   /** Whether to accept shares that sum to more than 100. */
@@ -48,14 +51,14 @@ const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
 /** Predicts one network at one memory clock exactly as the published predictor does, including its defects. */
 export class PublishedPredictor {
-  /** The parameter set in use; null for the Python code's constants. */
+  /** The parameter set in use; null if the Python code's constants are used. */
   readonly set: PublishedSetId | null
   readonly memClockMhz: number | undefined
   readonly #stages: PublishedStages
   readonly #features = new Float64Array(14)
   readonly #own = new Float64Array(64)
   readonly #result = new Float64Array(publishedLayout.length)
-  /** Clock-independent results for the last tenants. */
+  /** Results for the last tenants that do not depend on the SM clock. */
   #smUtil = 0
   #memUtil = 0
   #throughputAtReference = 0
@@ -69,13 +72,15 @@ export class PublishedPredictor {
   }
 
   /**
-   * @param shares MPS percentages of the tenants, above 0 and at most 100; the Python code's trees treat the first one
-   * specially
-   * @param batches one per share, at least 1
+   * Predicts throughput, power and utilisation.
+   *
+   * @param shares MPS percentages of the tenants, above 0 and at most 100; the Python code's throughput ensemble uses
+   *   the first share and batch size as extra features
+   * @param batches batch sizes, one per share, at least 1
    * @param smClockMhz any positive clock; the Python code clamps it when scaling throughput and dynamic power, and
-   * extrapolates static power
+   *   extrapolates static power
    * @throws InvalidInputError for errors that the Python code ignores: empty or unequal lists, NaN, shares that sum to
-   * over 100
+   *   over 100
    */
   predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): PublishedPrediction {
     this.predictInto(shares, batches, smClockMhz, this.#result)
@@ -88,7 +93,9 @@ export class PublishedPredictor {
     return { smUtilPercent, memUtilPercent, throughput, powerW }
   }
 
-  /** Does the same as `predictAll` without allocation. Writes to `out` in the order of `publishedLayout`. */
+  /**
+   * Same as `predictAll`, but allocates no memory: writes the four values to `out` in the order of `publishedLayout`.
+   */
   predictInto(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number, out: Float64Array): void {
     if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
       throw new InvalidInputError('smClockMhz', smClockMhz, 'a clock above 0 MHz')
@@ -117,7 +124,8 @@ export class PublishedPredictor {
   }
 
   /**
-   * Predicts the same tenants at many clocks. Utilisations and trees do not depend on the clock and are evaluated once.
+   * Predicts the same tenants at many SM clocks. Utilisations and trees do not depend on the clock, so they are
+   * evaluated only once.
    *
    * @returns four numbers per clock, in the order of `publishedLayout`
    */

@@ -36,8 +36,8 @@ export const closedFormSchema: z.ZodType<ClosedFormParameters> = z.object({
 const nodeArray = z.array(z.number())
 
 /**
- * One tree as three arrays in depth-first pre-order: feature (-1: leaf), threshold or leaf value, and right child of
- * each node.
+ * One tree as three arrays with one entry per node, in depth-first pre-order: the feature that the node splits on (-1:
+ * leaf), its threshold or leaf value, and the index of its right child.
  */
 const treeSchema = z.tuple([nodeArray, nodeArray, nodeArray])
 

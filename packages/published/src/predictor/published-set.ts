@@ -1,4 +1,4 @@
-/** Identifier of a parameter set; dataset and platform may be absent from its name. */
+/** Identifier of a parameter set. Dataset and platform are null if the set's name does not contain them. */
 export interface PublishedSetId {
   /** The Python code's name of the network: `mnasnet`, not torchvision's `mnasnet1_0`. */
   readonly model: string
@@ -70,7 +70,10 @@ export interface EnsembleDescription {
   init: number
   learning_rate: number
   n_features: number
-  /** Per tree, three arrays in depth-first pre-order: feature (-1: leaf), threshold or leaf value, right child. */
+  /**
+   * Each tree as three arrays with one entry per node, in depth-first pre-order: feature (-1: leaf), threshold or leaf
+   * value, index of the right child.
+   */
   trees: [number[], number[], number[]][]
 }
 
@@ -91,7 +94,10 @@ export interface PublishedIndexEntry {
   gbr: string
 }
 
-/** Constants that the Python code silently uses when it finds no file; here they are opt-in. */
+/**
+ * Constants that the Python code uses without a warning if it finds no parameter file. Here they are used only if
+ * `whenMissing` says so.
+ */
 export const referenceDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
   throughput: {
     kappa_a: 0,

@@ -2,27 +2,27 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { EnsembleDescription } from './published-set.js'
 
 /**
- * Maximum number of leaves per tree. A set of leaves is a 32-bit word with one bit per leaf; trees of depth 5 have at
- * most 32 leaves.
+ * Maximum number of leaves per tree. Trees of depth 5 have at most 32, so that a set of leaves fits a 32-bit word with
+ * one bit per leaf.
  */
 const MAX_LEAVES = 32
 
 interface Split {
   readonly tree: number
   readonly threshold: number
-  /** The leaves that remain possible if the feature is above the threshold, as a bit mask. */
+  /** Bit mask of the leaves that can still be reached if the feature is above the threshold. */
   readonly mask: number
 }
 
 /**
  * Gradient-boosted regression trees, evaluated without traversing the trees (C. Lucchese et al., "QuickScorer", SIGIR
- * 2015). For every feature, the thresholds of all trees divide the axis into cells. For every cell and tree, a word
- * contains the leaves that are still possible. A prediction looks up each feature's cell and intersects the words; the
- * lowest remaining bit is the leaf. A table replaces the loop over thresholds, since such ensembles have few distinct
- * thresholds.
+ * 2015). For each feature, the thresholds of all trees divide its axis into cells. For each cell and tree, a 32-bit
+ * word marks the leaves that can still be reached. A prediction finds the cell of each feature and intersects the words
+ * of these cells; the lowest remaining bit is the leaf. The words are computed in advance, because such ensembles have
+ * few distinct thresholds.
  *
- * The result equals scikit-learn's bit for bit: features are rounded to float32, `x <= threshold` goes left, and leaves
- * are added in the order of the trees in float64.
+ * The result equals scikit-learn's bit for bit: features are rounded to float32, `x <= threshold` goes left, and leaf
+ * values are added in float64 in the order of the trees.
  */
 export class TreeEnsemble {
   readonly featureCount: number
@@ -30,10 +30,15 @@ export class TreeEnsemble {
   readonly #treeCount: number
   /** Features that at least one tree splits on. */
   readonly #features: Int32Array
-  /** Distinct thresholds of each used feature, ascending. Those of feature k start at `#firstThreshold[k]`. */
+  /**
+   * Distinct thresholds of each feature in use, ascending. Those of the k-th such feature start at
+   * `#firstThreshold[k]`.
+   */
   readonly #thresholds: Float64Array
   readonly #firstThreshold: Int32Array
-  /** Masks: one row of `#treeCount` words per cell. Feature k's cells begin at row `#firstThreshold[k] + k`. */
+  /**
+   * One row of `#treeCount` words per cell. The cells of the k-th feature in use begin at row `#firstThreshold[k] + k`.
+   */
   readonly #masks: Int32Array
   /** Leaf values times the learning rate, `MAX_LEAVES` per tree. */
   readonly #leaves: Float64Array
@@ -59,7 +64,7 @@ export class TreeEnsemble {
         )
       }
       let leaf = 0
-      // Leaves are numbered from left to right, in pre-order. `end` is the node after the subtree.
+      // Leaves are numbered from left to right. `end` is the index of the first node after the subtree of `node`.
       const visit = (node: number, end: number): void => {
         const feature = features[node]!
         if (feature === -1) {
@@ -78,7 +83,7 @@ export class TreeEnsemble {
         }
         const first = leaf
         visit(node + 1, right)
-        // `<<` counts modulo 32, but `leaf` is below 32 here: the right side has at least one leaf.
+        // `<<` takes its shift modulo 32. `leaf` is below 32 here, because the right subtree has at least one leaf.
         const left = ((1 << leaf) - 1) & ~((1 << first) - 1)
         splits[feature]!.push({ tree, threshold: values[node]!, mask: ~left })
         visit(right, end)
@@ -96,7 +101,7 @@ export class TreeEnsemble {
       this.#firstThreshold[k + 1] = this.#firstThreshold[k]! + list.length
     })
     this.#rows = new Int32Array(used.length + 3)
-    // One extra row is for ensembles without any split.
+    // One row more than the cells need, for an ensemble without any split.
     this.#masks = new Int32Array((this.#thresholds.length + used.length + 1) * trees.length).fill(-1)
     used.forEach((feature, k) => void this.#writeMasks(splits[feature]!, cuts[k]!, this.#firstThreshold[k]! + k))
   }
@@ -122,11 +127,12 @@ export class TreeEnsemble {
         if (x <= thresholds[middle]!) high = middle
         else low = middle + 1
       }
-      // In the lowest cell every leaf is possible, so its row can be skipped.
+      // In the lowest cell of a feature every leaf can be reached, so its row of words changes nothing.
       if (low > first) rows[rowCount++] = (low + k) * trees
       first = end
     }
-    // Processing four rows at a time halves the duration. Row 0, a lowest cell without effect, is the padding.
+    // Processing four rows at a time halves the duration. Row 0 belongs to a lowest cell and changes nothing, so it
+    // pads.
     while (rowCount % 4 !== 0) rows[rowCount++] = 0
     words.fill(-1)
     for (let r = 0; r < rowCount; r += 4) {
@@ -145,8 +151,8 @@ export class TreeEnsemble {
   }
 
   /**
-   * Fills the mask rows. Each cell has the words of the cell below it, intersected with the masks of the threshold
-   * between them.
+   * Fills the rows of one feature. Each cell has the words of the cell below it, intersected with the masks of all
+   * splits at the threshold between the two cells.
    */
   #writeMasks(splits: readonly Split[], cuts: readonly number[], firstRow: number): void {
     const trees = this.#treeCount

@@ -10,7 +10,8 @@ export interface Job {
 }
 
 /**
- * Properties of a model in the published simulator. A `JobProfile` of `@pctodl/resource-sensitivity` has all of them.
+ * What the published simulator knows about a model. A `JobProfile` of `@pctodl/resource-sensitivity` has all these
+ * fields.
  */
 export interface Model {
   readonly model: string
@@ -35,10 +36,13 @@ export interface Cluster {
 export type Policy = 'fifo' | 'srtf' | 'las' | 'ftf' | 'drf' | 'tetris'
 export type Mechanism = 'fair' | 'greedy' | 'tune'
 
-/** A quantity of each resource: GPU, CPU, memory, storage, network. All vectors in this module have this order. */
+/**
+ * Amounts of the five resources: GPUs, CPU cores, memory (GB), storage (MB/s), network (Gbit/s). All vectors of this
+ * module have this order.
+ */
 export type Vector = readonly [gpu: number, cpu: number, memory: number, storage: number, net: number]
 
-/** Network bandwidth of a server, Gbit/s, if the cluster file states none, as in the Python code. No job uses it. */
+/** Network bandwidth of a server, Gbit/s: the Python code's default. It never limits a job. */
 const NET_PER_SERVER = 40
 
 export interface PublishedJob {
@@ -51,22 +55,25 @@ export interface PublishedJob {
   executed: number
   attainedS: number
   lastRunS: number
-  /** Servers of the job in this round; empty while it waits. */
+  /** Indices of the servers that the job runs on in this round; empty while it waits. */
   servers: number[]
-  /** Number of the job's GPUs on each of these servers. */
+  /** Number of the job's GPUs on each entry of `servers`. */
   gpusOn: number[]
-  /** Resources that the job has on all its servers together. */
+  /** Resources that the job has, summed over its servers. */
   held: Vector
   executedBefore: number
 }
 
-/** Fair share of each resource per GPU. The Python code supports one kind of server. */
+/** Resources per GPU if a server's resources are divided equally among its GPUs. */
 export function fairVector(server: ServerKind): Vector {
   const { gpus, cpus, memoryGb, storageMBps } = server
   return [1, cpus / gpus, memoryGb / gpus, storageMBps / gpus, NET_PER_SERVER / gpus]
 }
 
-/** @throws PctodlError `HETEROGENEOUS_CLUSTER` */
+/**
+ * Returns the only kind of server, as the Python code supports no other clusters.
+ * @throws PctodlError `HETEROGENEOUS_CLUSTER` for more than one kind
+ */
 export function onlyServerKind(cluster: Cluster): ServerKind {
   const [first, ...others] = cluster.servers
   if (first !== undefined && others.length === 0) return first
@@ -77,16 +84,16 @@ export function onlyServerKind(cluster: Cluster): ServerKind {
 }
 
 /**
- * Storage demand of every job, MB/s per GPU. The Python code's loader misspells the field, so this default always
- * applies.
+ * Storage demand of every job, MB/s per GPU. The Python code's loader misspells the field of the trace, so this default
+ * always applies.
  */
 const STORAGE_DEMAND_MBPS = 62.5
 
 /**
- * Converts the jobs of a trace.
+ * Converts the jobs of a trace to the published simulator's jobs.
  *
  * @throws UnknownNameError for a model without a profile (the Python code substitutes alexnet)
- * @throws PctodlError `IMPOSSIBLE_JOB` for more GPUs than the cluster has
+ * @throws PctodlError `IMPOSSIBLE_JOB` for a job with more GPUs than the cluster has
  */
 export function publishedJobs(jobs: readonly Job[], profiles: readonly Model[], cluster: Cluster): PublishedJob[] {
   const kind = onlyServerKind(cluster)
@@ -119,7 +126,11 @@ export function publishedJobs(jobs: readonly Job[], profiles: readonly Model[], 
   })
 }
 
-/** Caps a demand at the capacity of one server, and reduces the speedup in proportion to the CPU cores. */
+/**
+ * Limits a job's demand to the capacity of one server. If this reduces the job's CPU cores, its speedup shrinks in
+ * proportion to the cores above the fair share. A job with more GPUs than a server has gets its fair share and no
+ * speedup.
+ */
 function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vector; speedup: number } {
   const { gpus } = job
   const fair = fairVector(kind)
@@ -146,7 +157,8 @@ function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vec
     }
   }
   const fairCpu = gpus * fair[1]
-  // If a job's CPU demand equals its fair share, the Python code divides by zero. Here the speedup stays unchanged.
+  // If a job's CPU demand equals its fair share, the Python code divides by zero here. This code leaves the speedup
+  // unchanged.
   if (cut && idealCpu !== fairCpu) speedup = 1 + ((speedup - 1) / (idealCpu - fairCpu)) * (demand[1] - fairCpu)
   return { demand, speedup }
 }
@@ -154,17 +166,22 @@ function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vec
 export interface KeyContext {
   readonly policy: Policy
   readonly nowS: number
-  /** FAIR never applies a speedup. */
+  /** Whether the mechanism is FAIR, which never applies a speedup. */
   readonly fair: boolean
-  /** Capacity of the whole cluster: GPU, CPU, memory. */
+  /** Capacity of the whole cluster: GPUs, CPU cores, memory (GB). */
   readonly totals: readonly [number, number, number]
-  /** Order of the FTF policy. The Python code serves the least delayed job first; `false` reverses the order. */
+  /**
+   * Order of the FTF policy. True serves the least delayed job first, as the Python code does; false serves it last.
+   */
   readonly ftfAscending: boolean
 }
 
 const STARVED_AFTER_S = 1000 * 3600
 
-/** Sorts in place and stably by the Python code's keys (ascending), then by arrival. */
+/**
+ * Sorts the jobs in place. Jobs that have not run for 1000 hours come first (except under FIFO), then the Python code's
+ * key decides, ascending, then the arrival time.
+ */
 export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext): void {
   const keys = new Map<PublishedJob, number>()
   for (const job of jobs) keys.set(job, keyOf(job, context))
@@ -176,7 +193,7 @@ export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext)
 function keyOf(job: PublishedJob, { policy, nowS, fair, totals, ftfAscending }: KeyContext): number {
   const remainingS = () => {
     const seconds = job.iterationS * (job.job.iterations - job.executed)
-    // The speedup is the one of the previous round; TUNE may have set it to 1.
+    // Speedup of the job in the previous round, which TUNE may have reduced to 1.
     return fair ? seconds : seconds / job.speedup
   }
   const [gpu, cpu, memory] = job.demand

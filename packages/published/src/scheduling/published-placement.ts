@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { fairVector, type PublishedJob, type ServerKind, type Vector } from './published-job.js'
 
-/** The servers of the Python code's simulator, with their free resources and the jobs of this round. */
+/** The servers of the published simulator: their free resources, and the jobs that run on each in this round. */
 export class PublishedPlacement {
   readonly fair: Vector
   readonly #kind: ServerKind
@@ -20,7 +20,7 @@ export class PublishedPlacement {
     this.clear()
   }
 
-  /** Leases last one round: every round starts with empty servers. */
+  /** Empties all servers. A lease lasts one round, so every round starts this way. */
   clear(): void {
     const { gpus, cpus, memoryGb, storageMBps } = this.#kind
     for (let s = 0; s < this.#count; s++) {
@@ -42,8 +42,9 @@ export class PublishedPlacement {
   }
 
   /**
-   * Places a job by first fit over the GPUs in the order of their numbers. A GPU is taken if its server still has one
-   * GPU's part of every resource. A job may spread over servers; it gets all its GPUs or none.
+   * Places a job and returns true, or returns false and changes nothing. GPUs are tried in the order of their numbers.
+   * A GPU is taken if its server has enough free CPU cores, memory, storage and network for one of the job's GPUs. The
+   * job may spread over several servers.
    */
   place(job: PublishedJob, vector: Vector): boolean {
     const gpus = job.job.gpus
@@ -77,7 +78,7 @@ export class PublishedPlacement {
     return true
   }
 
-  /** Takes `vector` from the servers that the job already has, split in proportion to GPUs. */
+  /** Takes `vector` from the servers that the job runs on, in proportion to its GPUs on each. */
   hold(job: PublishedJob, vector: Vector): void {
     job.held = vector
     this.#change(job, -1)
@@ -101,8 +102,8 @@ export class PublishedPlacement {
   }
 
   /**
-   * Servers in which TUNE looks for resources. For several GPUs it is one server with all of them; otherwise the
-   * servers in ascending order of free GPUs.
+   * Servers on which TUNE frees resources for a job, with the number of GPUs to use on each. A job of several GPUs gets
+   * the first server with enough free GPUs. Otherwise GPUs are taken from servers in ascending order of free GPUs.
    */
   targets(gpus: number): [server: number, gpus: number][] {
     const all = Array.from({ length: this.#count }, (_, s) => s)
@@ -139,10 +140,10 @@ export interface Progress {
 }
 
 /**
- * The Python code's TUNE for one job. It places the job with its demand; if that fails, with its fair share; and if
- * that fails, with its fair share after other jobs returned what exceeds theirs.
+ * The Python code's TUNE for one job. It tries to place the job with its demand, then with its fair share of resources.
+ * If both fail, it takes back what other jobs have above their fair shares, and tries again.
  *
- * @throws PctodlError `REFERENCE_ABORTED` if the Python code aborts the simulation
+ * @throws PctodlError `REFERENCE_ABORTED` if the job still cannot be placed; the Python code aborts the simulation then
  */
 export function tunePublishedJob(job: PublishedJob, placement: PublishedPlacement, progress: Progress): void {
   let vector = job.demand
@@ -183,7 +184,7 @@ function shrinkPeers(job: PublishedJob, vector: Vector, placement: PublishedPlac
         const share = (peer.held[r]! * gpusHere) / peer.job.gpus
         return Math.max(0, component - Math.max(0, share - placement.fair[r]! * gpusHere))
       })
-      // The Python code would skip a peer only if GPUs or network were short, which they never are.
+      // The Python code would skip a peer that frees only GPUs or network bandwidth, but neither is ever short here.
       chosen.push(peer)
       if (rest.every((component) => component === 0)) break
       need = rest

@@ -17,25 +17,30 @@ export interface PublishedOptions {
   readonly jobs: readonly Job[]
   readonly profiles: readonly Model[]
   readonly policy: Policy
-  /** Resource mechanism. OPT is not reproduced: its result depends on the solver's choice among equal optima. */
+  /**
+   * How resources are divided among jobs. The study's OPT is not offered: its result depends on which of several equal
+   * optima the solver returns.
+   */
   readonly mechanism: Mechanism
   /**
-   * Whether all jobs arrive at the start and the first round begins at 1 s, as with the Python code's `--static`.
-   * Default false.
+   * Whether the first round begins at 1 s, for a trace whose jobs all arrive at the start, as with the Python code's
+   * `--static`. Default false.
    */
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
   /**
-   * Defects of the Python code to correct, to measure the effect of each. Default: none. `spreadPenalty`: factor by
-   * which a job on several servers is slower; the Python code makes it faster by the model's penalty.
+   * Defects of the Python code to correct, so that the effect of each can be measured. Default: none.
+   * `ftfLargestFirst`: FTF serves the most delayed job first. `runAllJobs`: the simulation goes on after a round
+   * without a job. `spreadPenalty`: factor above 1 by which a job on several servers is slower; the Python code divides
+   * the job's time by its penalty, which makes it faster.
    */
   readonly corrections?: {
     readonly ftfLargestFirst?: boolean
     readonly runAllJobs?: boolean
     readonly spreadPenalty?: number
   }
-  /** Called after the placements of every round. */
+  /** Called after each round's jobs are placed. */
   readonly onRound?: (round: PublishedRound) => void
 }
 
@@ -53,18 +58,18 @@ export interface PublishedJobResult {
 }
 
 export interface PublishedResult {
-  /** Finished jobs in the order of the trace; jobs that the Python code drops are absent. */
+  /** Finished jobs in the order of the trace. Jobs that the Python code never finishes are absent. */
   readonly finished: readonly PublishedJobResult[]
-  /** Number of scheduling events, including the last, empty one. */
+  /** Number of rounds, including the last one, which has no job. */
   readonly rounds: number
-  /** Mean share of each resource in use, over the rounds with a running job, 0..1. */
+  /** Mean share of each resource of the cluster that jobs hold, over the rounds with a running job, 0..1. */
   readonly meanAllocatedShare: { readonly gpu: number; readonly cpu: number; readonly memory: number }
 }
 
 /**
- * The Python code's replay simulator, job by job: rounds, first-fit placement in the order of GPU numbers, progress in
- * whole iterations, and the same order of floating-point operations. It reproduces every result, including wrong ones.
- * For correct results see `simulate` of `@pctodl/resource-sensitivity`.
+ * Reproduces the published replay simulator job by job: its rounds, its first-fit placement in the order of GPU
+ * numbers, its progress in whole iterations, and its order of floating-point operations. It reproduces every result,
+ * including wrong ones. For correct results use `simulate` of `@pctodl/resource-sensitivity`.
  *
  * @throws UnknownNameError, InvalidInputError
  * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `IMPOSSIBLE_JOB`, `REFERENCE_ABORTED`
@@ -158,7 +163,10 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
   }
 }
 
-/** Only LAS selects its jobs before it places them. With TUNE, it then places the largest jobs first. */
+/**
+ * Jobs to place in this round, in order. Only the LAS policy selects jobs by their number of GPUs before placement;
+ * with TUNE it then places those with the most GPUs first.
+ */
 function candidates(
   order: readonly PublishedJob[],
   policy: Policy,

@@ -2,23 +2,26 @@ import type { OperatingPoint } from '@pctodl/platform'
 import type { PublishedPrediction } from '../predictor/published-predictor.js'
 
 /**
- * A predictor of one network at one memory clock, as the published search uses it; `PublishedPredictor` implements it.
- * The clock may be any real number.
+ * A predictor of one network at one memory clock, as the published search needs it. `PublishedPredictor` is one. The SM
+ * clock may be any real number.
  */
 export interface PublishedModel {
   predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number): PublishedPrediction
 }
 
-/** Tenants in the order in which they were admitted. The published predictor treats the first one differently. */
+/**
+ * Tenants in the order in which the search admitted them. The published predictor uses the first share and batch size
+ * as extra features.
+ */
 export interface PublishedTenants {
   readonly shares: readonly number[]
   readonly batches: readonly number[]
 }
 
-/** Clocks of the search, MHz. Here the SM clock need not be in the board's table. */
+/** SM and memory clock of the search, MHz. The SM clock need not be in the board's clock table. */
 export type PublishedState = OperatingPoint
 
-/** Caches predictions, as the published code does. */
+/** Calls the model and caches its predictions, as the published code does. */
 export class AskedModel {
   readonly #modelAt: (memClockMhz: number) => PublishedModel
   readonly #models = new Map<number, PublishedModel>()

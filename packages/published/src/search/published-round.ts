@@ -1,7 +1,7 @@
 import { type AskedModel, type PublishedState, type PublishedTenants, withTenant } from './published-model.js'
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
 
-/** A candidate: a tenant to add, and the state of the board with it. */
+/** A tenant to add, as the last of `tenants`, and the clocks to use with it. */
 export interface PublishedChoice extends PublishedState {
   readonly tenants: PublishedTenants
 }
@@ -12,12 +12,12 @@ export interface PublishedRound {
 }
 
 /**
- * Returns the tenant with the largest throughput gain per percent of share, each candidate at its own clock and best
- * memory state. The gain may be negative. Ties go to the higher memory state, then the smaller share, then the smaller
- * batch.
+ * Returns the tenant to add: the one with the largest throughput gain per percent of share, compared at the clocks that
+ * suit each candidate best. The gain may be negative. Ties go to the higher memory clock, then the smaller share, then
+ * the smaller batch size.
  *
- * @param memClocksMhz the memory states to try, from high to low
- * @param clockOf the SM clock of a candidate for the cap, MHz; undefined if there is none
+ * @param memClocksMhz the memory clocks to try, from high to low
+ * @param clockOf returns the SM clock at which a candidate meets the cap, MHz; undefined if there is none
  */
 export function bestNextTenant(
   asked: AskedModel,
@@ -53,7 +53,7 @@ export function bestNextTenant(
   return choice
 }
 
-/** Memory states that a round tries: none above the current one. */
+/** Memory clocks that a round tries: the current one and those below it, MHz. */
 export function memClocksUpTo(space: PublishedSpace, { memClockMhz }: PublishedState): readonly number[] {
   return space.memClocksMhz.filter((clock) => clock <= memClockMhz)
 }

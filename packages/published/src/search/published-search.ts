@@ -10,21 +10,27 @@ export interface PublishedSearchOptions {
   readonly model: string
   /** Power cap, W. */
   readonly powerCapW: number
-  /** Step of the shares, percent. Default 5. */
+  /** Step between the shares to try, percent. Default 5. */
   readonly sharePercentStep?: number
-  /** The board's clock table, MHz, ascending. The search starts at its highest clock and snaps results to it. */
+  /**
+   * The board's clock table, MHz, ascending. The search starts at the highest clock and rounds most results down to a
+   * clock of the table.
+   */
   readonly smClocksMhz: readonly number[]
-  /** Memory states to search, MHz. The published ones are 9501 and 5001 on the 3080 Ti, 1215 on the A100. */
+  /** Memory clocks to search, MHz. The Python code uses 9501 and 5001 on the 3080 Ti, and 1215 on the A100. */
   readonly memClocksMhz: readonly number[]
   readonly maxTenants?: number
   readonly maxSharePercent?: number
-  /** Maximum sum of all batch sizes. Divided by the number of tenants, it limits each batch. */
+  /**
+   * Maximum sum of the tenants' batch sizes. Each batch size is limited to this number divided by the number of
+   * tenants.
+   */
   readonly maxTotalBatch?: number
-  /** Selects one of the two published searches, which differ in details. Default `standard`. */
+  /** Which of the two published versions of the search to run; they differ in details. Default `standard`. */
   readonly variant?: 'standard' | 'vectorized'
 }
 
-/** The state directly after a tenant was admitted. */
+/** The search's state directly after it admitted a tenant. */
 export interface PublishedStep extends PublishedState {
   readonly admitted: Tenant
   readonly throughput: number
@@ -32,11 +38,11 @@ export interface PublishedStep extends PublishedState {
 }
 
 export interface PublishedSearchResult extends PublishedState {
-  /** Tenants in the order of admission; empty if the published search finds nothing, which it reports as a success. */
+  /** Tenants in the order of admission; empty if the published search finds none, which it counts as a success. */
   readonly tenants: readonly Tenant[]
-  /** The model's prediction for the result; null if there are no tenants. */
+  /** The model's prediction for the tenants at the resulting clocks; null if there are no tenants. */
   readonly prediction: ReturnType<PublishedModel['predictAll']> | null
-  /** Whether the result exceeds the cap, which the published search does not check. */
+  /** Whether predicted power exceeds the cap. The published search does not check this. */
   readonly overCap: boolean
   /** The number that the published program prints as "configs searched". */
   readonly configsSearched: number
@@ -44,9 +50,9 @@ export interface PublishedSearchResult extends PublishedState {
 }
 
 /**
- * The published search with every decision and defect, for comparison and parity. It is greedy by marginal gain per
- * share and bisects a continuous clock to 1 W. Memory states only fall, and the remaining share is distributed without
- * checking the cap. For plans to be used, call `partition`.
+ * The published search with each of its decisions and defects, for comparison and parity. It adds the tenant with the
+ * largest gain per percent of share, and finds the SM clock by bisection to 1 W. It never raises the memory clock, and
+ * it distributes the remaining share without checking the cap. For plans to use, call `partition`.
  *
  * @param modelAt returns the predictor of a memory clock; called once per clock
  * @throws InvalidInputError
@@ -109,7 +115,8 @@ export function publishedSearch(
 }
 
 /**
- * Distributes the remaining share round robin, in whole steps. A step that would exceed a tenant's maximum is lost.
+ * Distributes the remaining share among the tenants in turn, one step at a time. A step that would exceed a tenant's
+ * maximum share is lost.
  */
 function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare: number): PublishedTenants {
   const shares = [...tenants.shares]
@@ -121,8 +128,8 @@ function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare
 }
 
 /**
- * Solves the clock again in every memory state up to the current one. Without a solution the state is kept, even above
- * the cap.
+ * Finds the SM clock for the final shares, at the current memory clock and at each lower one, and returns the clocks
+ * with the highest throughput. If no clock meets the cap, the state is returned unchanged, although it exceeds the cap.
  */
 function retune(
   asked: AskedModel,

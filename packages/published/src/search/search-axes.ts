@@ -13,14 +13,14 @@ export interface PublishedSpace {
   readonly maxTotalBatch: number | undefined
 }
 
-/** Shares to try: multiples of the step up to the maximum per tenant. */
+/** Shares to try, percent: multiples of the step, up to the maximum of a tenant. */
 export function shareAxis(step: number, maxSharePercent: number): number[] {
   const shares: number[] = []
   for (let share = step; share <= Math.min(100, maxSharePercent) + 1e-6; share += step) shares.push(share)
   return shares
 }
 
-/** Batch sizes to try at a share. `tenants` counts the tenants on the board, including the new one. */
+/** Batch sizes to try for a new tenant with this share. `tenants` is the number of tenants including the new one. */
 export function batchesFor(
   { model, maxTotalBatch }: PublishedSpace,
   share: number,
@@ -37,7 +37,7 @@ export function batchesFor(
   return [publishedBatchSizes.reduce((a, b) => (Math.abs(b - low) < Math.abs(a - low) ? b : a))]
 }
 
-/** Pairs of share and batch whose share is still free, in the published order. */
+/** Pairs of share and batch size to try, in the published order. Only shares within `free` percent occur. */
 export function* candidatePairs(space: PublishedSpace, free: number, tenants: number): Generator<[number, number]> {
   for (const share of space.shares) {
     if (share > free + 1e-5) continue

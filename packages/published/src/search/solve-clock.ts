@@ -2,20 +2,21 @@ import { snapDown } from '@pctodl/platform'
 import type { AskedModel, PublishedTenants } from './published-model.js'
 import type { PublishedSpace } from './search-axes.js'
 
-/** Clock range of the published search, MHz, independent of the board. */
+/** Range of SM clocks in which the published search looks, MHz. It is the same for all boards. */
 export const PUBLISHED_CLOCK_RANGE_MHZ = { lowest: 500, highest: 2100 } as const
 
 export const PUBLISHED_BISECTIONS = 12
 
-/** Maximum distance between power and the cap, above or below, of an accepted clock, W. */
+/** A clock is accepted if its predicted power differs from the cap by at most this much, W. */
 export const PUBLISHED_TOLERANCE_W = 1
 
 /**
- * The published solver for the SM clock. A secant estimate narrows the bracket, then up to 12 bisections follow. A
- * clock within 1 W of the cap is returned without snapping; others are snapped down to the table.
+ * The published solver for the SM clock at which power meets the cap. It narrows the range around a linear estimate,
+ * then bisects at most 12 times. A clock within 1 W of the cap is returned as it is, even if no board supports it; any
+ * other result is rounded down to the table.
  *
- * @param highMhz the clock of the previous state
- * @param raise whether the clock may rise above it
+ * @param highMhz SM clock of the previous state, MHz
+ * @param raise whether the result may be above `highMhz`
  */
 export function solveClock(
   asked: AskedModel,

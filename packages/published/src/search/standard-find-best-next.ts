@@ -3,7 +3,10 @@ import { bestNextTenant, memClocksUpTo, type PublishedRound } from './published-
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
 import { solveClock } from './solve-clock.js'
 
-/** One step of the published search: finds the best tenant to add, each candidate at the clock from `solveClock`. */
+/**
+ * One step of the published search: finds the best tenant to add. Candidates are compared at the clocks that
+ * `solveClock` returns.
+ */
 export function findBestNextStandard(
   asked: AskedModel,
   space: PublishedSpace,
@@ -15,6 +18,6 @@ export function findBestNextStandard(
   const choice = bestNextTenant(asked, space, tenants, free, state, memClocks, (candidate, memClockMhz) =>
     solveClock(asked, space, candidate, memClockMhz, state.smClockMhz, memClockMhz < state.memClockMhz),
   )
-  // The published count is of the pairs for an empty board, whatever the number of tenants.
+  // The published count covers the candidates of an empty board, whatever the number of tenants is.
   return { choice, searched: [...candidatePairs(space, free, 1)].length * memClocks.length }
 }

@@ -5,9 +5,9 @@ import { candidatePairs, type PublishedSpace } from './search-axes.js'
 import { PUBLISHED_BISECTIONS, PUBLISHED_CLOCK_RANGE_MHZ, PUBLISHED_TOLERANCE_W } from './solve-clock.js'
 
 /**
- * The published code's second version of the step, vectorised over candidates. It bisects without a secant estimate and
- * accepts brackets below its own lowest clock. It compares candidates at clocks outside the table, and then snaps the
- * winner's clock down.
+ * The published code's second version of the step, vectorised over candidates. It bisects without a linear estimate,
+ * and it works even if the upper bound of the clock is below its lower bound. It compares candidates at clocks that are
+ * not in the table, and then rounds the winner's clock down to the table.
  */
 export function findBestNextVectorized(
   asked: AskedModel,
@@ -25,7 +25,7 @@ export function findBestNextVectorized(
   })
   if (choice === undefined) return { choice, searched }
   const smClockMhz = snapDown(space.smClocksMhz, choice.smClockMhz)
-  // Below the table's lowest clock the published code continues without a clock, and fails.
+  // If the winner's clock is below the table's lowest, the published code goes on without a clock and fails.
   return { choice: smClockMhz === undefined ? undefined : { ...choice, smClockMhz }, searched }
 }
 

@@ -4,14 +4,15 @@ import { GpuTable } from './gpu-table.js'
 
 const f32 = Math.fround
 
-/** Largest number of GPCs in use at which a GPU is dissolved. */
+/** A GPU with at most this many GPCs in use is dissolved: its segments are split and placed elsewhere. */
 const LIGHTLY_USED_GPCS = 4
 
 /**
- * The published Segment Allocator, including a defect: a dissolved segment is lost if its service has neither a 1-GPC
- * nor a 2-GPC point.
+ * The published Segment Allocator. Its defect is kept: a segment of a dissolved GPU is lost if its service has no
+ * measured point for 1 or 2 GPCs.
  *
- * @param optimize run the second pass, which splits segments of lightly used GPUs into sizes 1 and 2
+ * @param optimize whether to run the second pass, which splits the segments of lightly used GPUs into segments of 1 and
+ *   2 GPCs
  */
 export function allocate(configured: readonly Configured[], optimize = true): GpuTable {
   const table = new GpuTable()
@@ -47,7 +48,10 @@ function dissolveLightGpus(configured: readonly Configured[], table: GpuTable): 
   }
 }
 
-/** Numbers of 1-GPC and 2-GPC segments that serve a throughput; both 0 if the service has no point of either size. */
+/**
+ * Returns how many segments of 1 and 2 GPCs serve a throughput `credit`, items/s. `one` and `two` are the throughputs
+ * of such segments. Both results are 0 if the service has no point of either size.
+ */
 function split(credit: number, one: number | undefined, two: number | undefined): { twos: number; ones: number } {
   if (one !== undefined && two !== undefined && f32(two / 2) > one) {
     const twos = Math.floor(f32(credit / two))
@@ -59,7 +63,8 @@ function split(credit: number, one: number | undefined, two: number | undefined)
 }
 
 /**
- * The point that the published code writes for a segment. It is looked up by size; the optimal triplet has precedence.
+ * Returns the measured point that the published code writes for a service's segment of this size. If two points have
+ * the size, the optimal triplet is used.
  */
 export function pointOfSize({ optimal, last, best }: Configured, size: SegmentSize): PublishedPoint {
   if (optimal.sizeGpcs === size) return optimal

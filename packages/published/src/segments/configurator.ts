@@ -1,10 +1,13 @@
 import { type SegmentSize, segmentSizes } from '@pctodl/platform'
 
-/** A profile of the same form as in `@pctodl/mig-segments`: items/s of one process, times in ms. */
+/**
+ * Measurements of a model, in the same form as in `@pctodl/mig-segments`: throughput of one process in items/s, latency
+ * in ms.
+ */
 export interface SegmentProfile {
   readonly model: string
   readonly points: readonly {
-    /** Size of the point's instance, GPCs; points without a size are skipped. */
+    /** Size of the MIG instance, GPCs. Points without a size are skipped. */
     readonly sizeGpcs?: SegmentSize
     readonly batchSize: number
     readonly processes: number
@@ -19,35 +22,35 @@ export interface SegmentObjective {
   readonly latencyMs: number
 }
 
-/** A point in the published code's binary32 precision. */
+/** A measured point, rounded to binary32 as in the published code. */
 export interface PublishedPoint {
   readonly sizeGpcs: SegmentSize
   readonly batchSize: number
   readonly processes: number
-  /** Throughput of the segment, items/s. */
+  /** Throughput of all processes of the segment, items/s. */
   readonly throughput: number
   readonly latencyMs: number
 }
 
-/** The Segment Configurator's result for one service. */
+/** What the Segment Configurator chooses for one service. */
 export interface Configured {
   readonly objective: SegmentObjective
   readonly best: ReadonlyMap<SegmentSize, PublishedPoint>
   /** The optimal triplet (size, batch, processes): the point with the highest throughput per GPC. */
   readonly optimal: PublishedPoint
-  /** Number of segments of the optimal triplet. */
+  /** Number of segments that use the optimal triplet. */
   readonly optimalCount: number
-  /** The single segment that serves the remaining rate. */
+  /** The point of the one further segment that serves the remaining rate. */
   readonly last: PublishedPoint
 }
 
 const f32 = Math.fround
 
 /**
- * The published code's choice of the optimal triplet and its demand matching. Every quantity is rounded to binary32
- * where the published code stores a `float`.
+ * Chooses the optimal triplet and the number of segments for a service, as the published code does. Every quantity is
+ * rounded to binary32 if the published code stores it as a `float`.
  *
- * @returns null if no point meets the latency
+ * @returns null if no point's latency is below 45 % of the objective
  */
 export function configure(profile: SegmentProfile, objective: SegmentObjective): Configured | null {
   const gateMs = f32(f32(f32(objective.latencyMs) / 2) * 0.9)

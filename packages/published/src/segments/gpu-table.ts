@@ -1,15 +1,15 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/platform'
 
-/** A segment in the published code's table. Only its start slot contains it. */
+/** A segment in the published code's table of seven slots per GPU. Only the slot where it starts refers to it. */
 export interface TableSegment {
   readonly service: number
   readonly sizeGpcs: SegmentSize
 }
 
 /**
- * Order in which the published code tries start slots. It checks only whether the start slot is empty, not whether
- * another segment covers it.
+ * Order in which the published code tries the slots for a segment of each size. It checks only that the start slot is
+ * empty, not that no other segment covers it.
  */
 const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
   7: [0],
@@ -20,19 +20,19 @@ const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
 }
 
 /**
- * The published code's GPUs with its placement rule: best fit in free GPCs, lowest index among equals, at most one
- * 3-GPC segment. With a heap per number of free GPCs, a placement takes logarithmic time and does not scan the whole
- * table.
+ * The published code's table of GPUs, with its placement rule: the GPU with the fewest free GPCs that suffice; among
+ * equals the lowest index; at most one 3-GPC segment per GPU. GPUs are in one heap per number of free GPCs, so that a
+ * placement does not scan the table.
  */
 export class GpuTable {
   readonly #slots: (TableSegment | undefined)[][] = []
   readonly #free: number[] = []
   /** GPUs ordered by index, in one heap per number of free GPCs. */
   readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
-  /** The GPUs without a 3-GPC segment, in heaps of the same kind. */
+  /** The GPUs that have no 3-GPC segment, ordered in the same way. */
   readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
 
-  /** Index of the highest GPU ever used, plus one. */
+  /** Number of GPUs that were ever used. */
   get length(): number {
     return this.#free.length
   }
@@ -49,7 +49,7 @@ export class GpuTable {
     const gpu = this.#bestFit(segment.sizeGpcs)
     const slots = this.#slots[gpu]!
     const start = startOrder[segment.sizeGpcs].find((slot) => slots[slot] === undefined)
-    // A GPU with a free GPC has an empty slot, since at most six segments occupy seven slots.
+    // A GPU with a free GPC has an empty slot, because it has at most six segments for seven slots.
     slots[start ?? 0] = segment
     this.#list(gpu, this.#free[gpu]! - segment.sizeGpcs)
   }
@@ -60,7 +60,7 @@ export class GpuTable {
     this.#list(gpu, this.#free[gpu]! + sizeGpcs)
   }
 
-  /** Moves a GPU to the heaps of its number of free GPCs. */
+  /** Sets the number of free GPCs of a GPU and moves the GPU to the heaps of this number. */
   #list(gpu: number, free: number): void {
     for (const waiting of [this.#waiting, this.#waitingForThree]) waiting[this.#free[gpu]!]!.remove(gpu)
     this.#free[gpu] = free

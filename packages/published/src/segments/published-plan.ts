@@ -11,15 +11,15 @@ import type { GpuTable } from './gpu-table.js'
 
 export interface PublishedOptions {
   /**
-   * `legal` (default): keeps a GPU's published start slots if they are legal, otherwise reassigns them. `as-published`:
-   * keeps them even if they overlap; not for deployment.
+   * `legal` (default): keeps the published start slots of a GPU if no two segments overlap, otherwise assigns others.
+   * `as-published`: keeps them even if segments overlap, which cannot be deployed.
    */
   readonly starts?: 'legal' | 'as-published'
-  /** Whether to run the published optimisation pass. Default true. */
+  /** Whether to run the published second pass, which dissolves lightly used GPUs. Default true. */
   readonly optimize?: boolean
 }
 
-/** MPS processes of one model in an instance, which starts at slice `start`. */
+/** A MIG instance that starts at compute slice `start`, and the MPS processes of one model in it. */
 export interface PublishedSegment extends PublishedPoint {
   readonly model: string
   readonly start: number
@@ -28,23 +28,26 @@ export interface PublishedSegment extends PublishedPoint {
 /** The published algorithm's plan for a demand, including its errors. */
 export interface PublishedPlan {
   /**
-   * GPUs in the form that `formatDeploymentMap` of `@pctodl/mig-segments/deploy` takes. Their indices are the published ones,
-   * which have gaps.
+   * GPUs in the form that `formatDeploymentMap` of `@pctodl/mig-segments/deploy` takes. Indices are those of the published
+   * algorithm, so some numbers are missing.
    */
   readonly gpus: readonly { readonly index: number; readonly segments: readonly PublishedSegment[] }[]
   readonly gpuCount: number
   /** Compute slices in use. */
   readonly gpcCount: number
-  /** Services of which no point is below 45 % of their latency objective (the published limit). */
+  /**
+   * Services without a profile, or without a point whose latency is below 45 % of their objective, the published limit.
+   */
   readonly unserved: readonly string[]
-  /** Services whose capacity is below their rate, because the algorithm lost segments. */
+  /** Services whose segments serve less than their rate, because the algorithm lost segments. */
   readonly underServed: readonly string[]
-  /** Number of GPUs whose published start slots overlap. */
+  /** Number of GPUs on which the published start slots make segments overlap. */
   readonly illegalGpus: number
 }
 
 /**
- * The published scheduler: greedy per service, best fit in GPCs, and one pass that dissolves lightly used GPUs.
+ * Plans with ParvaGPU's published scheduler. It chooses segments for each service separately, places each on the GPU
+ * with the fewest sufficient free GPCs, and dissolves lightly used GPUs in one further pass.
  *
  * @throws InvalidInputError for two objectives of one model
  */

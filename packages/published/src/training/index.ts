@@ -1,15 +1,17 @@
-// The allocator of the Zeus² study for two GPUs, number for number.
+// The allocator of the Zeus² study for two GPUs. Its results equal the published ones.
 import { leastSquares } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Measurements of a GPU for the published method. A `GpuProfile` of `@pctodl/hetero-training` has all of them. */
+/**
+ * Measurements of a GPU that the published method needs. A `GpuProfile` of `@pctodl/hetero-training` has all of them.
+ */
 export interface ProfiledGpu {
   readonly name: string
   readonly rows: readonly {
-    /** Batch size on this GPU in one window, samples. */
+    /** Samples that this GPU processed in the measured window. */
     readonly batchSize: number
     readonly powerLimitW: number
-    /** The locked clock, MHz; absent or null if none was locked. */
+    /** Locked SM clock, MHz; absent or null if none was locked. */
     readonly smClockMhz?: number | null | undefined
     readonly timeS: number
     readonly energyJ: number
@@ -19,7 +21,10 @@ export interface ProfiledGpu {
 /** Coefficients of c2 x^2 + c1 x + c0. */
 export type Quadratic = readonly [c2: number, c1: number, c0: number]
 
-/** The published model of one GPU under one power limit: window time and mean power as quadratics of the batch size. */
+/**
+ * The published model of one GPU under one power limit: time (s) and mean power (W) as quadratic functions of the GPU's
+ * batch size.
+ */
 export interface PublishedCurve {
   readonly powerLimitW: number
   readonly timeS: Quadratic
@@ -27,8 +32,8 @@ export interface PublishedCurve {
 }
 
 /**
- * Fits one curve per limit, in the order of the limits in the file; ties of the published search depend on this order.
- * Rows with a locked clock are skipped.
+ * Fits one pair of curves per power limit, in the order in which the limits first occur in the rows. The published
+ * search breaks ties by this order. Rows with a locked clock are skipped.
  *
  * @throws InvalidInputError for a limit with fewer than three batch sizes
  */
@@ -58,7 +63,7 @@ export function fitPublishedCurves({ name, rows: all }: ProfiledGpu): PublishedC
   })
 }
 
-/** Unweighted least squares; x is scaled to 0..1 for the fit. */
+/** Unweighted least squares. x is scaled by its maximum for numerical accuracy. */
 function fitQuadratic(x: readonly number[], y: readonly number[]): Quadratic {
   const scale = Math.max(...x)
   const design = x.map((value) => [(value / scale) ** 2, value / scale, 1])
@@ -70,27 +75,30 @@ function evaluateQuadratic([c2, c1, c0]: Quadratic, x: number): number {
   return (c2 * x + c1) * x + c0
 }
 
-/** The published weight of energy against limit x time, a constant in the published code. */
+/**
+ * Weight of energy in the published cost; 1 - ETA is the weight of power limit x time. A constant in the published
+ * code.
+ */
 const ETA = 0.5
 
-/** The published global batch size, a constant in the published code. */
+/** Global batch size, samples: a constant in the published code. */
 const PUBLISHED_BATCH = 4096
 
 export const publishedMethods = ['bruteForce', 'heuristic', 'baseline'] as const
 export type PublishedMethod = (typeof publishedMethods)[number]
 
-/** The published allocator's result, with its own cost, W s: the sum over both GPUs. */
+/** Result of the published allocator. The cost, W s, is its own measure: the sum over both GPUs. */
 export interface PublishedAllocation {
   readonly method: PublishedMethod
   readonly shares: readonly [number, number]
   readonly powerLimitsW: readonly [number, number]
   readonly cost: number
-  /** The largest cost among the candidates, as in the published results file. */
+  /** Cost of the worst candidate, W s, as in the published results file. */
   readonly maxCost: number
   readonly candidates: number
 }
 
-/** Cost of a share on one GPU, W s; negative fitted values count as 0. */
+/** Cost of a part of the batch on one GPU, W s. Negative fitted times and powers count as 0. */
 function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: number): number {
   const seconds = Math.max(0, evaluateQuadratic(timeS, share))
   const watts = Math.max(0, evaluateQuadratic(powerW, share))
@@ -98,12 +106,12 @@ function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: nu
 }
 
 /**
- * The published allocation of two GPUs, equal to the published code's output. `bruteForce` searches all splits and
- * limits, `heuristic` keeps the first GPU at its lowest limit, `baseline` splits evenly. The cost ignores the wait for
- * the slower GPU, and fitted power may reach zero. For plans to be used see `findPlan`.
+ * Divides a batch over two GPUs exactly as the published code does. `bruteForce` searches all splits and power limits,
+ * `heuristic` keeps the first GPU at its lowest limit, `baseline` splits evenly. The cost ignores that the faster GPU
+ * waits for the slower one, and the fitted power may reach zero. For plans to use, call `findPlan`.
  *
- * The cost is a sum of one term per GPU, so each GPU's best limit for a split is found separately. For a batch of B and
- * two GPUs with m and n limits this takes B (m + n) evaluations instead of B^2 m n.
+ * The cost is a sum of one term per GPU, so the best limit of each GPU is found separately for each split. For a batch
+ * of B and two GPUs with m and n limits this takes B (m + n) evaluations instead of B m n.
  *
  * @throws InvalidInputError for other than two GPUs, and for limits with fewer than three batch sizes
  */

@@ -2,8 +2,8 @@ import { palette } from '../charts.js'
 import { matrixAlgorithms } from './matrix-algorithms.js'
 
 /**
- * These algorithms have the same colour in every chart, whichever others are shown. A tuned form shares the colour of
- * its untuned form; the names tell them apart.
+ * Algorithms with a fixed colour, which is the same in every chart. A tuned algorithm shares the colour of its untuned
+ * form; labels distinguish the two.
  */
 const usualAlgorithms = [
   'pctodl',
@@ -18,18 +18,22 @@ const usualAlgorithms = [
 
 const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original)$/, '')
 
-/** Other algorithms get the colours of algorithms that rarely share a chart with them. */
+/**
+ * Index of the first colour for algorithms that are not in the list. They get colours whose owners rarely share a chart
+ * with them.
+ */
 const FIRST_OF_OTHERS = usualAlgorithms.indexOf('static-best')
 
 /**
- * Sorts algorithms for charts, without duplicates: the matrix algorithms first, then others in order of appearance.
+ * Sorts algorithms for charts and removes duplicates: first those of the benchmark matrix, then others in order of
+ * appearance.
  */
 export function chartOrder(algorithms: readonly string[]): string[] {
   const usual = matrixAlgorithms.filter((name) => algorithms.includes(name))
   return [...new Set([...usual, ...algorithms])]
 }
 
-/** Returns one colour per algorithm, in the given order. Colours repeat beyond eight algorithms. */
+/** Returns one colour per algorithm, in the given order. With more than eight algorithms, colours repeat. */
 export function chartColors(algorithms: readonly string[]): string[] {
   const others = algorithms.filter((name) => !usualAlgorithms.includes(withoutForm(name)))
   return algorithms.map((name) => {

@@ -15,7 +15,7 @@ export interface SideLine {
   readonly size: number
   readonly bold: boolean
   readonly ink: string
-  /** The algorithm that the line describes, so that it can be filtered. */
+  /** The algorithm that the line describes, so that a page can hide the line together with it. */
   readonly algorithm?: string
 }
 
@@ -75,8 +75,8 @@ export interface ChartedRun {
 }
 
 /**
- * Spreads labels vertically. Each label stays as close to its wished position as possible, at least `gap` from its
- * neighbours, in the same order, and within 0..`height` if all fit.
+ * Spreads labels vertically. Each label is placed as close as possible to its wished position, at least `gap` from its
+ * neighbours, without changing the order, and within 0..`height` if all fit.
  *
  * @returns the positions in the order of `wishes`
  */
@@ -97,8 +97,8 @@ export function dodgeLabels(wishes: readonly number[], gap: number, height: numb
 }
 
 /**
- * Rounds a positive number up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten. Used for the upper end of
- * an axis.
+ * Rounds a positive number up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten, for the upper end of an
+ * axis.
  */
 export function roundUp(value: number): number {
   if (!(value > 0)) return 1
@@ -108,10 +108,10 @@ export function roundUp(value: number): number {
 }
 
 /**
- * Thins a curve to at most two points per time bucket: the lowest and the highest value, in their order. This keeps
- * pictures small and peaks visible. A stretch of NaN values keeps one point, which breaks the line.
+ * Reduces a curve to at most two points per time bucket: its lowest and its highest value, in order of time. This makes
+ * pictures small but keeps peaks visible. A stretch of NaN values keeps one point, which breaks the line.
  *
- * @param visit called with each kept point, in order of time
+ * @param visit called with each point that is kept, in order of time
  */
 export function thinCurve(
   timeMs: ArrayLike<number>,

@@ -12,16 +12,17 @@ import { throughputPanel } from './throughput-panel.js'
 /** Width of the plots, px. With axis and labels, the picture is about 1200 px wide. */
 const PLOT_WIDTH = 900
 
-/** The power axis starts at this share of the lowest cap, so that differences near the cap are visible. */
+/** The power axis starts at this fraction of the lowest cap, so that differences near the cap are visible. */
 const POWER_AXIS_START = 0.6
 
 const MAX_CAPS_NAMED = 6
 
 /**
- * Draws the runs of one task in two panels with a common time axis. The upper panel has a strip per algorithm: its
- * one-second average power (true power if known) and the cap, with the excess in red. The lower panel shows throughput.
+ * Draws the runs of one task in two panels with a common time axis. The upper panel has a strip per algorithm, with its
+ * one-second average power (true power if known) and the cap; power above the cap is red. The lower panel shows
+ * throughput.
  *
- * @throws InvalidInputError for no run, runs of different tasks, or two runs of one algorithm
+ * @throws InvalidInputError if there is no run, if runs are of different tasks, or for two runs of one algorithm
  */
 export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const first = runs[0]
@@ -41,7 +42,7 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
   return {
     config: chartConfig,
-    // The page uses this to filter strips.
+    // The page reads this list to filter the strips by algorithm.
     usermeta: { strips: algorithms },
     title: chartTitle(
       `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,

@@ -1,4 +1,4 @@
-/** The runner's algorithms, in the order of runs, tables and charts. */
+/** The algorithms of `bench-runner`, in the order of runs, tables and charts. */
 export const matrixAlgorithms = [
   'pctodl',
   'plan-limit-step',
@@ -22,7 +22,7 @@ export const matrixAlgorithms = [
   'oracle',
 ] as const
 
-/** Reference lines computed with the true values of the simulated board. They do not count as opponents. */
+/** Reference values computed from the simulated board itself. They do not count as opponents. */
 export const notCompeting: readonly string[] = ['static-best', 'oracle']
 
 /**
@@ -48,7 +48,7 @@ export const planLess: readonly string[] = [
 ]
 
 /**
- * Algorithms that hold the cap only with the board's own power limit. They have no feedback if the cap is below the
- * lowest limit.
+ * Algorithms that keep the cap only by the board's own power limit. If the cap is below the board's lowest limit, they
+ * do not react to power at all.
  */
 export const limitOnly: readonly string[] = ['plan-limit', 'equal-split', 'powercap-tuned', 'directcap', 'powercap']

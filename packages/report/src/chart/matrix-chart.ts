@@ -11,15 +11,16 @@ const PLOT_WIDTH = 760
 const ROW_LABEL_WIDTH = 150
 const BAR_HEIGHT = 11
 const GAP_BETWEEN_TASKS = 12
-/** Maximum number of names in a row of the legend, so that it stays as wide as the plot. */
+/** Maximum number of names in a row of the legend, so that the legend is not wider than the plot. */
 const MAX_IN_A_ROW = 6
 
 /**
  * Draws all tasks of one board: for each task, the throughput of every algorithm relative to the best run that holds
- * the cap. A run that breaks the cap is a hollow bar with its share of time above the cap. If no run holds the cap, the
- * fastest run is the reference, and the row says so.
+ * the cap. For a run that breaks the cap, the bar is hollow and shows its share of time above the cap. If no run holds
+ * the cap, the fastest run is the reference, and the row says so.
  *
- * @throws InvalidInputError for no run, runs of several boards, or two runs of one algorithm on one task
+ * @throws InvalidInputError if there is no run, if runs are of several boards, or for two runs of one algorithm on one
+ *   task
  */
 export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   const board = summaries[0]?.board
@@ -48,7 +49,8 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       labelExpr: "split(datum.value, '\\n')",
       labelFontSize: 12,
       labelLineHeight: 15,
-      // Labels are placed by the measured widths of the font. Vega cannot measure this font and would reserve far more.
+      // Vega cannot measure this font and would reserve too much space for labels, so labels are placed by their
+      // measured widths.
       labelLimit: 0,
       minExtent: ROW_LABEL_WIDTH,
       maxExtent: ROW_LABEL_WIDTH,
@@ -150,7 +152,7 @@ interface Bar {
 /** Approximate width of the text in a bar, percent of the axis unit. */
 const REMARK_WIDTH = 9
 
-/** Whether a hollow bar has space for its text inside. Text outside the bar could overlap the line at 100 %. */
+/** Whether the text of a hollow bar fits inside the bar. Text beside the bar could overlap the line at 100 %. */
 function fitsInside({ percent }: Bar): boolean {
   return percent >= REMARK_WIDTH && !(percent >= 100 && percent < 100 + REMARK_WIDTH)
 }

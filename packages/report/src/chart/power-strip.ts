@@ -18,7 +18,7 @@ import {
 export const STRIP_HEIGHT = 96
 const ONE_SECOND_MS = 1000
 
-/** Properties that all strips of one chart share. */
+/** Properties that are equal for all strips of one chart. */
 export interface StripFrame {
   readonly width: number
   readonly time: TimeAxis
@@ -27,9 +27,8 @@ export interface StripFrame {
 }
 
 /**
- * Draws the power of one algorithm over time against the cap, with its verdict and figures beside it. Each algorithm
- * has a strip of its own, because in one plot the curves just below the same cap would overlap. The strips share both
- * axes.
+ * Draws the power of one algorithm over time, and the cap, with verdict and figures beside them. Each algorithm has its
+ * own strip, because in one plot several curves just below one cap would overlap. All strips have the same axes.
  */
 export function powerStrip(
   { run, summary, color }: ChartedRun,
@@ -61,7 +60,7 @@ export function powerStrip(
     field: 't',
     type: 'quantitative' as const,
     scale: { domain: [0, time.length], nice: false },
-    // The throughput panel below shares this axis and carries its labels.
+    // The throughput panel below has the same time axis, and the labels for both.
     axis: { labels: false, ticks: false, title: null, tickCount: 10 },
   }
   const yScale = { domain: [...rangeW], nice: false, zero: false }
@@ -143,9 +142,7 @@ function tidy(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/**
- * Name, verdict and figures of a run, to the right of its strip and in its colour. They serve as the chart's legend.
- */
+/** Name, verdict and figures of a run, in the run's colour to the right of its strip. They replace a legend. */
 function stripCaption(summary: RunSummary, color: string, width: number, height: number): ChartLayer[] {
   const violates = summary.verdict.status === 'violates'
   const broken = { cap: 'VIOLATES the cap', latency: 'MISSES its latency', 'cap and latency': 'VIOLATES cap, latency' }

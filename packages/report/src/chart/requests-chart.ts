@@ -4,12 +4,12 @@ import { chartTitle } from './chart-parts.js'
 
 const WIDTH = 900
 const HEIGHT = 170
-/** Time from which requests count, s. By then, tenants have loaded. */
+/** Requests are counted from this time of the run on, s. By then, tenants have loaded. */
 const COUNTED_FROM_S = 10
 
 /**
- * Draws runs with services in three panels with a common time axis: arrivals by service, power and the cap, and each
- * algorithm's requests that missed their objective. Runs without requests are omitted.
+ * Draws runs with services in three panels with a common time axis: arrivals of each service, power and the cap, and
+ * the requests that missed their objective under each algorithm. Runs without requests are omitted.
  */
 export function requestsChart(records: readonly RunRecord[]): TopLevelSpec {
   const runs = records.flatMap(({ requests, ...run }) => (requests ? [{ ...run, requests }] : []))

@@ -13,8 +13,8 @@ const HEIGHT = 270
 const LABEL_GAP = 19
 
 /**
- * Draws the throughput of each window over time, one labelled line per algorithm. Windows with restarts are hollow
- * points. Runs that break the cap are faint, because their throughput is not comparable.
+ * Draws the throughput of each measuring window over time, one labelled line per algorithm. Windows with restarts are
+ * hollow points. Runs that break the cap are faint, because their throughput is not comparable.
  */
 export function throughputPanel(runs: readonly ChartedRun[], width: number, time: TimeAxis): ChartPanel {
   const windows = runs.flatMap(({ run }) =>

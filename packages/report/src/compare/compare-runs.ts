@@ -8,21 +8,21 @@ export interface ComparedRun {
   readonly run: string
   /** Throughput of each window, samples/s. */
   readonly throughput: readonly number[]
-  /** Mean sensor power of each window, W; windows without readings are omitted. */
+  /** Mean power of each window by the sensor, W; windows without readings are omitted. */
   readonly powerW: readonly number[]
 }
 
-/** Differences between two runs of the same name. */
+/** Differences between side A and side B for runs of one name. */
 export interface RunDifference {
   readonly run: string
-  /** Mean throughput over the counted windows, samples/s. */
+  /** Mean throughput on side A over the windows that count, samples/s. */
   readonly throughputA: number
   readonly throughputB: number
-  /** Change from the first to the second run, percent. */
+  /** Change of mean throughput from side A to side B, percent. */
   readonly throughputChangePercent: number
   /**
-   * p-value of Welch's t-test: over the windows, or over the runs if each side has several. null if no test is
-   * possible.
+   * p-value of Welch's t-test between the sides. Observations are runs if each side has several runs of this name,
+   * otherwise windows. Null if no test is possible.
    */
   readonly pValue: number | null
   readonly powerAW: number | null
@@ -52,7 +52,7 @@ export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>
 /**
  * Compares runs that have the same name on both sides. Several runs of one name are repetitions.
  *
- * @param skip number of windows at the start of each run to leave out
+ * @param skip number of windows at the start of each run that are ignored
  */
 export function compareRuns(a: readonly ComparedRun[], b: readonly ComparedRun[], skip: number): Comparison {
   const byName = (runs: readonly ComparedRun[]) => groupBy(runs, ({ run }) => run)
@@ -82,7 +82,7 @@ function differenceOf(run: string, a: Observations, b: Observations): RunDiffere
 type Observations = Pick<ComparedRun, 'throughput' | 'powerW'>
 
 /**
- * Windows of one run are correlated, but whole runs are independent. If there are several runs, each is one
+ * Windows of one run are correlated, but whole runs are independent. So if a side has several runs, each run is one
  * observation.
  */
 function observations(runs: readonly ComparedRun[], skip: number): Observations {

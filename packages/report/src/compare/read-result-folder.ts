@@ -9,9 +9,9 @@ const RESULT_FILE =
   /^(\w+_[a-z0-9-]+)\/(\d+_.+?_(?:[\d.]+W|power_\w+?|dynamic)(?:_[\d.]+(?:x|ms)|_equal-p99)?(?:_x[\d.]+)?(?:_max-load)?)(?:_v\d+)?(?:_(?:seed|run)\d+)?(?:_repeat\d+)?\.csv$/
 
 /**
- * Reads the result files of a folder. They may come from this project or from the runner of PctoDL's Python code, which
- * uses the same file names and columns. A run is named `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`; the name
- * contains neither seed, repetition nor individual board.
+ * Reads the result files of a folder. They may be from this project or from the runner of PctoDL's Python code, which
+ * uses the same file names and columns. The runs get names of the form
+ * `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`, which contain neither seed nor repetition nor individual board.
  *
  * @throws InvalidInputError for an invalid file, with file name, row and column
  */

@@ -3,7 +3,7 @@ import type { Config } from 'vega-lite'
 /** The typeface of the charts. `renderPng` includes its font files. */
 export const CHART_FONT = 'DejaVu Sans'
 
-/** Fallback if a viewer of the SVG lacks the typeface: Verdana has the same widths. */
+/** Font for viewers of the SVG that lack the typeface. Verdana's letters have the same widths. */
 const FALLBACK_FONTS = 'Verdana, sans-serif'
 
 export const INK = '#222222'
@@ -14,8 +14,8 @@ export const ALARM_COLOR = '#b3001b'
 
 /**
  * Colours that people with the common colour vision deficiencies can tell apart, after Okabe and Ito ("Color Universal
- * Design", 2008). Their yellow is left out because it is invisible on white, and their black because it marks the cap.
- * The last two are a grey and the wine red of Tol's muted scheme ("Colour Schemes", SRON 2021).
+ * Design", 2008). Their yellow is omitted because it is invisible on white, and their black because it marks the cap.
+ * The last two colours are a grey, and the wine red of Tol's muted scheme ("Colour Schemes", SRON 2021).
  */
 export const palette = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#777777', '#882255'] as const
 

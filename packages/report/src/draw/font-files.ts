@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
 
 /**
- * Paths of the charts' font, regular and bold. They come from an npm package, so charts do not depend on the machine's
- * fonts.
+ * Paths of the charts' font, regular and bold. The font comes from an npm package, so that charts do not depend on
+ * fonts of the machine.
  */
 export function fontFiles(): string[] {
-  // The CommonJS build has only `__filename`, and the ESM build only `import.meta.url`.
+  // `__filename` exists only in the CommonJS build, `import.meta.url` only in the ESM build.
   const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
   return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((file) => require.resolve(`dejavu-fonts-ttf/ttf/${file}`))
 }

@@ -4,8 +4,8 @@ import { CHART_FONT } from './chart-style.js'
 import { fontFiles } from './font-files.js'
 
 /**
- * Draws a vega-lite chart as SVG text. The same chart gives the same text. Vega is loaded in the first call, so that a
- * command line that draws nothing starts without it.
+ * Draws a vega-lite chart as SVG text. Equal charts give equal text. Vega is loaded in the first call, so that commands
+ * that draw nothing start without it.
  *
  * @throws PctodlError `BAD_CHART` with Vega's error messages
  */
@@ -15,7 +15,10 @@ export function renderSvg(spec: TopLevelSpec): Promise<string> {
   return drawn
 }
 
-/** Charts are drawn one after another, because Vega numbers clipping paths with one counter per process. */
+/**
+ * Resolves when the charts requested before are drawn. Vega numbers clipping paths with one counter per process, so
+ * charts are drawn one after another.
+ */
 let drawing: Promise<void> = Promise.resolve()
 const noop = () => {}
 
@@ -34,7 +37,9 @@ async function draw(spec: TopLevelSpec): Promise<string> {
   }
 }
 
-/** If data cannot be read, Vega only warns and draws an empty picture; here the warning is an error. */
+/**
+ * A logger that turns Vega's warnings into errors. If data cannot be read, Vega only warns and draws an empty picture.
+ */
 function collectingLogger(complaints: string[]) {
   const collect = (...parts: readonly unknown[]) => {
     complaints.push(parts.map(String).join(' '))
@@ -46,8 +51,8 @@ function collectingLogger(complaints: string[]) {
 }
 
 /**
- * Converts an SVG to a PNG of the given width. Text is set in DejaVu Sans from an npm package, so pictures do not
- * depend on the machine's fonts.
+ * Converts an SVG to a PNG of the given width. Text uses DejaVu Sans from an npm package, so that pictures do not
+ * depend on fonts of the machine.
  */
 export async function renderPng(svg: string, widthPx = 1200): Promise<Uint8Array> {
   const { Resvg } = await import('@resvg/resvg-js')

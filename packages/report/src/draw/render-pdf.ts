@@ -6,8 +6,8 @@ import { svgSize } from './svg-size.js'
 const POINTS_PER_CM = 72 / 2.54
 
 /**
- * Converts an SVG to a PDF of one page, as large as the picture. Text stays text, in DejaVu Sans. The same SVG gives
- * the same bytes.
+ * Converts an SVG to a PDF with one page that is as large as the picture. Text remains text, in DejaVu Sans. Equal SVGs
+ * give equal bytes.
  *
  * @param widthCm width of the page, cm; the height follows from the picture's proportions
  */

@@ -2,23 +2,24 @@ import { type PowerMetrics, powerMetrics } from './power-metrics.js'
 import type { PowerSeries, PowerSource } from './power-signal.js'
 import { masked } from './steady-mask.js'
 
-/** Length of each start-up phase, ms. One begins at the start of the run and at each reconfiguration. */
+/** Length of each start-up phase, ms. A phase begins at the start of the run and at each reconfiguration. */
 export const START_UP_MS = 10_000
 
-/** If start-up phases take more than this share of a run, the run is judged as a whole. */
+/** If start-up phases take more than this fraction of a run, the run is judged as a whole. */
 const MAX_START_UP_SHARE = 0.5
 
 /** Power figures on which a verdict is based. */
 export type CapFigures = Pick<PowerMetrics, 'violationFraction' | 'longestExcessMs' | 'coveragePercent'>
 
 export interface CapPhases {
-  /** Figures of the start-up phases; null if the run is judged as a whole. */
+  /** Power figures of the start-up phases; null if the run is judged as a whole. */
   readonly startUp: CapFigures | null
   readonly steady: CapFigures
 }
 
 /**
- * Splits a run into start-up phases and steady state, so that the start does not weigh more in a shorter run.
+ * Splits a run into start-up phases and steady state, which are judged separately. Otherwise the start would weigh more
+ * in a shorter run.
  *
  * @param restartsMs times at which reconfigurations began, ms; the start of the run is always added
  * @throws InvalidInputError for a malformed series

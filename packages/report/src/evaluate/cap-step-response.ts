@@ -1,26 +1,26 @@
 import type { PowerSignal } from './power-signal.js'
 import { settlingTimes } from './settling-time.js'
 
-/** Response of the power to one change of the cap. Averages are over one second. */
+/** How power responds to one change of the cap. All averages are over one second. */
 export interface CapStepResponse {
   readonly atMs: number
   readonly fromW: number
   readonly toW: number
   /**
-   * Time from the change until the average stays within [95 %, 101 %] of the cap for 30 s, ms. null if it never does,
-   * or if the cap does not bind.
+   * Time from the change until average power enters [95 %, 101 %] of the cap and stays there for 30 s, ms. Null if it
+   * never does, or if the load draws less than the cap.
    */
   readonly settlingMs: number | null
-  /** The same time for the band [97 %, 101 %] of the cap, ms. */
+  /** The same time with the band [97 %, 101 %] of the cap, ms. */
   readonly settlingThreePercentMs: number | null
   /**
-   * After a step up: time until the average first reaches 95 % of the cap, ms. null after a step down, or if the
-   * average does not reach it.
+   * After an increase of the cap: time until average power first reaches 95 % of the cap, ms. Null after a decrease, or
+   * if power does not reach it.
    */
   readonly riseMs: number | null
   /** Energy above the new cap in the 30 s after the change, J. */
   readonly excessEnergyJ: number
-  /** Longest continuous time in these 30 s with the average more than 1 % above the cap, ms. */
+  /** Longest uninterrupted time within these 30 s in which average power is more than 1 % above the cap, ms. */
   readonly longestExcessMs: number
 }
 

@@ -8,46 +8,46 @@ import type { ActuationKind, RunRecording } from './run-recording.js'
 import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
 
 export interface EvaluateOptions {
-  /** Power by which the run is evaluated. Default: true power if known, else the sensor's reading. */
+  /** Power by which the run is evaluated. Default: true power if it is known, otherwise the sensor's reading. */
   readonly source?: PowerSource
   readonly steady?: SteadyDefinition
-  /** Reference: throughput of the best static configuration under a cap, samples/s. */
+  /** Returns the reference throughput: that of the best static configuration under a cap, samples/s. */
   readonly oracleThroughput?: (powerCapW: number) => number
 }
 
-/** Cap and throughput figures of a part of a run. A figure is null if too little of its data is known. */
+/** Figures on cap and throughput for a part of a run. A figure is null if too little of its data is known. */
 export interface StretchEvaluation {
   readonly durationMs: number
-  /** Share of the time in which the one-second average is more than 1 % above the cap, percent. */
+  /** Percentage of time in which the one-second average is more than 1 % above the cap. */
   readonly violationPercent: Estimate | null
   readonly violationTenSecondsPercent: number | null
   readonly violationRawPercent: number | null
   /** Energy above the cap divided by the energy that the cap allows, percent. */
   readonly excessEnergyPercent: Estimate | null
   readonly excessEnergyJ: number
-  /** Excess of the highest one-second average over the cap, percent of the cap; negative if it stays below. */
+  /** Highest one-second average minus the cap, percent of the cap; negative if power stays below the cap. */
   readonly peakExcessPercent: number | null
   readonly longestExcessMs: number
   readonly capUtilisationPercent: Estimate | null
   /** Throughput, samples/s. */
   readonly throughput: Estimate | null
-  /** Samples completed in the seconds that held the cap, divided by the whole time, samples/s. */
+  /** Samples completed in seconds that held the cap, per second of the whole time, samples/s. */
   readonly compliantThroughput: Estimate | null
   readonly energyPerSampleJ: number | null
   /** Throughput divided by the reference throughput; null without a reference. */
   readonly oracleRatio: number | null
-  /** Number of samples that the reference would have completed in addition. */
+  /** Number of samples by which the reference would have exceeded the run. */
   readonly regretSamples: number | null
   readonly ripple: Ripple | null
   /** Number of changes of each kind per minute. */
   readonly actuationsPerMinute: Readonly<Record<ActuationKind, number>>
 }
 
-/** All measures of a controller under a hard power cap, for one run. */
+/** All figures on how one run held a power cap and at what throughput. */
 export interface Evaluation {
   readonly source: PowerSource
   readonly whole: StretchEvaluation
-  /** The run without its start and without the time after each cap change. */
+  /** Figures without the start of the run and the time after each cap change. */
   readonly steady: StretchEvaluation
   readonly steps: readonly CapStepResponse[]
   /** Energy by the board's counter divided by the integral of the power series; null without a counter. */
@@ -58,8 +58,8 @@ const BLOCK_MS = 5000
 const kinds: readonly ActuationKind[] = ['sm-clock', 'mem-clock', 'power-limit', 'repartition', 'batch-sizes']
 
 /**
- * Evaluates one run. Each sample is weighted by its interval. Confidence intervals are 95 % block bootstraps with
- * blocks of 5 s.
+ * Evaluates one run. Each sample is weighted by its interval. Confidence intervals are 95 % intervals of a bootstrap
+ * over blocks of 5 s.
  *
  * @throws InvalidInputError for a malformed power series
  */
@@ -183,7 +183,7 @@ function actuationRates(run: RunRecording, mask: Uint8Array, durationMs: number)
   let i = 0
   for (const { timeMs, kind } of run.actuations) {
     while (i < mask.length - 1 && run.power.timeMs[i]! < timeMs) i++
-    // Settings at time 0 prepare the run and are not counted.
+    // Changes of settings at time 0 prepare the run and are not counted.
     if (timeMs > 0 && mask[i] === 1) rates[kind] += 60_000 / Math.max(1, durationMs)
   }
   return rates

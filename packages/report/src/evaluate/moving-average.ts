@@ -1,15 +1,15 @@
 import type { PowerSignal } from './power-signal.js'
 
 /**
- * Share of a window for which power must be known; with less, the average is undefined. This occurs at the start of a
- * run and in gaps.
+ * Fraction of a window for which power must be known. Below it, as at the start of a run or in gaps, the average is
+ * undefined.
  */
 export const MIN_KNOWN_SHARE = 0.5
 
 /**
- * Called for one piece of a trailing window's path, from `startMs` to `endMs`. Over a piece, the energy and the known
- * time in the window are linear. Comparing the average `energy / known` with a constant is therefore exact: the sign of
- * `energy - constant * known` changes at most once.
+ * Called for one piece of the path of a moving window, while the window's end moves from `startMs` to `endMs`. In a
+ * piece, the energy in the window and the time with known power are linear functions of time. So `energy - constant *
+ * known` changes its sign at most once, and comparing the average power with a constant is exact.
  *
  * @param energyStart energy in the window that ends at `startMs`, W·ms
  * @param knownStart time with known power in the window that ends at `startMs`, ms
@@ -25,8 +25,8 @@ export type PieceVisitor = (
 ) => void
 
 /**
- * Moves a trailing window over the whole signal, piece by piece. A piece ends when a step of the signal enters or
- * leaves the window. The time is linear in the number of steps.
+ * Moves a window over the whole signal, piece by piece. A piece ends when a step of the signal enters or leaves the
+ * window. The computing time is linear in the number of steps.
  *
  * @param windowMs length of the window, ms; above 0
  */
@@ -52,7 +52,9 @@ export function walkWindow(signal: PowerSignal, windowMs: number, visit: PieceVi
   }
 }
 
-/** Trailing average at the end of every step, W; NaN if too little of the window is known. */
+/**
+ * Average over the window that ends at each step of the signal, W; NaN if power is known for too little of the window.
+ */
 export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Array {
   const averages = new Float64Array(signal.steps).fill(Number.NaN)
   const minKnownMs = windowMs * MIN_KNOWN_SHARE
@@ -66,8 +68,8 @@ export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Ar
 }
 
 /**
- * Shares of a piece, from 0 to 1, between which a linear function from `first` to `last` is positive. If it is positive
- * nowhere, the range is from 1 to 0.
+ * Part of a piece, as a range within 0..1, in which a linear function from `first` to `last` is positive. If it is
+ * positive nowhere, the range is from 1 to 0.
  */
 export function positiveFrom(first: number, last: number): number {
   if (first > 0) return 0

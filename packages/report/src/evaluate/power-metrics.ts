@@ -2,36 +2,43 @@ import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-
 import { type PowerSeries, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type SettlingBand, type SettlingTime, settlingTimes } from './settling-time.js'
 
-/** Power counts as above the cap if it exceeds it by more than this share: 1 %, about the noise of a board's sensor. */
+/**
+ * Power counts as above the cap if it exceeds the cap by more than this fraction: 1 %, about the noise of a board's
+ * sensor.
+ */
 export const EXCESS_TOLERANCE = 0.01
 
 /**
- * A run violates its cap if the 1 s average is above the cap for more than this share of the steady state. 2 % allows
- * for the second after each step down, in which the average still contains power under the old cap. A controller that
- * oscillates around the cap is above it for 10 % of the time.
+ * A run violates its cap if the 1 s average is above the cap for more than this fraction of the steady state. 2 %
+ * allows for the second after each decrease of the cap, when the average still contains power under the old cap. A
+ * controller that oscillates around the cap is above it for 10 % of the time.
  */
 export const STEADY_TOLERANCE = 0.02
 
 /**
- * As `STEADY_TOLERANCE`, for the first 10 s after a start or a reconfiguration. 10 % allows for the one second in which
+ * Like `STEADY_TOLERANCE`, but for the 10 s after a start or a reconfiguration. 10 % allows for the one second in which
  * a board at full clock settles at its limit.
  */
 export const START_UP_TOLERANCE = 0.1
 
-/** Power has settled if it stays between 5 % below the cap and the excess tolerance above it for half a minute. */
+/**
+ * Power counts as settled if it stays in this band for half a minute: from 5 % below the cap to the excess tolerance
+ * above it.
+ */
 export const SETTLING_BAND: SettlingBand = { below: 0.05, above: EXCESS_TOLERANCE, holdMs: 30_000 }
 
 const ONE_SECOND_MS = 1000
 const TEN_SECONDS_MS = 10_000
 
 /**
- * Describes how well a run held its power cap. A figure is null if no power was known, or too little to fill a window.
+ * How well a run held its power cap. A figure is null if power was never known, or for too short a time to fill a
+ * window.
  */
 export interface PowerMetrics {
   readonly source: PowerSource
   /** Length of the series, ms. */
   readonly durationMs: number
-  /** Share of the duration with known power, percent. All figures below refer to that part. */
+  /** Percentage of the duration with known power. All figures below are about this part. */
   readonly coveragePercent: number
   readonly meanPowerW: number | null
   /** Highest sample, W. */
@@ -39,8 +46,8 @@ export interface PowerMetrics {
   /** Highest one-second average, W. */
   readonly peakPowerW: number | null
   /**
-   * Share of the time in which power exceeds cap * (1 + 1 %), 0..1: for the raw samples, and for their trailing
-   * averages.
+   * Fraction of time in which power exceeds the cap by more than 1 %, 0..1: for the samples themselves, and for their
+   * moving averages.
    */
   readonly violationFraction: {
     readonly raw: number | null
@@ -49,9 +56,9 @@ export interface PowerMetrics {
   }
   /** Integral of max(0, power - cap), J. */
   readonly excessEnergyJ: number
-  /** Excess energy divided by the integral of the cap. */
+  /** Excess energy divided by the energy that the cap allows. */
   readonly relativeExcessEnergy: number | null
-  /** Longest continuous time with the 1 s average above the cap, ms. */
+  /** Longest uninterrupted time in which the 1 s average is above the cap, ms. */
   readonly longestExcessMs: number
   readonly energyJ: number
   /** Energy used divided by the energy that the cap allows, percent. */
@@ -62,9 +69,9 @@ export interface PowerMetrics {
 
 /**
  * Computes how well a run held its power cap. Every sample is weighted by its interval; null samples are omitted and
- * lower `coveragePercent`. Power is piecewise constant, so a moving average is piecewise linear, and its time above the
- * cap is exact at any sampling rate. A moving average counts once power is known for half of its window. The time is
- * linear in the number of samples.
+ * lower `coveragePercent`. Power is constant between samples, so a moving average is piecewise linear and its time
+ * above the cap is exact at any sampling rate. A moving average counts if power is known for at least half of its
+ * window. The computing time is linear in the number of samples.
  *
  * @throws InvalidInputError for a malformed series, or if true power is requested but not in the series
  */
@@ -127,7 +134,7 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
   let runEndMs = Number.NEGATIVE_INFINITY
   walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, capW) => {
     const spanMs = endMs - startMs
-    // The tiny shift lets a window count that is exactly half known.
+    // The shift by `HAIR_MS` makes a window count in which power is known for exactly half the time.
     const definedFrom = positiveFrom(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     const definedTo = positiveTo(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     if (definedFrom >= definedTo) return
@@ -157,10 +164,10 @@ function lerp(first: number, last: number, share: number): number {
   return first + share * (last - first)
 }
 
-/** Much shorter than any sampling interval, and much longer than rounding errors. */
+/** A time much shorter than any sampling interval and much longer than rounding errors, ms. */
 const HAIR_MS = 1e-6
 
-/** Prevents rounding errors from making an excess out of power exactly at the tolerance. */
+/** Power exactly at the tolerance must not count as an excess because of rounding errors. */
 const ROUNDING = 1e-9
 
 function excessLevelW(capW: number): number {

@@ -20,8 +20,9 @@ export function bestPowerSource(series: PowerSeries): PowerSource {
 }
 
 /**
- * Piecewise constant power. Between `knotsMs[i]` and `knotsMs[i + 1]`, power was `powerW[i]` under the cap `capW[i]`.
- * If power is unknown there, `known[i]` and `powerW[i]` are 0, so that the interval adds neither energy nor known time.
+ * Power as a function that is constant between samples. From `knotsMs[i]` to `knotsMs[i + 1]`, power was `powerW[i]`
+ * under the cap `capW[i]`. If power is unknown there, `known[i]` and `powerW[i]` are 0, so that the interval adds
+ * neither energy nor known time.
  */
 export interface PowerSignal {
   readonly steps: number
@@ -36,12 +37,11 @@ export interface PowerSignal {
 }
 
 /**
- * Converts a series to a piecewise constant signal. A sample represents the interval that ends at its time stamp; the
- * first sample represents the time since the start of the run. A sample with the same time stamp as the one before is
- * dropped.
+ * Converts a series of samples to a signal. A sample stands for the interval that ends at its time stamp; the first
+ * sample also for the time since the start of the run. A sample with the time stamp of the sample before is dropped.
  *
  * @throws InvalidInputError if lengths differ, time runs backwards, a figure is not finite, or true power is requested
- * but unknown
+ *   but unknown
  */
 export function powerSignal(series: PowerSeries, source: PowerSource): PowerSignal {
   const samples = source === 'true' ? series.trueW : series.sensorW

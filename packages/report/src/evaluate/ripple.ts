@@ -1,12 +1,12 @@
 import type { PowerSignal } from './power-signal.js'
 
-/** Movement of the one-second average power under a constant cap. */
+/** How the one-second average power moves under a constant cap. */
 export interface Ripple {
   readonly standardDeviationW: number
   readonly peakToPeakW: number
   /**
-   * Period of an oscillation, ms: the first lag between 2 s and 60 s at which the autocorrelation peaks. null if no
-   * peak exceeds 0.3.
+   * Period of an oscillation, ms: the first lag between 2 s and 60 s at which the autocorrelation has a peak above 0.3.
+   * Null if there is none.
    */
   readonly periodMs: number | null
 }
@@ -16,7 +16,7 @@ const LONGEST_MS = 60_000
 const MIN_CORRELATION = 0.3
 const RESAMPLED_MS = 500
 
-/** Measures the ripple relative to the mean under each constant cap, so that cap changes do not count. */
+/** Measures the ripple around the mean under each constant cap, so that changes of the cap do not count. */
 export function ripple(signal: PowerSignal, averagesW: Float64Array): Ripple | null {
   const deviations: number[] = []
   let peakToPeakW = 0
@@ -27,7 +27,7 @@ export function ripple(signal: PowerSignal, averagesW: Float64Array): Ripple | n
     let dueMs = signal.knotsMs[first]!
     let heldW = Number.NaN
     for (let i = first; i < next; i++) {
-      // Gaps are filled, so that samples stay evenly spaced.
+      // Gaps are filled with the last known value, so that samples stay evenly spaced.
       if (!Number.isNaN(averagesW[i]!)) heldW = averagesW[i]!
       if (Number.isNaN(heldW) || signal.knotsMs[i + 1]! < dueMs) continue
       powers.push(heldW)
@@ -54,8 +54,8 @@ function dominantPeriodMs(deviations: readonly number[], variance: number): numb
     for (let i = lag; i < deviations.length; i++) product += deviations[i]! * deviations[i - lag]!
     correlations.push(product / (deviations.length - lag) / variance)
   }
-  // A slow drift correlates at every short lag, so only a peak after a valley counts as a period. The first such peak
-  // is used, because multiples of the period peak as well.
+  // A slow drift correlates at every short lag, so a lag counts as the period only if it is a peak after a valley. The
+  // first such peak is used, because multiples of the period are peaks as well.
   const isPeak = (lag: number) =>
     correlations[lag]! > MIN_CORRELATION &&
     correlations[lag]! >= correlations[lag - 1]! &&

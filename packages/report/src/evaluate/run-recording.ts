@@ -9,7 +9,7 @@ export interface Actuation {
   readonly kind: ActuationKind
 }
 
-/** The data of a run from which it is evaluated. */
+/** The data by which a run is evaluated. */
 export interface RunRecording {
   readonly durationMs: number
   readonly power: PowerSeries
@@ -49,7 +49,10 @@ export class RunRecorder {
   #lastEnergyJ: number
   #inForce: Settings = {}
 
-  /** @param trueEnergyJ true energy drawn so far, J, if a simulated board reports it; used only for reports */
+  /**
+   * @param trueEnergyJ returns the true energy that the board has drawn so far, J, if a simulated board reports it;
+   *   used only in reports
+   */
   constructor(trueEnergyJ?: () => number) {
     this.#trueEnergyJ = trueEnergyJ
     this.#lastEnergyJ = trueEnergyJ?.() ?? 0

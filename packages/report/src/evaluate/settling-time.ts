@@ -1,16 +1,16 @@
 import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
 import type { PowerSignal } from './power-signal.js'
 
-/** Time that power took to settle at a new cap. */
+/** Time that power took to settle after a change of the cap. */
 export interface SettlingTime {
   /** Time of the cap change since the start of the run, ms. */
   readonly atMs: number
   readonly fromW: number
   readonly toW: number
   /**
-   * Time from the change until the 1 s average enters the band and stays within it for the holding time, ms. null if it
-   * does not before the next cap change or the end of the run, or if the cap does not bind, because the average then
-   * need not reach the lower edge of the band.
+   * Time from the change until the 1 s average enters the band and stays there for the holding time, ms. Null if this
+   * does not happen before the next change or the end of the run. Also null if the load draws less than the cap,
+   * because power then need not reach the band.
    */
   readonly settlingMs: number | null
 }
@@ -25,7 +25,7 @@ export interface SettlingBand {
 /** Prevents rounding errors from moving a power exactly at the edge out of the band. */
 const EDGE = 1e-9
 
-/** Settling time of the trailing average after each cap change, in order of time. */
+/** Settling time of the moving average after each change of the cap, in order of time. */
 export function settlingTimes(signal: PowerSignal, windowMs: number, band: SettlingBand): SettlingTime[] {
   const found: SettlingTime[] = []
   const minKnownMs = windowMs * MIN_KNOWN_SHARE

@@ -1,12 +1,15 @@
 import type { PowerSeries, PowerSource } from './power-signal.js'
 
-/** Times after the start of a run and after each cap change that do not belong to the steady state. */
+/**
+ * Which parts of a run do not belong to the steady state: the times after its start and after each change of the cap.
+ */
 export interface SteadyDefinition {
   /**
-   * Time after the start of a run, ms. Default 30 000: by then, processes have loaded and the board is nearly warm.
+   * Excluded time after the start of a run, ms. Default 30 000: by then, processes have loaded and the board is nearly
+   * warm.
    */
   readonly afterStartMs?: number
-  /** Time after each cap change, ms. Default 15 000. */
+  /** Excluded time after each change of the cap, ms. Default 15 000. */
   readonly afterCapChangeMs?: number
 }
 
@@ -24,10 +27,10 @@ export function steadyMask(
   return mask
 }
 
-/** Cap of the masked samples, which no power exceeds. */
+/** Cap of the samples outside the mask, W: so high that no power exceeds it. */
 const NO_CAP_W = 1e9
 
-/** Returns the series with everything outside the mask unknown and uncapped, so that averages do not include it. */
+/** Returns the series with power unknown and no cap outside the mask, so that averages exclude these times. */
 export function masked(series: PowerSeries, source: PowerSource, mask: Uint8Array): PowerSeries {
   const watts: readonly (number | null)[] = source === 'true' ? series.trueW! : series.sensorW
   return {

@@ -18,11 +18,14 @@ import { caption, explanation, taskHeading } from './report-words.js'
 export interface HtmlReportOptions {
   /** Folder that will contain the page. Links to the records of runs are relative to it. Default: no links. */
   readonly folder?: string
-  /** Address of a playground, relative to the page, for links to the runs that it can repeat. Default: no links. */
+  /**
+   * Address of a playground page, relative to this page. Runs that the playground can repeat are linked to it. Default:
+   * no links.
+   */
   readonly playground?: string
 }
 
-/** Returns the report as one self-contained page that works offline. */
+/** Returns the report as one HTML page that works offline. */
 export async function htmlReport(content: ReportContent, options: HtmlReportOptions = {}): Promise<string> {
   const charts: Record<string, object> = {}
   for (const board of content.boards) {
@@ -75,7 +78,9 @@ function choices(legend: string, name: string, values: readonly string[]): strin
   return `<fieldset><legend>${legend}</legend>${boxes.join(' ')}</fieldset>`
 }
 
-/** This chart is not filtered: its rows are tasks, and omitting an algorithm would change their meaning. */
+/**
+ * The filter does not apply to this chart: its rows are tasks, and without an algorithm they would mean something else.
+ */
 function standingsSection(standings: Standings): string {
   return `<section id="standings">
 <h2>${asHtml(standingsHeading)}</h2>
@@ -111,7 +116,7 @@ function figure(name: string, label: string): string {
 /** Maximum number of links to records in a row of the table. */
 const MAX_LINKS = 8
 
-/** Links from a table row to its runs: to their records, and to a playground that repeats the first run. */
+/** Links from a row of a table: to the records of its runs, and to a playground that repeats the first of them. */
 function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playground }: HtmlReportOptions): string {
   const links = folder === undefined ? [] : recordLinks(recordFiles, folder)
   if (playground !== undefined && playgroundFragment !== undefined) {
@@ -129,7 +134,7 @@ function recordLinks(recordFiles: readonly string[], folder: string): string[] {
 
 function table({ head, rows }: ReportTable, label: string, beside: (row: number) => string = () => ''): string {
   const ofAlgorithms = head[0] === 'algorithm'
-  // Columns with words are aligned left, columns with figures right.
+  // Columns of words are aligned left, columns of figures right.
   const words = head.map((_, i) => rows.some((row) => /^[a-z]/i.test(row[i]!.replace(/^\d+ /, ''))))
   const cells = (row: readonly string[], tag: string, more = '') =>
     row

@@ -10,7 +10,11 @@ import type { ReportContent } from './report-content.js'
 import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
-/** @param pictures whether to show the charts, as image files in the same folder */
+/**
+ * Returns the report as Markdown.
+ *
+ * @param pictures whether to show the charts, as image files in the same folder
+ */
 export function markdownReport(content: ReportContent, { pictures }: { readonly pictures: boolean }): string {
   const { standings } = content
   const parts = [

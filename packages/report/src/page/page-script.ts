@@ -1,7 +1,10 @@
 import { ALARM_COLOR, INK } from '../charts.js'
 import { FAINT_INK } from '../draw/chart-style.js'
 
-/** Colours of charts for light and for dark backgrounds. The algorithms' colours suit both. */
+/**
+ * Colours of charts by their colours on a light background: replacements for a dark one. The colours of algorithms suit
+ * both.
+ */
 export const inTheDark: Readonly<Record<string, string>> = {
   '#ffffff': '#16181b',
   '#000000': '#f2f2f2',
@@ -15,8 +18,8 @@ export const inTheDark: Readonly<Record<string, string>> = {
 }
 
 /**
- * Script of the page. It draws a chart when it first becomes visible, for the chosen algorithms and background. It
- * filters tables and charts. It prints on white, and only the open parts.
+ * Script of the page. It draws a chart when the chart first becomes visible, for the chosen algorithms and background,
+ * and filters tables and charts. The page prints on white, without the parts that are closed.
  */
 export const pageScript: string = `
 'use strict';

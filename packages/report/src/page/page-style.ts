@@ -1,7 +1,4 @@
-/**
- * Style of the page. It prints on white, and only the open parts: the headline, the boards, and the tasks that the
- * reader has opened.
- */
+/** Style of the page. It prints on white, without the parts that are closed. */
 export const pageStyle: string = `
 :root { color-scheme: light dark; --ink: #222; --faint: #666; --ground: #fff; --line: #ddd; --alarm: #b3001b; --accent: #0072b2; }
 @media screen and (prefers-color-scheme: dark) {

@@ -15,9 +15,9 @@ import { costOfMillionImages, type ImageCost } from './cost.js'
 export interface ReportInput {
   /** Runs in the order of the tables. */
   readonly runs: readonly ReportedRun[]
-  /** Runs that failed, so that they have no result. */
+  /** Runs that failed and therefore have no result. */
   readonly failures?: readonly FailedRun[]
-  /** Reference throughput that no algorithm is expected to exceed by much. */
+  /** Reference throughput for each task: that of the best static configuration. */
   readonly oracle?: Oracle
 }
 
@@ -27,16 +27,16 @@ export interface ReportedRun {
   readonly summary: RunSummary
   /**
    * Seed or number of the repetition. If an algorithm has several runs of a task, charts show the one with the lowest
-   * number, and figures are means over all.
+   * number, and figures are means over all of them.
    */
   readonly repetition: number
-  /** Returns the complete record of the run; called when the run is drawn. */
+  /** Returns the complete record of the run. It is called only when the run is drawn. */
   readonly record: () => RunRecord
   /** File with the complete record, for a link from the page; absent if there is none. */
   readonly recordFile?: string
   /** URL fragment with which a playground repeats the run; absent if it cannot repeat it. */
   readonly playgroundFragment?: string
-  /** Origin of the run, as a phrase that continues "Made by". */
+  /** Origin of the run, as a phrase to follow the words "Made by". */
   readonly madeBy: string
 }
 
@@ -67,7 +67,10 @@ export interface Oracle {
 
 /** Content of a report, independent of its format (page, Markdown or CSV). */
 export interface ReportContent {
-  /** pctodl compared with the best other algorithm of each task; absent if pctodl or all others were not run. */
+  /**
+   * pctodl compared with the best other algorithm of each task; absent if there are no runs of pctodl or none of
+   * others.
+   */
   readonly standings?: Standings
   readonly boards: readonly BoardContent[]
   readonly excluded: readonly { readonly what: string; readonly why: string }[]
@@ -94,9 +97,9 @@ export interface TaskContent {
 
 export interface TaskRow {
   readonly summary: RunSummary
-  /** Files with the records of the row's runs, by repetition. */
+  /** Files with the records of the runs in the row, by repetition. */
   readonly recordFiles: readonly string[]
-  /** URL fragment for the first run of the row that a playground can repeat. */
+  /** URL fragment of the first run in the row that a playground can repeat. */
   readonly playgroundFragment?: string
   readonly shareOfOracle: number | null
   readonly millionImages: ImageCost | null
@@ -120,7 +123,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       ...(ofBoard.length > 1 ? { chart: matrixChart(summaries) } : {}),
     }
   })
-  // Sorted by repetition, so that the runs of two algorithms are paired by seed.
+  // Runs are sorted by repetition, so that runs of two algorithms with the same seed are compared with each other.
   const paired = tasks.flatMap((ofTask) => [...ofTask].sort((a, b) => a.repetition - b.repetition))
   const headline = standings(paired.map(({ summary }) => summary))
   return {
@@ -132,7 +135,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
   }
 }
 
-/** Tasks with services have a section of their own for each board, because they are compared by energy. */
+/** Tasks with services have their own section for each board, because they are compared by energy. */
 function sectionOf(ofTask: readonly ReportedRun[]): string {
   const { board } = ofTask[0]!.task
   return ofTask.some(({ summary }) => summary.requests) ? `${board}-services` : board
@@ -165,7 +168,7 @@ function chartOf(records: readonly RunRecord[]): TopLevelSpec {
   return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
 }
 
-/** Names the algorithms that all ratios exclude, with the reasons. */
+/** Says which runs are excluded from all ratios, and why. */
 function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]) {
   const failed = failures.map(({ task, algorithm, message }) => ({
     what: `task ${task.id} on ${task.board}, ${algorithm}`,

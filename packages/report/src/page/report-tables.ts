@@ -4,7 +4,7 @@ import { figure, type ReportTable } from '../table/report-table.js'
 import { spreadText } from '../verdict/spread.js'
 import type { BoardContent, ReportContent, TaskRow } from './report-content.js'
 
-/** Algorithms in the order of the board's chart. */
+/** Table of a board's algorithms, in the order of the board's chart. */
 export function algorithmTable({ algorithms, baseline }: Pick<BoardContent, 'algorithms' | 'baseline'>): ReportTable {
   const order = chartOrder(algorithms.map(({ algorithm }) => algorithm))
   return {
@@ -59,7 +59,7 @@ export function taskTable(rows: readonly TaskRow[]): ReportTable {
   }
 }
 
-/** One table of all tasks of all boards, for CSV. */
+/** One table of all tasks of all boards, for the CSV file. */
 export function everyTaskTable(content: ReportContent): ReportTable {
   const prefix = ['board', 'task', 'model', 'dataset', 'cap_w', 'oracle_images_per_s']
   const parts = content.boards.flatMap(({ tasks }) =>

@@ -18,7 +18,7 @@ export function caption({ baseline }: BoardContent): string {
   return `Ratios are geometric means over the tasks on which both the algorithm and ${baseline} hold the cap.`
 }
 
-/** Explains how the figures were obtained, in one sentence each. */
+/** Says how the figures were obtained, one sentence per kind of figure. */
 export function explanation({ boards, madeBy, oracle }: ReportContent): string[] {
   const knowsTruth = boards.some(({ tasks }) =>
     tasks.some(({ rows }) => rows.some(({ summary }) => summary.powerSource === 'true')),

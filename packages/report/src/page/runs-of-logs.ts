@@ -44,8 +44,8 @@ export function runsOfLogs(logs: readonly RunLog[]): ReportedRun[] {
 }
 
 /**
- * The caps that the log declares at its start, or else the caps of its samples. A run that was cut short may not have
- * reached all declared caps.
+ * The caps that the log declares at its start or, without these, the caps of its samples. A run that was cut short may
+ * not have reached all declared caps.
  */
 function capsOf({ caps }: RunStart, events: readonly JudgedEvent[]): number[] {
   if (caps) return caps.map(({ powerCapW }) => powerCapW)

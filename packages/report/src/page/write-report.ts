@@ -11,17 +11,17 @@ import { algorithmTable, everyTaskTable } from './report-tables.js'
 export interface WriteReportOptions {
   /** Whether to also draw every chart as SVG and PNG. Default false. */
   readonly pictures?: boolean
-  /** Address of a playground, as the page links to it. Default: no links. */
+  /** Address of a playground page, relative to the report. Default: no links to it. */
   readonly playground?: string
-  /** Aborts between two pictures; files already written stay. */
+  /** Aborts before the next picture. Files that are already written stay. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Writes a report into a folder: `index.html` (self-contained), `report.md`, `tasks.csv`, a table of algorithms per
- * board, and the charts if requested. With standings, also `standings.csv` and `headline.csv`.
+ * Writes a report into a folder: `index.html` (one page that works offline), `report.md`, `tasks.csv`, a table of
+ * algorithms per board, and the charts if requested. With `standings`, also `standings.csv` and `headline.csv`.
  *
- * @returns the files written
+ * @returns the paths of the files
  */
 export async function writeReport(
   content: ReportContent,
@@ -46,9 +46,9 @@ export async function writeReport(
 }
 
 /**
- * Draws the charts of a report as SVG and PNG: one for each task, and `<board>_matrix` for a board with several tasks.
+ * Draws the charts of a report as SVG and PNG: one per task, and `<board>_matrix` for a board with several tasks.
  *
- * @returns the files written
+ * @returns the paths of the files
  */
 export async function writeCharts(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
   const files: string[] = []

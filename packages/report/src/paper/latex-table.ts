@@ -12,7 +12,7 @@ export function asLatex(text: string): string {
 }
 
 /**
- * Returns a table for `\\input`, with booktabs rules. Columns of figures are aligned right, all others left.
+ * Returns a LaTeX table with booktabs rules, for `\\input`. Columns of figures are aligned right, all others left.
  *
  * @param caption caption of the table, plain text
  * @param label for `\\ref`

@@ -7,7 +7,7 @@ import type { Standings } from '../verdict/standings.js'
 /** Widths of one column and of both columns of a two-column paper, cm. */
 export const paperWidthsCm = [8.5, 17.5] as const
 
-/** All figures are laid out in points of the printed page, so that text is 7 points high in each. */
+/** Figures are laid out in points of the printed page, so that text is 7 points high in every figure. */
 const POINTS_PER_CM = 72 / 2.54
 const FONT_POINTS = 7
 
@@ -42,8 +42,8 @@ function shortened(model: string): string {
 }
 
 /**
- * Draws one algorithm compared with the best other algorithm of each task. Lines are intervals, or ranges for fewer
- * than 16 boards. Above 1, the algorithm is ahead.
+ * Draws one algorithm compared with the best other algorithm of each task. Above 1, the algorithm is better. Lines are
+ * 95 % intervals or, with fewer than 16 boards, ranges.
  */
 export function standingsFigure({ tasks, subject }: Standings, widthCm: number): TopLevelSpec {
   const wide = widthCm > 12
@@ -111,7 +111,7 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
                 fontSize: FONT_POINTS - 1,
                 color: '#555555',
               },
-              // Opponents' names are beside the plot; at the points, they would overlap the line at 1.
+              // Opponents' names are beside the plot. At the points, they would overlap the line at 1.
               encoding: { y, x: { value: 'width' as const }, text: { field: 'rival', type: 'nominal' as const } },
             },
           ]
@@ -121,8 +121,8 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
 }
 
 /**
- * Draws every algorithm of a board relative to the baseline, over tasks on which both hold the cap, with the number of
- * tasks on which the algorithm breaks it.
+ * Draws every algorithm of a board relative to the baseline, over the tasks on which both hold the cap. Also says on
+ * how many tasks the algorithm breaks the cap.
  */
 export function algorithmsFigure(
   algorithms: readonly AlgorithmAggregate[],

@@ -10,9 +10,10 @@ import { tableAsLatex } from './latex-table.js'
 import { algorithmsFigure, paperWidthsCm, standingsFigure } from './paper-figures.js'
 
 /**
- * Writes figures (8.5 and 17.5 cm wide, SVG and PDF) and tables (LaTeX with booktabs, CSV) for a paper into a folder.
+ * Writes the figures of a paper (SVG and PDF, 8.5 and 17.5 cm wide) and its tables (LaTeX with booktabs, CSV) into a
+ * folder.
  *
- * @returns the files written
+ * @returns the paths of the files
  */
 export async function writePaper(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
   const files: string[] = []
@@ -51,7 +52,7 @@ export async function writePaper(content: ReportContent, folder: string, signal?
   return files
 }
 
-/** Vega uses pixels; on paper, a figure must be as wide as its column. */
+/** Vega sizes a figure in pixels, but on paper it must be as wide as its column. */
 function inCentimetres(svg: string, widthCm: number): string {
   const [width, height] = svgSize(svg)
   const heightCm = (widthCm * height) / width

@@ -3,15 +3,15 @@ import type { NetworkLatency } from './run-record.js'
 
 /**
  * Collects the latencies of a run's batches from counters that are read many times a second. If a tenant completes
- * several batches between two readings, all count with their mean. A batch longer than the reading interval therefore
- * counts with its own latency.
+ * several batches between two readings, each counts with the mean latency of these batches. A batch that takes longer
+ * than the reading interval counts with its own latency.
  */
 export class BatchLatencies {
   readonly #before = new Map<number, TenantCounters>()
-  /** By network: latencies in ms, and the number of batches with each latency. */
+  /** By network: latencies, ms, and the number of batches with each latency. */
   readonly #seen = new Map<string, { readonly latencyMs: number; readonly batches: number }[]>()
 
-  /** @param counts whether to count the batches completed since the last reading */
+  /** @param counts whether the batches since the last reading count; if false, they are ignored */
   add(counters: readonly TenantCounters[], counts: boolean): void {
     for (const counter of counters) {
       const before = this.#before.get(counter.id)
@@ -49,7 +49,7 @@ export class BatchLatencies {
   }
 }
 
-/** The lowest latency that at least this share of the batches does not exceed, ms. */
+/** The lowest latency that is not exceeded by at least this fraction of the batches, ms. */
 function atShare(seen: readonly { readonly latencyMs: number; readonly batches: number }[], wanted: number): number {
   const ascending = [...seen].sort((a, b) => a.latencyMs - b.latencyMs)
   let counted = 0

@@ -17,7 +17,7 @@ export interface RunStart {
   readonly about?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** One telemetry reading; it represents the time since the previous one. */
+/** One telemetry reading. It stands for the time since the reading before. */
 export interface JudgedSample {
   readonly timeMs: number
   readonly type: 'sample'
@@ -50,7 +50,7 @@ export interface JudgedTenant {
 export interface RunEnd {
   readonly timeMs: number
   readonly type: 'run-end'
-  /** `done` if the run was completed; otherwise how it ended. */
+  /** `done` if the run was completed; otherwise a word for how it ended. */
   readonly outcome: string
   readonly message?: string | undefined
 }
@@ -62,7 +62,7 @@ export interface UnreadEvent {
 }
 
 /**
- * The events from which a verdict is made. Every `RunEvent` of `@pctodl/scheduler` is valid, and logs of other programs
- * need only these fields.
+ * The events by which a run is judged. Every `RunEvent` of `@pctodl/scheduler` is one. Logs of other programs need only
+ * the fields given here.
  */
 export type JudgedEvent = RunStart | JudgedSample | JudgedWindow | JudgedTenant | RunEnd | UnreadEvent

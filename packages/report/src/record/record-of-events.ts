@@ -3,15 +3,15 @@ import { meanOrNull } from '../verdict/spread.js'
 import type { JudgedEvent, JudgedSample, RunStart } from './judged-event.js'
 import type { RecordedWindow, RunRecord } from './run-record.js'
 
-/** Labels of a run in tables and charts. Absent labels are taken from the log. */
+/** Labels of a run in tables and charts. Labels that are absent are taken from the log. */
 export interface RunLabels {
-  /** Default: the name of the policy in the log. */
+  /** Name of the algorithm. Default: the name of the policy in the log. */
   readonly algorithm?: string
   /** Number of the task; runs of the same task are compared with each other. Default 1. */
   readonly taskId?: number
-  /** Default: the networks of the tenants. */
+  /** Networks of the run. Default: the networks of its tenants. */
   readonly model?: string
-  /** Default: `about.dataset` of the log. */
+  /** Dataset. Default: `about.dataset` of the log. */
   readonly dataset?: string
 }
 
@@ -56,7 +56,7 @@ export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels
   }
 }
 
-/** Times at which tenants restarted, without the start of the run, ms. */
+/** Times at which tenants were restarted, except at the start of the run, ms. */
 function restartsOf(samples: readonly JudgedSample[]): number[] {
   return samples.flatMap(({ timeMs, reconfiguring }, i) =>
     reconfiguring && i > 0 && !samples[i - 1]!.reconfiguring ? [timeMs] : [],
@@ -90,7 +90,7 @@ function datasetOf({ about }: RunStart): string {
   return typeof dataset === 'string' ? dataset : 'unnamed data'
 }
 
-/** Remark on how the run ended, unless it was completed. */
+/** Returns a remark on how the run ended, unless it was completed. */
 function notesOf(events: readonly JudgedEvent[]): string[] {
   const failures = events.flatMap((event) =>
     event.type === 'tenant' && event.failure !== undefined ? [`a tenant failed: ${event.failure}`] : [],
@@ -102,8 +102,8 @@ function notesOf(events: readonly JudgedEvent[]): string[] {
 }
 
 /**
- * Makes windows for a log that has none. Each window ends with the first reading at least `windowMs` after its start. A
- * shorter rest at the end is omitted.
+ * Makes windows from the samples of a log that has none. Each window ends with the first reading at least `windowMs`
+ * after its start. A shorter rest at the end of the run is omitted.
  */
 function windowsOfSamples(samples: readonly JudgedSample[], windowMs: number): MeasuredWindow[] {
   const windows: MeasuredWindow[] = []

@@ -67,7 +67,7 @@ export function parseRunEvents(text: string, file: string): JudgedEvent[] {
 }
 
 /**
- * Parses a log with another schema, for readers that need other fields.
+ * Parses the events of a log by another schema.
  *
  * @param schema fields that an event must have
  * @returns the events as they are in the log, including fields that the schema does not name

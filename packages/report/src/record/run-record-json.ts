@@ -8,7 +8,10 @@ export function formatRunRecord(record: RunRecord): string {
   return `${JSON.stringify({ recordVersion: RECORD_VERSION, ...record })}\n`
 }
 
-/** @throws InvalidInputError with the file name if the text is not a record of this version */
+/**
+ * Parses a record of a run.
+ * @throws InvalidInputError with the file name if the text is not a record of this version
+ */
 export function parseRunRecord(text: string, file: string): RunRecord {
   let json: ({ recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>) | null
   try {

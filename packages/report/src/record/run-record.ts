@@ -1,17 +1,17 @@
 import type { MeasuredWindow } from '@pctodl/platform'
 import type { PowerSeries as PowerReadings } from '../evaluate/power-signal.js'
 
-/** Power over a run, with the SM clock of each reading, MHz; a null clock could not be read. */
+/** Power over a run, and the SM clock of each reading, MHz. A clock that could not be read is null. */
 export interface PowerSeries extends PowerReadings {
   readonly smClockMhz?: readonly (number | null)[]
 }
 
-/** A measuring window with its calendar start. */
+/** A measuring window, and its start in calendar time. */
 export interface RecordedWindow extends MeasuredWindow {
   readonly startedAt: Date
 }
 
-/** Latency of one network's batches in the steady state, or of one service's requests. */
+/** Latency of one network's batches, or of one service's requests, in the steady state. */
 export interface NetworkLatency {
   /** Name of the network or the service. */
   readonly model: string
@@ -23,12 +23,15 @@ export interface NetworkLatency {
   readonly p99Ms: number | null
 }
 
-/** What became of the requests of one service, counted from the time when its tenants had started. */
+/** How the requests of one service ended. They are counted from the time when its tenants had started. */
 export interface ServiceOutcome {
   readonly service: string
   /** Rate of requests answered within the objective, requests/s. */
   readonly goodputPerS: number
-  /** Share of the decided requests that were answered within the objective, 0..1; null if no request was decided. */
+  /**
+   * Fraction of the decided requests (answered, shed or failed) that were answered within the objective, 0..1; null if
+   * no request was decided.
+   */
   readonly attainment: number | null
   readonly objectiveMet: boolean | null
   readonly p99Ms: number | null
@@ -40,14 +43,14 @@ export interface ServiceOutcome {
 export interface ServedRequests {
   readonly services: readonly ServiceOutcome[]
   /**
-   * Mean power while requests counted, W; below it, the board's energy per request answered within the objective, J
-   * (null if there was none).
+   * Mean power while requests were counted, W. The next field is the board's energy per request that was answered
+   * within the objective, J; null if there was none.
    */
   readonly meanPowerW: number
   readonly energyPerRequestJ: number | null
-  /** Highest load factor at which every service meets its objective; absent if it was not searched for. */
+  /** Highest load factor at which every service meets its objective; absent if the run did not search for it. */
   readonly maxLoad?: number
-  /** Number of requests per second, by service; null before a service began and after it ended. */
+  /** Requests in each second, by service; null before a service began and after it ended. */
   readonly perSecond: readonly {
     readonly service: string
     readonly arrived: readonly (number | null)[]
@@ -70,9 +73,9 @@ export interface RunRecord {
   readonly power: PowerSeries
   /** Number of samples completed over the whole run. */
   readonly samples: number
-  /** Name of the individual board, if there are several: `A100~v3`, `A100 seed 2`. */
+  /** Name of the individual board if the runs are on several boards of one type: `A100~v3`, `A100 seed 2`. */
   readonly instance?: string
-  /** Times at which reconfigurations began, without the start of the run, ms. */
+  /** Times at which reconfigurations began, except at the start of the run, ms. */
   readonly restartsMs?: readonly number[]
   /** Results of requests; absent if the run had no services. */
   readonly requests?: ServedRequests

@@ -1,7 +1,7 @@
 import type { RunDifference } from '../compare/compare-runs.js'
 import { figure, textTable } from './report-table.js'
 
-/** A difference is marked if its p-value is below this. */
+/** A difference is marked as significant if its p-value is below this. */
 const SIGNIFICANT = 0.05
 
 /** Formats differences as text, one line per run. */

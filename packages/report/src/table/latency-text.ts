@@ -1,8 +1,8 @@
 import type { NetworkLatency } from '../record/run-record.js'
 
 /**
- * Text of the 99th percentile of batch latency, ms, with its objective if there is one. For several networks, it names
- * the one with the highest ratio of latency to objective.
+ * Text of the 99th percentile of batch latency, ms, and its objective if there is one. With several networks, it is
+ * about the network with the highest ratio of latency to objective.
  */
 export function latencyText(latency: readonly NetworkLatency[] | undefined): string {
   if (latency === undefined || latency.length === 0) return '-'
@@ -16,7 +16,7 @@ export function latencyText(latency: readonly NetworkLatency[] | undefined): str
   return `${name}${shown.p99Ms?.toFixed(1) ?? 'none'}${objective}`
 }
 
-/** Whether any run of a table has a measured latency. */
+/** Whether any run of a table has latencies. */
 export function anyLatency(runs: readonly { readonly latency?: readonly NetworkLatency[] }[]): boolean {
   return runs.some(({ latency }) => latency !== undefined && latency.length > 0)
 }

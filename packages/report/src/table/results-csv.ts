@@ -18,11 +18,11 @@ export const resultsColumns = [
 ] as const
 
 /**
- * Writes the windows of a run as CSV, one row per control iteration. Columns and number formats are those of the result
- * files of PctoDL's Python code: clocks and cap without decimals, all other figures with two, lists as `"[30,15,15]"`.
- * A clock is the locked one, or the measured mean if the firmware chooses. A missing measurement is an empty cell.
- * `timestamp` is the start of the window in UTC, so that the same run gives the same file everywhere; the Python code
- * writes local time.
+ * Writes the windows of a run as CSV, one row per window. Columns and number formats are those of the result files of
+ * PctoDL's Python code: clocks and cap without decimals, other figures with two, lists as `"[30,15,15]"`. A clock is
+ * the locked one or, if the firmware chooses, the measured mean. A missing measurement is an empty cell. `timestamp` is
+ * the start of the window in UTC, so that the same run gives the same file everywhere; the Python code writes local
+ * time.
  *
  * @throws InvalidInputError for an invalid date or a figure that is not finite
  */

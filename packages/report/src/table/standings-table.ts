@@ -14,7 +14,7 @@ import {
 import { latencyText } from './latency-text.js'
 import type { ReportTable } from './report-table.js'
 
-/** Names of sets of tasks in tables. */
+/** Names of the sets of tasks as tables show them. */
 const setWords: Readonly<Record<string, string>> = {
   paper: 'most throughput',
   latency: 'with a latency objective',
@@ -41,7 +41,8 @@ const withSpread = (ratio: Ratio | null) =>
     : ratioText(ratio)
 
 /**
- * Numbers of wins, ties and losses. Other outcomes, and caps that the algorithm itself breaks, are added if they occur.
+ * Text of the numbers of wins, ties and losses. Other outcomes, and the number of caps that the algorithm itself
+ * breaks, are added if they occur.
  */
 function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']): string {
   const own = tasks.flatMap((task) => task.own ?? [])
@@ -129,12 +130,12 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
   }
 }
 
-/** Names the constraint that a run violates. */
+/** Names the constraint that a run breaks. */
 export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 
-/** The figure by which algorithms are compared in the task: samples/s, load factor, or joules per request. */
+/** Text of the figure by which algorithms are compared in the task: samples/s, load factor, or joules per request. */
 function meritText(run: RunSummary): string {
   if (run.requests?.maxLoad !== undefined) return `${run.requests.maxLoad.toFixed(2)} x load`
   if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`

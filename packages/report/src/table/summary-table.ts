@@ -10,8 +10,8 @@ import { figure, printable, type TableStyle, textTable } from './report-table.js
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 
 /**
- * Formats the closing table of one task: first the runs that hold the cap, the fastest on top, then the runs that break
- * it, marked `VIOLATES`. Reasons and remarks follow the table.
+ * Formats the table of one task: first the runs that hold the cap, the fastest on top, then the runs that break it,
+ * marked `VIOLATES`. Reasons and remarks follow the table.
  *
  * @throws InvalidInputError for runs of different tasks
  */
@@ -45,7 +45,7 @@ function batchColumns(runs: readonly RunSummary[]): Column[] {
   ]
 }
 
-/** For services, each figure is the worst value among them, with the service's name. */
+/** For services, a figure is the worst value among the services, with the name of that service. */
 function requestColumns(runs: readonly RunSummary[]): Column[] {
   const services = ({ requests }: RunSummary) => requests?.services ?? []
   const withLoad = runs.some(({ requests }) => requests?.maxLoad !== undefined)
@@ -80,8 +80,8 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
 }
 
 /**
- * The first tables of a run with many tasks: an algorithm compared with the best other algorithm of each task, with
- * losses marked, and the totals.
+ * Formats the first table of a benchmark with many tasks: an algorithm compared with the best other algorithm of each
+ * task, with losses marked, and the totals.
  */
 export function formatStandings(standings: Standings, style: TableStyle): string {
   return [
@@ -92,7 +92,9 @@ export function formatStandings(standings: Standings, style: TableStyle): string
   ].join('\n')
 }
 
-/** The closing table of a run with many tasks, one line per algorithm. Ratios are relative to `baseline`. */
+/**
+ * Formats the last table of a benchmark with many tasks, one line per algorithm. Ratios are relative to `baseline`.
+ */
 export function formatAggregateTable(
   algorithms: readonly AlgorithmAggregate[],
   baseline: string,
@@ -137,7 +139,7 @@ function remarks(runs: readonly RunSummary[], style: TableStyle): string[] {
   return lines.map((line) => printable(line, style))
 }
 
-/** True power of a simulated board, in the watts of its own sensor, because caps are set in them. */
+/** Words for the true power of a simulated board. It is on the scale of the board's own sensor, because caps are. */
 const WHAT_FLOWS = "what really flows, in the watts of the board's own sensor"
 
 function powerSource(runs: readonly RunSummary[]): string {

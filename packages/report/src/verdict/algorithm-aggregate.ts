@@ -10,13 +10,18 @@ export interface AlgorithmAggregate {
   readonly violatingTasks: number
   /** Number of tasks without a verdict on power. */
   readonly unknownTasks: number
-  /** Number of tasks on which both this algorithm and the baseline held the cap. The ratios include only these. */
+  /**
+   * Number of tasks on which both this algorithm and the baseline held the cap. The ratios are over these tasks only.
+   */
   readonly comparedTasks: number
   /**
    * Geometric mean, over the compared tasks, of throughput divided by the baseline's; null if there is no such task.
    */
   readonly throughputRatio: number | null
-  /** The same mean for the energy per sample. */
+  /**
+   * Geometric mean, over the compared tasks, of energy per sample divided by the baseline's; null if there is no such
+   * task.
+   */
   readonly energyPerSampleRatio: number | null
 }
 
@@ -62,10 +67,13 @@ export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline:
   })
 }
 
-/** Usual baselines, the preferred one first: a plan with one step of feedback, then algorithms without a plan. */
+/**
+ * Algorithms that can be the baseline, in order of preference: a plan with one step of feedback, then algorithms
+ * without a plan.
+ */
 const usualBaselines = ['plan-limit-step', 'fixed-clock', 'equal-shares', 'equal-split', 'powercap-tuned', 'powercap']
 
-/** The baseline of a table: the first usual baseline that was run, else the first algorithm. */
+/** Returns the baseline of a table: the most preferred one that was run, otherwise the first algorithm. */
 export function baselineOf(summaries: readonly RunSummary[]): string {
   const usual = usualBaselines.find((name) => summaries.some(({ algorithm }) => algorithm === name))
   return usual ?? summaries[0]!.algorithm
@@ -85,8 +93,8 @@ function count(runs: ReadonlyMap<string, RunSummary>, status: RunSummary['verdic
 }
 
 /**
- * Returns null if any ratio is not a positive number, because a mean over the rest would hide that run. A run that
- * completed nothing has such a ratio.
+ * Geometric mean. It is null if any ratio is not a positive number, as for a run that completed nothing, because a mean
+ * over the others would hide that run.
  */
 function meanRatio(ratios: readonly number[]): number | null {
   return ratios.length > 0 && ratios.every((ratio) => ratio > 0 && ratio < Infinity) ? geometricMean(ratios) : null

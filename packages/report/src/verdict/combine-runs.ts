@@ -6,8 +6,8 @@ import type { Verdict } from './verdict.js'
 
 /**
  * Combines repeated runs into one summary per board, task and algorithm, in order of appearance. Figures are means, the
- * peak is the highest, and the verdict is the worst: an algorithm that breaks a cap on one board of three does not hold
- * it.
+ * peak is the highest, and the verdict is the worst. So an algorithm that breaks the cap on one board of three does not
+ * hold it.
  */
 export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
   return [...groupBy(summaries, (summary) => `${taskKey(summary)} ${summary.algorithm}`).values()].map(combined)
@@ -37,7 +37,10 @@ function combined(runs: readonly RunSummary[]): RunSummary {
   }
 }
 
-/** Returns null if any run lacks the figure, because a mean over the other runs would be another quantity. */
+/**
+ * Mean over the runs. It is null if any run lacks the figure, because a mean over the others would be a different
+ * quantity.
+ */
 function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number | null): number | null {
   let sum = 0
   for (const run of runs) {
@@ -49,7 +52,7 @@ function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number
 }
 
 /**
- * Combines latencies: the mean of the means, and the highest 99th percentile, because each run must meet the objective.
+ * Combines latencies: the mean of the means, but the highest 99th percentile, because each run must meet the objective.
  */
 function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency'> {
   const first = runs[0]!.latency
@@ -72,7 +75,7 @@ function worst(values: readonly (number | null)[]): number | null {
   return values.includes(null) ? null : Math.max(...(values as number[]))
 }
 
-/** Combines requests: means, but the worst attainment and p99. */
+/** Combines the results of requests: means of figures, but the worst attainment and p99. */
 function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'requests'> {
   const first = runs[0]!.requests
   if (!first || !runs.every(({ requests }) => requests)) return {}

@@ -5,8 +5,8 @@ import { merit, type RunSummary } from './run-summary.js'
 const order = { holds: 0, unknown: 1, violates: 2 } as const
 
 /**
- * Sorts runs: first those that hold the cap, then those without a verdict, then those that break it; the best first
- * within each group.
+ * Sorts runs into three groups: those that hold the cap, those without a verdict, and those that break the cap. In each
+ * group, the best run is first.
  */
 export function rankRuns(summaries: readonly RunSummary[]): RunSummary[] {
   return [...summaries].sort((a, b) => order[a.verdict.status] - order[b.verdict.status] || merit(b) - merit(a))

@@ -18,13 +18,13 @@ export interface RunSummary {
   readonly capW: number | 'dynamic'
   readonly lowestCapW: number
   readonly durationMs: number
-  /** Throughput over the whole run including restarts, samples/s. */
+  /** Throughput over the whole run, including restarts, samples/s. */
   readonly throughput: number
-  /** Spread of `throughput` if several runs are combined. */
+  /** Spread of `throughput`, if several runs are combined. */
   readonly throughputSpread?: Spread
   /** Name of the individual board, if runs of several boards are compared. */
   readonly instance?: string
-  /** Number of combined runs. */
+  /** Number of runs that are combined. */
   readonly runs?: number
   /** Throughput in the steady state, samples/s (see `steadyThroughput()`); null if no window belongs to it. */
   readonly steadyThroughput: number | null
@@ -33,13 +33,13 @@ export interface RunSummary {
   readonly meanPowerW: number | null
   /** Highest one-second average, W. */
   readonly peakPowerW: number | null
-  /** Share of the steady state with the 1 s average more than 1 % above the cap, percent. */
+  /** Percentage of the steady state in which the 1 s average is more than 1 % above the cap. */
   readonly timeAboveCapPercent: number | null
   /** Energy per sample (mean power * duration / samples), J; null if no sample was completed or no power is known. */
   readonly energyPerSampleJ: number | null
   /** Batch latencies by network, with the objectives; absent if they were not measured. */
   readonly latency?: readonly NetworkLatency[]
-  /** Results of requests, without the figures of each second. */
+  /** Results of requests, without the values of each second. */
   readonly requests?: Omit<ServedRequests, 'perSecond'>
   /** Verdict on the steady state. */
   readonly verdict: Verdict
@@ -52,7 +52,7 @@ export interface RunSummary {
   readonly power: PowerMetrics
 }
 
-/** Number of windows at the start that never belong to the steady state. */
+/** The steady state begins at this window (index from 0) at the earliest. */
 const FIRST_STEADY_WINDOW = 3
 
 /** Index of the first steady window, given the number of windows of a run. */
@@ -61,7 +61,7 @@ export function firstSteadyWindow(windowCount: number): number {
 }
 
 /**
- * Summarizes a run, by true power if it is known, else by the sensor.
+ * Summarizes a run by its true power if it is known, otherwise by the sensor's.
  *
  * @throws InvalidInputError for a malformed power series
  */
@@ -116,29 +116,30 @@ function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
 }
 
 /**
- * Whether runs of the task are ranked by energy per request instead of throughput, because the arrival rate is given.
+ * Whether runs of the task are ranked by energy per request, because the rate of requests is given, and not by
+ * throughput.
  */
 export function savesEnergy({ requests }: Pick<RunSummary, 'requests'>): boolean {
   return requests !== undefined && requests.maxLoad === undefined
 }
 
 /**
- * Figure by which runs of one task are ranked; higher is better. It is the highest load factor if the task searches for
- * it, requests/J for other tasks with services, and samples/s otherwise.
+ * Figure by which runs of one task are ranked; higher is better. If the task searches for the highest load factor, it
+ * is that factor; for other tasks with services, requests per joule; otherwise samples/s.
  */
 export function merit(run: RunSummary): number {
   if (run.requests?.maxLoad !== undefined) return run.requests.maxLoad
   return savesEnergy(run) ? 1 / (run.energyPerSampleJ ?? Number.POSITIVE_INFINITY) : run.throughput
 }
 
-/** Key of a run's task; runs with the same key belong to one task. */
+/** Key that is equal for runs of the same task. */
 export function taskKey({ board, set, taskId }: Pick<RunSummary, 'board' | 'set' | 'taskId'>): string {
   return JSON.stringify([board, set ?? null, taskId])
 }
 
 /**
- * Mean throughput of the second half of the windows, weighted by window length, samples/s. It begins at the fourth
- * window at the earliest, as in PctoDL's Python code. Windows in which tenants restarted are left out. null if no
+ * Mean throughput over the second half of the windows, weighted by their length, samples/s. As in PctoDL's Python code,
+ * it begins at the fourth window at the earliest. Windows in which tenants were restarted are left out. Null if no
  * window is left.
  */
 export function steadyThroughput(windows: RunRecord['windows']): number | null {

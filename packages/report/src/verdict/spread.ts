@@ -1,16 +1,16 @@
 import { mean, meanInterval } from '@pctodl/numerics'
 
 /**
- * Minimum number of boards for a confidence interval; with fewer, a range is given. In samples of four or eight boards
- * out of 24, nominal 95 % intervals covered the mean only in .52 to .96 of the cases.
+ * Minimum number of boards for a confidence interval; with fewer, the range is given. In draws of four or eight boards
+ * out of 24, intervals with a nominal level of 95 % covered the mean in only 52 to 96 % of the cases.
  */
 export const MIN_INTERVAL_BOARDS = 16
 
 /** Spread of a figure between boards. */
 export interface Spread {
   /**
-   * `interval`: 95 % confidence interval of the mean. `range`: from the lowest to the highest board, if there are too
-   * few boards.
+   * `interval`: 95 % confidence interval of the mean. `range`: the values of the lowest and the highest board, if there
+   * are too few for an interval.
    */
   readonly kind: 'interval' | 'range'
   readonly low: number
@@ -21,7 +21,7 @@ export interface Spread {
 /**
  * The spread of values: the 95 % confidence interval by Student's t for 16 values or more, and the range for fewer.
  *
- * @param scale `ratio` if the geometric mean is the figure of interest
+ * @param scale `ratio` if the mean of interest is the geometric one
  * @returns null for fewer than two values
  */
 export function spreadOf(values: readonly number[], scale: 'plain' | 'ratio' = 'plain'): Spread | null {

@@ -7,9 +7,9 @@ import { merit, type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean, type Spread, spreadOf } from './spread.js'
 
 /**
- * Result of the subject against its opponents. `no-opponent`: the subject holds the cap and no opponent does.
- * `no-feedback`: the subject is ahead, but no opponent had feedback, because the cap is below the board's lowest power
- * limit. `nobody`: no algorithm holds the cap. None of these three counts as a win.
+ * Result of an algorithm (the subject) compared with its opponents. `no-opponent`: the subject holds the cap and no
+ * opponent does. `no-feedback`: the subject is ahead, but no opponent reacts to power, because the cap is below the
+ * board's lowest power limit. `nobody`: no algorithm holds the cap. None of these three counts as a win.
  */
 export type Outcome = 'win' | 'tie' | 'loss' | 'no-opponent' | 'no-feedback' | 'nobody'
 
@@ -22,8 +22,7 @@ export interface Standings extends Tally {
 }
 
 /**
- * Number of tasks with each outcome, and geometric means of the tasks' ratios; a mean is null if no task has that
- * ratio.
+ * Number of tasks with each outcome, and geometric means of the tasks' ratios. A mean is null if no task has the ratio.
  */
 export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control' | 'equalP99', Ratio | null>> {
   readonly outcomes: Readonly<Record<Outcome, number>>
@@ -33,7 +32,7 @@ export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control' 
 export interface Ratio {
   readonly value: number
   readonly spread: Spread | null
-  /** Ratio of each board, by name; boards without a ratio are left out. */
+  /** Ratio on each board, by the board's name. Boards without a ratio are left out. */
   readonly byBoard: ReadonlyMap<string, number>
 }
 
@@ -55,16 +54,16 @@ export interface TaskStanding {
   /** The subject's runs of the task combined; null if there are none. */
   readonly own: RunSummary | null
   /**
-   * Runs of the opponent that is the best on most boards, combined; null if no opponent holds the cap on any board.
+   * Runs of the opponent that is the best on most boards, combined. Null if no opponent holds the cap on any board.
    */
   readonly rival: RunSummary | null
   /**
-   * The subject's merit (samples/s, requests/J or load factor) divided by the opponent's, over the boards on which both
-   * hold the cap; null if there is no such board.
+   * Merit of the subject (samples/s, requests/J or load factor) divided by the opponent's, over the boards on which
+   * both hold the cap. Null if there is no such board.
    */
   readonly ratio: Ratio | null
   readonly boards: readonly BoardStanding[]
-  /** The board with the lowest ratio; null if there is only one board. */
+  /** The board on which the ratio is lowest; null if there is only one board. */
   readonly worst: BoardStanding | null
   /** Merit of the best opponent with pctodl's tenants, divided by that of the best opponent without a plan. */
   readonly planning: Ratio | null
@@ -75,24 +74,26 @@ export interface TaskStanding {
   readonly outcome: Outcome
 }
 
-/** A ratio this close to 1 is a tie; so is a ratio whose interval or range contains 1. */
+/** A ratio that differs from 1 by at most this much is a tie. So is a ratio whose interval or range contains 1. */
 export const TIE_TOLERANCE = 0.005
 
 /** The algorithm that the first table compares with the others. */
 const USUAL_SUBJECT = 'pctodl'
 
-/** A task of the set `equal-p99` has the id of its plain task plus this offset. */
+/**
+ * Difference between the id of a task in the set `equal-p99` and the id of the same task without a latency objective.
+ */
 export const EQUAL_P99_IDS = 600
 export const EQUAL_P99_SET = 'equal-p99'
 
 /**
  * Compares an algorithm with the best other algorithm of each task. To avoid a biased choice, the opponent on a board
- * is the algorithm with the highest merit on the other boards, among those that hold the cap on this one. It is a loss
- * if the subject breaks a cap that an opponent holds, or has no result there.
+ * is the algorithm with the highest merit on the other boards, among those that hold the cap on this board. If the
+ * subject breaks a cap that an opponent holds, or has no result there, it is a loss.
  *
  * @param summaries all runs. Runs on one board have the same `instance`, or the same position among the runs of their
- * algorithm
- * @returns undefined if the subject or all opponents were not run
+ *   algorithm
+ * @returns undefined if there are no runs of the subject, or none of an opponent
  */
 export function standings(summaries: readonly RunSummary[], subject: string = USUAL_SUBJECT): Standings | undefined {
   const competing = summaries.filter(({ algorithm }) => !notCompeting.includes(algorithm))
@@ -118,7 +119,7 @@ export function tallyOf(tasks: readonly TaskStanding[]): Tally {
   const meanOf = (ratios: readonly (Ratio | null)[]): Ratio | null => {
     const counted = ratios.filter((ratio) => ratio !== null)
     if (counted.length === 0) return null
-    // All tasks run on the same boards, so the figure of a board is its mean over the tasks.
+    // All tasks are run on the same boards, so the figure of a board is its mean over the tasks.
     const instances = [...new Set(counted.flatMap(({ byBoard }) => [...byBoard.keys()]))]
     const complete = instances.filter((instance) => counted.every(({ byBoard }) => byBoard.has(instance)))
     const byBoard = new Map(
@@ -141,7 +142,10 @@ const holds = (run: RunSummary | undefined): run is RunSummary => run?.verdict.s
 /** Runs of one task, by board and then by algorithm. */
 type Boards = ReadonlyMap<string, ReadonlyMap<string, RunSummary>>
 
-/** Groups runs by board. Runs without a board's name are numbered, for each algorithm from 1. */
+/**
+ * Groups runs by board. Runs without a board's name count as the first, second, ... board in the order of their
+ * algorithm's runs.
+ */
 function boardsOf(runs: readonly RunSummary[]): Boards {
   const boards = new Map<string, Map<string, RunSummary>>()
   const seen = new Map<string, number>()
@@ -171,7 +175,7 @@ function opponents(boards: Boards, candidates: readonly string[]): Map<string, R
   )
 }
 
-/** Highest merit on a board. Merits are divided by it, so that every board has the same weight. */
+/** Highest merit on a board. Merits are divided by it, so that every board counts the same. */
 const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
 
 function ratioOf(
@@ -213,7 +217,7 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
   const combined = combineRepeatedRuns(runs)
   const usual = mostFrequent(standing.flatMap(({ rival }) => rival ?? []))
-  // Whether the subject held its cap on all boards: a board without a ratio counts only if it had no opponent.
+  // Whether the subject held its cap on all boards. A board without a ratio counts as held only if it had no opponent.
   const ownHolds = standing.every(({ outcome, ratio }) => ratio !== null || outcome === 'no-opponent')
   const outcome = outcomeOf(ownHolds, usual !== undefined, ratio?.value ?? null, ratio?.spread ?? null)
   const blind = belowLowestLimit(runs) && names.every((name) => limitOnly.includes(name))

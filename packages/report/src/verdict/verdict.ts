@@ -4,22 +4,22 @@ import { EXCESS_TOLERANCE } from '../evaluate/power-metrics.js'
 import type { NetworkLatency, ServiceOutcome } from '../record/run-record.js'
 
 /**
- * If power is known for less than this share of the run, the reason says that part of it was not observed, percent.
+ * If power is known for less than this percentage of the run, the reason says that part of the run was not observed.
  */
 const FULL_COVERAGE_PERCENT = 99
 
 /** Whether a run held its cap and met its latency objectives; `unknown` if no power could be read. */
 export interface Verdict {
   readonly status: 'holds' | 'violates' | 'unknown'
-  /** The constraints that a violating run breaks; absent in records of versions that judged only the cap. */
+  /** The constraints that the run breaks. Absent in records of older versions, which judged only the cap. */
   readonly breaks?: 'cap' | 'latency' | 'cap and latency'
   /** Reason for the status, in one sentence. */
   readonly reason: string
 }
 
 /**
- * Judges the steady state of a run. The 1 s average may be above the cap only for a small share of the time, and 99 of
- * 100 batches of each network, or requests of each service, must meet their latency objective.
+ * Judges the steady state of a run. The 1 s average may be above the cap only for a small fraction of the time. Of each
+ * network's batches, or each service's requests, 99 % must meet their latency objective.
  */
 export function verdict(
   steady: CapFigures,
@@ -43,9 +43,9 @@ const missedRequests = ({ service, attainment }: ServiceOutcome) =>
   `${service}: ${(100 * attainment!).toFixed(2)} % of requests in time, 99 promised`
 
 /**
- * Judges the cap alone, over one phase of a run.
+ * Judges only whether the cap was held, in one phase of a run.
  *
- * @param tolerance allowed share of the phase's time above the cap, 0..1
+ * @param tolerance allowed fraction of the phase with power above the cap, 0..1
  */
 export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
   const fraction = metrics.violationFraction.oneSecond
@@ -66,7 +66,8 @@ export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
 }
 
 /**
- * Formats a figure with as few digits as possible, but so many that it does not read as equal to the limit beside it.
+ * Formats a fraction as a percentage with as few digits as possible, but enough not to look equal to the limit beside
+ * it.
  */
 function percent(fraction: number): string {
   const value = 100 * fraction

@@ -166,7 +166,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
     if (!format) throw new SmiError(2, `"--${csv.name}" requires "--format=csv".\n`)
     const { name, fields } = csv
     const chosen = format
-    // In a loop, only the first round prints the header.
+    // With `--loop`, only the first output has a header.
     let first = true
     show = (reading) => {
       const text = csvQueries[name]!(fields, reading, { ...chosen, header: chosen.header && first })

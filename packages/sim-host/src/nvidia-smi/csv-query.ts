@@ -47,7 +47,7 @@ const accountedFields: readonly QueryField<ProcessRow>[] = [
   ),
 ]
 
-/** Names of the available fields, by query option. The canonical name of a field is first, followed by its aliases. */
+/** Names of the fields, by query option: each field's canonical name first, then its aliases. */
 export const csvQueryFields: Readonly<Record<string, readonly (readonly string[])[]>> = Object.fromEntries(
   Object.entries({
     'query-gpu': gpuFields,
@@ -57,7 +57,7 @@ export const csvQueryFields: Readonly<Record<string, readonly (readonly string[]
   }).map(([option, fields]) => [option, fields.map(({ name, aliases }) => [name, ...aliases])]),
 )
 
-/** Functions that answer the query options, by option name. */
+/** Functions that return the CSV output, by query option. */
 export const csvQueries: Readonly<
   Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>
 > = {
@@ -109,7 +109,7 @@ function clocksRows({ boards }: SmiReading): ClocksRow[] {
   )
 }
 
-/** Returns the SM clocks of each memory clock. All clocks are in descending order. */
+/** Returns the SM clocks that each memory clock allows. All clocks are in descending order. */
 export function supportedClocks({ identity }: BoardReading): { memClockMhz: number; smClocksMhz: readonly number[] }[] {
   const perMemClock = identity.smClocksMhz.length / identity.memClocksMhz.length
   return identity.memClocksMhz.slice(0, identity.memClockCount).map((memClockMhz, i) => ({

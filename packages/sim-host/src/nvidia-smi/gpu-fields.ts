@@ -20,7 +20,7 @@ import {
 } from './reading.js'
 
 export interface QueryField<Row> {
-  /** Canonical name, which the header shows. */
+  /** Canonical name of the field, which the CSV header shows. */
   readonly name: string
   readonly aliases: readonly string[]
   /** Unit in the header. */
@@ -31,7 +31,7 @@ export interface QueryField<Row> {
 type GpuField = QueryField<BoardReading>
 
 /**
- * Defines a field.
+ * Defines a field of a query.
  *
  * @param names the canonical name and its aliases, separated by spaces
  */

@@ -159,7 +159,7 @@ function computeInstances(boards: readonly BoardReading[], { gpuInstanceIds, com
 
 const two = (value: number) => String(value).padStart(2)
 
-/** Makes changes one after the other. If a change fails, the earlier changes remain and the message lists them. */
+/** Makes changes one after the other. If one fails, the earlier ones remain and the message lists them. */
 class Changes {
   readonly #environment: MigEnvironment
   readonly #what: string

@@ -9,7 +9,7 @@ export interface GpuInstanceReading {
   readonly profile: MigProfileFacts
 }
 
-/** A MIG device as programs see it: a compute instance with its GPU instance. */
+/** A MIG device as programs see it: a compute instance and the GPU instance that contains it. */
 export interface MigDeviceReading {
   /** Index on its board. */
   readonly index: number
@@ -37,7 +37,7 @@ export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
   })
 }
 
-/** Returns the first memory slices of a profile's free placements. */
+/** Returns the first memory slice of each free position for a profile. */
 export function freeGpuPlacements(board: BoardReading, profile: MigProfileFacts): readonly number[] {
   const taken = gpuInstancesOf(board).map((each) => ({ start: each.state.start, profile: each.profile }))
   return freePlacements({ ...profile, placements: profile.placements.slice(0, profile.placementCount) }, taken)

@@ -6,7 +6,7 @@ import { item, type ReportNode, section } from './report-tree.js'
 const MIB = 1024 ** 2
 
 /**
- * Returns the memory of a MIG device, which is the memory of its GPU instance. Used memory does not include reserved
+ * Returns the memory of a MIG device, bytes. It is the memory of its GPU instance; used memory excludes reserved
  * memory.
  */
 export function migMemory({

@@ -139,7 +139,7 @@ export function computeInstanceTable(devices: readonly (readonly [BoardReading, 
   )
 }
 
-/** All GPU instances, or all MIG devices, of the given boards. */
+/** Lists one kind of entry of each board: pairs of a board and one of its entries. */
 export function ofBoards<T>(
   boards: readonly BoardReading[],
   list: (board: BoardReading) => readonly T[],

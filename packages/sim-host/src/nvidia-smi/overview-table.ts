@@ -5,7 +5,7 @@ import { migMemory } from './mig-report.js'
 import { computeModeName, ctime, cudaVersion, enabled, instanceId, type SmiReading, usedBytes } from './reading.js'
 
 const MIB = 1024 ** 2
-/** Inner widths of the three columns and of the whole table, characters. */
+/** Widths inside the borders of the three columns and of the whole table, characters. */
 const LEFT = 41
 const MIDDLE = 24
 const RIGHT = 22
@@ -61,7 +61,7 @@ function boardRows(board: BoardReading): string[] {
   ]
 }
 
-/** Inner widths of the columns of the MIG table, characters. */
+/** Widths inside the borders of the MIG table's columns, characters. */
 const MIG_WIDTHS = [18, 34, 11, 23] as const
 
 function migRows(boards: readonly BoardReading[]): string[] {

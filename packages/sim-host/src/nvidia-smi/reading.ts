@@ -1,7 +1,7 @@
 import { NO_INSTANCE, NOT_READ, NOT_READ_64, NOT_TOLD } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 
-/** Data for one invocation. */
+/** The boards' states and the time, as one run of nvidia-smi shows them. */
 export interface SmiReading {
   readonly boards: readonly BoardReading[]
   readonly attachedGpus: number
@@ -11,7 +11,7 @@ export interface SmiReading {
 /** Text that the real tool's queries print for a failed reading. */
 const FAILED = '[Unknown Error]'
 
-/** A number with its unit, a text, or null if the board does not report it. */
+/** A value of the report: a number with its unit, a text, or null if the board does not report it. */
 export type Value = { readonly number: string; readonly unit: string } | string | null
 
 const MIB = 1024 ** 2
@@ -51,7 +51,7 @@ export function instanceId(id: number): string {
   return id === NO_INSTANCE ? 'N/A' : String(id)
 }
 
-/** Text for people and XML. */
+/** Formats a value for text and XML output. */
 export function shown(value: Value): string {
   if (value === null) return 'N/A'
   if (value === FAILED) return 'Unknown Error'
@@ -81,7 +81,7 @@ export function brandName(brand: number): string {
   return ({ 2: 'Tesla', 5: 'GeForce', 14: 'NVIDIA' } as Record<number, string>)[brand] ?? 'Unknown'
 }
 
-/** Returns the memory that processes use, without the memory that the driver reserves, bytes. */
+/** Returns the memory that processes use, bytes, without the memory that the driver reserves. */
 export function usedBytes({ identity, state }: BoardReading): number {
   return state.memoryUsedBytes === NOT_READ_64 ? NOT_READ_64 : state.memoryUsedBytes - identity.memoryReservedBytes
 }

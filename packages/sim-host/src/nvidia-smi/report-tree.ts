@@ -5,9 +5,9 @@ export type ReportNode =
       readonly label: string
       readonly tag: string
       readonly children: readonly ReportNode[]
-      /** Names for `-d` that select the section. A section without names is always shown. */
+      /** Arguments of `-d` that select this section. A section without such names is always shown. */
       readonly display?: readonly string[]
-      /** Value on the section's own line; in XML, a separate element. */
+      /** Value on the line of the section's title. XML has a separate element for it. */
       readonly heading?: { readonly tag: string; readonly value: string }
       /** Value to print if the section has no children; in XML, the element is empty instead. */
       readonly whenEmpty?: string

@@ -6,12 +6,12 @@ import { MessageClient } from '../message-socket.js'
 import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { SmiError } from './smi-error.js'
 
-/** A change of a setting on each selected board, and the messages about its result. */
+/** A change of one setting of a board, and the messages that report its result. */
 export interface Setter {
   readonly operation: OperationName
   readonly first: number
   readonly second: number
-  /** Name of the setting, for the message if permission is missing. */
+  /** Name of the setting in the message about missing permission. */
   readonly subject: string
   readonly supported?: (board: BoardReading) => boolean
   /**
@@ -149,7 +149,7 @@ export function parseSetter(option: string, argument: string): Setter | undefine
   }
 }
 
-/** Requests a change from the simulator with the privileges of this process. */
+/** Sends a request for a change to the simulator, with the privileges of this process. */
 export async function requestSet(
   folder: string,
   change: { gpuIndex: number; operation: number; first: number; second: number; third?: number },

@@ -7,8 +7,8 @@ import type { MpsAnswer } from '../mps-daemon.js'
 import { controlPipe, logDirectory, pidFile, pipeDirectory } from './mps-control-protocol.js'
 
 /**
- * Runs the daemon process. It owns the pipe and the pid file, and forwards commands to the simulator, which keeps the
- * MPS state. The process ends on `quit` or a signal, or when the simulator ends.
+ * Runs the daemon process. It owns the pipe and the pid file, and forwards commands to the simulator, which has the MPS
+ * state. The process ends on `quit` or a signal, or when the simulator ends.
  *
  * @param onReady called when the daemon accepts commands
  * @returns the exit code
@@ -64,8 +64,8 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
 }
 
 /**
- * Creates a folder, but not its parent, as the real daemon does. It must not recreate the folder of a host that has
- * just ended.
+ * Creates a folder but, like the real daemon, not its parent. Otherwise a daemon that outlives its host would create
+ * the host's folder again.
  */
 function makeFolder(path: string): void {
   try {
@@ -79,8 +79,8 @@ function makeFolder(path: string): void {
 }
 
 /**
- * Returns a function that logs a line. As with the real daemon, logging is optional: an unwritable folder must not
- * prevent the start.
+ * Returns a function that logs a line. As with the real daemon, logging is optional: the daemon also starts if its log
+ * folder is not writable.
  */
 function logger(): (text: string) => void {
   const file = join(logDirectory(), 'control.log')

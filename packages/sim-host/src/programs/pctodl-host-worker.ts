@@ -41,7 +41,7 @@ async function work(start: { model: string; batchSize: number; mpsPercent: numbe
     pid: process.pid,
     uid: process.getuid?.() ?? 0,
     name: start.model,
-    // Tests set this variable to simulate a worker that is configured with the wrong board.
+    // Tests set this variable to simulate a worker that uses the wrong board.
     gpu: process.env['PCTODL_TEST_GPU'] ?? '0',
     pipeDirectory: process.env['CUDA_MPS_PIPE_DIRECTORY'],
     tenant: { ...start, mpsPercent: Number(process.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },

@@ -14,22 +14,24 @@ import {
 } from './image-pool.js'
 
 export interface ImageFolderOptions {
-  /** Folder of the images, at any depth, e.g. the unpacked Tiny ImageNet or Caltech-256. */
+  /**
+   * Folder that contains the images, directly or in subfolders, for example the unpacked Tiny ImageNet or Caltech-256.
+   */
   readonly dataset: string
-  /** Folder for the prepared file. */
+  /** Folder in which the prepared images are stored. */
   readonly folder: string
   /** Maximum number of images. Default 128. */
   readonly count?: number
-  /** Determines which images are chosen, and their order. Default 1. */
+  /** Seed that determines which images are chosen, and their order. Default 1. */
   readonly seed?: number
 }
 
 const IMAGE = /\.(jpe?g|png|webp|gif|tiff?|avif)$/i
 
 /**
- * Prepares images of a folder. They are chosen by the seed, decoded, resized to 224 x 224, converted to three channels
- * (grey is replicated, alpha dropped) and normalised as in torchvision. Images that cannot be decoded are skipped and
- * counted in the description.
+ * Prepares images from a folder. The seed chooses them; they are decoded, resized to 224 x 224, converted to three
+ * channels (grey is replicated, alpha dropped) and normalised as in torchvision. Images that cannot be decoded are
+ * skipped; the description says how many.
  *
  * @throws InvalidInputError if the folder has no image that can be decoded
  * @throws PctodlError `MISSING_PACKAGE` without the package `sharp`
@@ -85,7 +87,7 @@ function imageFiles(dataset: string): string[] {
     .sort()
 }
 
-/** Converts interleaved bytes to one normalised plane per channel. */
+/** Converts pixels of interleaved bytes to one plane of normalised values per channel. */
 function normalised(bytes: Uint8Array): Float32Array {
   const pixels = new Float32Array(IMAGE_VALUES)
   const plane = IMAGE_SIZE * IMAGE_SIZE

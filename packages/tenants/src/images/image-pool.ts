@@ -9,7 +9,7 @@ import type { ImageFile } from '../protocol/messages.js'
 export const IMAGE_SIZE = 224
 export const IMAGE_VALUES: number = 3 * IMAGE_SIZE * IMAGE_SIZE
 
-/** Mean of ImageNet's pixel values (0..1) per channel, as torchvision uses for normalisation. */
+/** Mean of ImageNet's pixel values (0..1) in each channel, by which torchvision normalises images. */
 export const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const
 /** Standard deviation of ImageNet's pixel values (0..1) per channel. */
 export const CHANNEL_DEVIATION = [0.229, 0.224, 0.225] as const
@@ -21,8 +21,8 @@ export interface ImagePool {
 }
 
 /**
- * Returns the pool with this name in a folder, and creates it if it is absent. All workers of all policies read the
- * same file.
+ * Returns the images that are stored under this name in a folder, and prepares them if there are none. All workers of
+ * all policies read the same file.
  *
  * @param prepare returns the images, normalised and in channel-height-width order, and their description
  */
@@ -38,7 +38,7 @@ export async function imagePool(
     mkdirSync(folder, { recursive: true })
     const all = Buffer.concat(pixels.map((image) => new Uint8Array(image.buffer, image.byteOffset, image.byteLength)))
     writeWhole(file, all)
-    // Written last: if this file exists, the pixel file is complete.
+    // The description is written last, so if it exists, the pixel file is complete.
     writeWhole(facts, JSON.stringify({ count: pixels.length, description }))
   }
   const { count, description } = factsSchema.parse(JSON.parse(readFileSync(facts, 'utf8')))
@@ -47,7 +47,10 @@ export async function imagePool(
 
 const factsSchema = z.object({ count: z.int().min(1), description: z.string() })
 
-/** @throws InvalidInputError */
+/**
+ * Checks the number of images.
+ * @throws InvalidInputError
+ */
 export function assertImageCount(count: number): void {
   if (!Number.isInteger(count) || count < 1 || count > 4096) {
     throw new InvalidInputError('count', count, 'an integer of 1 to 4096 images')
@@ -55,8 +58,8 @@ export function assertImageCount(count: number): void {
 }
 
 /**
- * Writes a file atomically: to a new file, then renames it. The new file's name cannot be guessed, so nobody can place
- * a link there first.
+ * Writes a file atomically: writes a new file, then renames it. The new file's name cannot be guessed, so that nobody
+ * can place a link there first.
  */
 function writeWhole(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`

@@ -10,7 +10,7 @@ import {
 } from './image-pool.js'
 
 export interface SyntheticImagesOptions {
-  /** Folder for the prepared file. */
+  /** Folder in which the prepared images are stored. */
   readonly folder: string
   /** Default 32. */
   readonly count?: number
@@ -19,8 +19,8 @@ export interface SyntheticImagesOptions {
 }
 
 /**
- * Creates noise images with the mean and deviation of ImageNet's pixels, quantised to the 256 values of a pixel. Random
- * values make as many bits toggle as real images do; a board that multiplies zeros draws up to 40 % less power (arXiv
+ * Creates images of noise with the mean and deviation of ImageNet's pixels, rounded to the 256 values of a pixel.
+ * Random values toggle as many bits as real images. With zeros instead, a board draws up to 40 % less power (arXiv
  * 2409.18324).
  */
 export async function syntheticImages({ folder, count = 32, seed = 1 }: SyntheticImagesOptions): Promise<ImagePool> {

@@ -1,6 +1,9 @@
 import { PctodlError, type TenantPool } from '@pctodl/platform'
 
-/** @throws PctodlError `TENANTS_FAILED` naming every failed or stalled tenant */
+/**
+ * Checks that all tenants run.
+ * @throws PctodlError `TENANTS_FAILED` naming every failed or stalled tenant
+ */
 export function assertRunning(pool: TenantPool): void {
   const failed = pool.counters().filter(({ state }) => state === 'failed' || state === 'stalled')
   if (failed.length === 0) return

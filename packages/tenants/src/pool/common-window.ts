@@ -9,23 +9,26 @@ import {
 } from '@pctodl/platform'
 import type { WorkerProcess } from './worker-process.js'
 
-/** Work that one tenant completed within a window. */
+/** What one tenant completed within a window. */
 export interface WindowTenant {
   readonly tenant: Tenant
   readonly samples: number
   readonly batches: number
   /**
-   * Throughput, samples/s, from the last batch completed before the window to the last one completed in it. A lower
-   * bound unless `validity` is `ok`; null if no bound is known either.
+   * Throughput, samples/s. It is measured from the last batch completed before the window to the last one completed in
+   * it. Unless `validity` is `ok`, it is a lower bound, or null if no bound is known.
    */
   readonly throughput: number | null
   readonly validity: RateValidity
-  /** Mean latency of the batches completed in the window, ms. NaN if no batch completed; the quantiles below too. */
+  /**
+   * Mean latency of the batches completed in the window, ms. This field and the quantiles below are NaN if no batch was
+   * completed.
+   */
   readonly latencyMeanMs: number
   readonly latencyP50Ms: number
   readonly latencyP95Ms: number
   readonly latencyP99Ms: number
-  /** Why the tenant did not run undisturbed in one process for the whole window; undefined if it did. */
+  /** The reason why the tenant did not run undisturbed in one process for the whole window; undefined if it did. */
   readonly disturbance: string | undefined
 }
 
@@ -41,7 +44,7 @@ export interface MeasuredWindow {
 }
 
 /**
- * Counts what every tenant completes between two instants, which are the same for all tenants.
+ * Measures what every tenant completes between two instants, which are the same for all tenants.
  *
  * @param workers returns the tenants' current processes; a restarted tenant has another process at the end of the
  *   window
@@ -80,7 +83,7 @@ async function readAll(workers: () => readonly WorkerProcess[]): Promise<readonl
 interface Edges {
   readonly startMs: number
   readonly endMs: number
-  /** True if the process stalled at any time within the window, even briefly. */
+  /** Whether the process stalled at any time within the window, even briefly. */
   readonly stalledWithin: boolean
 }
 

@@ -3,9 +3,9 @@ import type { ImagePool } from '../images/image-pool.js'
 import type { RequestDesk } from '../requests/request-desk.js'
 import type { WorkerKind } from './worker-kind.js'
 
-/** The part of an MPS daemon that the pool uses; `MpsDaemon` of `@pctodl/mps-control` implements it. */
+/** What the pool needs from an MPS daemon. `MpsDaemon` of `@pctodl/mps-control` implements it. */
 export interface MpsMembership {
-  /** Returns environment variables that make a process an MPS client with this share. */
+  /** Returns the environment variables that make a process an MPS client with this share, percent. */
   clientEnvironment(percent: number): Readonly<Record<string, string>>
   /** Rejects if the process is not a client. */
   verifyClient(pid: number): Promise<void>
@@ -14,7 +14,7 @@ export interface MpsMembership {
 export interface InferencePoolOptions {
   readonly worker: WorkerKind
   readonly images: ImagePool
-  /** The MPS daemon. Without a daemon, workers receive their shares, but nothing enforces them. */
+  /** The MPS daemon of the workers. Without a daemon, workers are told their shares, but nothing enforces them. */
   readonly mps?: MpsMembership
   /** Dispatches requests to the tenants that serve a service. Default: tenants cannot serve a service. */
   readonly desk?: RequestDesk
@@ -24,13 +24,15 @@ export interface InferencePoolOptions {
   readonly drainMs?: number
   /** Time that a worker has to load its model, ms. Default 180,000. */
   readonly loadMs?: number
-  /** First delay before a dead worker is restarted, ms. It doubles with each death, up to 30 s. Default 250. */
+  /**
+   * Wait before a dead worker is restarted for the first time, ms. It doubles with each death, up to 30 s. Default 250.
+   */
   readonly backOffMs?: number
-  /** Allow shares that sum to more than 100 %. Default false. */
+  /** Whether shares may sum to more than 100 %. Default false. */
   readonly oversubscribe?: boolean
   /** Environment of the workers. Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Default: real time, the only useful clock for real processes. */
+  /** Clock of the pool. Default: real time, the only useful clock for real processes. */
   readonly clock?: Clock
   /** Called with events of workers, such as starts and failures. */
   readonly onEvent?: (event: PoolEvent) => void

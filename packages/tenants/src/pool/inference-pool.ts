@@ -25,7 +25,8 @@ import { WorkerProcess } from './worker-process.js'
 const WATCH_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
 /**
- * A worker that has run for this time counts as healthy, and its next restart has the first back-off delay again, ms.
+ * A worker that has run for this time counts as healthy, ms. If it dies later, its restart waits only for the first
+ * back-off time again.
  */
 const HEALTHY_MS = 30_000
 
@@ -36,21 +37,21 @@ interface Slot {
   restart: NodeJS.Timeout | undefined
 }
 
-/** A `TenantPool` of inference processes on this machine. Simulated tenants have the same interface. */
+/** Inference processes on this machine as a `TenantPool`, like simulated tenants. */
 export class InferencePool implements TenantPool {
   readonly #options: InferencePoolOptions
   readonly #clock: Clock
   readonly #ended: EndedWorker[] = []
   readonly #living = new Set<WorkerProcess>()
-  /** Serving instances of the workers that answer requests. */
+  /** For each worker that answers requests, its instance at the request desk. */
   readonly #instances = new WeakMap<WorkerProcess, ServingInstance>()
-  /** Stalled workers for which `stalled` was reported. */
+  /** Workers whose stall has been reported. */
   readonly #stalled = new WeakSet<WorkerProcess>()
   #slots: Slot[] = []
   #nextId = 1
   #watch: NodeJS.Timeout | undefined
   #lookedMs = 0
-  /** Serialises changes. Two concurrent changes would not know of each other's processes. */
+  /** Makes changes run one after another. Two changes at the same time would not know of each other's processes. */
   #changes: Promise<void> = Promise.resolve()
   /** Aborts a change in progress when the pool is stopped. */
   #stopping = new AbortController()
@@ -62,8 +63,11 @@ export class InferencePool implements TenantPool {
   }
 
   /**
+   * Starts, keeps and ends processes so that the given tenants run.
+   *
    * @throws InvalidInputError for tenants that no board could run
-   * @throws PctodlError `STOPPED` if the pool was stopped meanwhile; the signal's reason if the signal was aborted
+   * @throws PctodlError `STOPPED` if the pool was stopped in the meantime; the signal's reason if the signal was
+   *   aborted
    */
   apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertTenants(tenants, { oversubscribe: this.#options.oversubscribe ?? false })
@@ -77,12 +81,12 @@ export class InferencePool implements TenantPool {
     return this.#slots.map(({ worker }) => worker.counters)
   }
 
-  /** Ended processes, in the order in which they ended. */
+  /** Processes that have ended, in the order in which they ended. */
   ended(): readonly EndedWorker[] {
     return this.#ended
   }
 
-  /** Runtime and device of each tenant, as its worker reports them. */
+  /** Runtime and device of each tenant, as reported by its worker. */
   descriptions(): readonly string[] {
     return this.#slots.map(({ worker }) => worker.description)
   }
@@ -97,7 +101,7 @@ export class InferencePool implements TenantPool {
     return this.#slots.map(({ worker }) => worker.pid)
   }
 
-  /** Measures all tenants over a common window. */
+  /** Measures all tenants over one common window. */
   measure(durationMs: number, options: { readonly signal?: AbortSignal } = {}): Promise<MeasuredWindow> {
     const workers = () => this.#slots.map(({ worker }) => worker)
     return measureWindow(workers, this.#clock, durationMs, options.signal)
@@ -151,7 +155,7 @@ export class InferencePool implements TenantPool {
       slots.set(to, slot)
       this.#slots = [...slots].sort(([a], [b]) => a - b).map(([, each]) => each)
     }
-    // Until the new worker runs, a slot shows the worker that it replaces.
+    // Until the new worker runs, the slot still shows the worker that it replaces.
     for (const { from, to } of [...changes.kept, ...changes.shrinking, ...changes.growing]) put(to, before[from]!)
     for (const { from, to } of changes.kept) {
       const { worker } = before[from]!
@@ -180,8 +184,8 @@ export class InferencePool implements TenantPool {
   }
 
   /**
-   * Starts a process and waits until it runs, or has failed and ended. If there is an MPS daemon, the process must also
-   * be its client.
+   * Starts a process and waits until it runs, or until it has failed and ended. If there is an MPS daemon, the process
+   * must also have become its client.
    */
   async #launch(tenant: Tenant, interrupted: AbortSignal): Promise<WorkerProcess> {
     const { worker: kind, images, mps, logFolder, environment = process.env, loadMs = 180_000 } = this.#options
@@ -226,14 +230,14 @@ export class InferencePool implements TenantPool {
   #join(worker: WorkerProcess): void {
     const { desk } = this.#options
     if (!desk || worker.tenant.service === undefined) return
-    // The worker may have failed during other changes. Requests sent to it would then wait forever.
+    // The worker may have failed during other changes. Requests sent to it would wait forever.
     if (worker.state !== 'running') return
     const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
     this.#instances.set(worker, instance)
     desk.join(instance)
   }
 
-  /** Passes the unanswered requests of a lost worker to other instances. */
+  /** Passes the unanswered requests of a lost worker on to other instances. */
   #lose(worker: WorkerProcess, reason: string): void {
     const instance = this.#instances.get(worker)
     if (instance) this.#options.desk?.lost(instance, reason)
@@ -244,7 +248,7 @@ export class InferencePool implements TenantPool {
     if (!this.#living.has(worker)) return
     const instance = this.#instances.get(worker)
     if (instance) this.#options.desk?.leave(instance)
-    // A failed worker takes no commands, so it cannot drain.
+    // A failed worker executes no commands, so it is killed instead of drained.
     if (worker.state === 'failed') worker.kill()
     await worker.drain(this.#options.drainMs ?? 10_000)
   }
@@ -253,7 +257,8 @@ export class InferencePool implements TenantPool {
     const nowMs = monotonicMs()
     const lateMs = nowMs - this.#lookedMs - WATCH_MS
     this.#lookedMs = nowMs
-    // If this process itself was delayed, it has unread messages. A missing heartbeat then proves nothing.
+    // This process itself was delayed and has messages that it has not read yet. So a missing heartbeat does not show
+    // that a worker hangs.
     if (lateMs > WATCH_MS) return
     for (const worker of this.#living) {
       const reason = worker.hungBecause()
@@ -263,7 +268,8 @@ export class InferencePool implements TenantPool {
       else if (!this.#stalled.has(worker)) {
         this.#stalled.add(worker)
         this.#tell('stalled', worker, stalled)
-        // Ends the worker now, so that its requests need not wait for the next `apply`.
+        // A stalled worker that answers requests is ended at once, so that its requests need not wait for the next
+        // `apply`.
         if (this.#instances.has(worker)) worker.fail(stalled)
       }
     }
@@ -275,7 +281,7 @@ export class InferencePool implements TenantPool {
     const { id, pid, logFile, counters, failure } = worker
     this.#ended.push({ id, pid, logFile, counters, failure })
     this.#tell(failure === undefined ? 'ended' : 'failed', worker, failure ?? 'drained')
-    // A worker that never ran has no slot yet; the code that started it handles the failure. A worker that ran out of
+    // A worker that never ran has no slot; its failure is handled by the code that started it. A worker that ran out of
     // memory is not restarted, because it would run out of memory again.
     const slot = this.#slots.find((candidate) => candidate.worker === worker)
     if (slot && !worker.draining && worker.outOfMemory === undefined) this.#scheduleRestart(slot)

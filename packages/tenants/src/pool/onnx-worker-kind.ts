@@ -8,18 +8,21 @@ import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
 export interface OnnxWorkerOptions {
-  /** Folder for exported networks of the model zoo. Default: a folder in the user's cache. */
+  /** Folder for the exported networks of the model zoo. Default: a folder in the user's cache. */
   readonly modelFolder?: string
-  /** `auto`: CUDA if onnxruntime-node has its CUDA provider, else the CPU. Default `auto`. */
+  /**
+   * Device: `cpu`, `cuda`, or `auto`, which is CUDA if onnxruntime-node has its CUDA provider and otherwise the CPU.
+   * Default `auto`.
+   */
   readonly device?: 'auto' | 'cpu' | 'cuda'
   /** Number of CPU threads that one operator uses. Default 1. */
   readonly threads?: number
   /**
-   * Memory that one worker may use for batches on the CPU, bytes. Default: 80 % of the memory that is free when it
-   * starts.
+   * Memory that the batches of one worker on the CPU may use, bytes. Default: 80 % of the memory that is free when the
+   * worker starts.
    */
   readonly memoryLimitBytes?: number
-  /** Path of a worker program. Default: the built one of this package. */
+  /** Path of another worker program. Default: the built one of this package. */
   readonly program?: string
 }
 
@@ -43,14 +46,14 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
-        // Without this variable, each process would write telemetry to the user's cache and temporary folder, and send
-        // it.
+        // Without this variable, each process would send telemetry and write it to the user's cache and temporary
+        // folder.
         environment: { ORT_DISABLE_TELEMETRY: '1' },
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
         options: { device, threads },
-        // Peak activation memory plus input, bytes. The zoo's figure is for half precision; the worker runs in single
-        // precision, which takes twice the bytes.
+        // Peak activation memory plus input per sample, bytes. The zoo's figure is for half precision; the worker runs
+        // in single precision, which takes twice as much.
         ...(isFile ? {} : { sampleBytes: 2 * networkFacts(model).peakActivationBytes + 2 * 4 * 3 * 224 * 224 }),
         memoryLimitBytes: options.memoryLimitBytes ?? 0.8 * freemem(),
       }

@@ -1,11 +1,12 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 
 /**
- * The steps from the running to the wanted tenants. `from` is an index of the running tenants, `to` one of the wanted.
+ * The steps from the running tenants to the wanted ones. `from` is an index in the running tenants, `to` in the wanted
+ * ones.
  */
 export interface Changes {
   readonly kept: readonly { readonly from: number; readonly to: number }[]
-  /** Processes that end without a successor. */
+  /** Processes that end and are not replaced. */
   readonly removed: readonly number[]
   /** Processes that restart with a smaller share, or with the same share and another network. */
   readonly shrinking: readonly { readonly from: number; readonly to: number }[]
@@ -15,8 +16,8 @@ export interface Changes {
 }
 
 /**
- * True if the running process can continue as the wanted tenant. A free-running process cannot become a serving one,
- * nor vice versa; a serving process can switch to another service.
+ * Whether the running process can continue as the wanted tenant. A process that runs batch after batch cannot start to
+ * serve requests, nor the reverse. A process that serves requests can switch to another service.
  */
 function canBecome(running: Tenant, wanted: Tenant): boolean {
   return sameProcess(running, wanted) && (running.service === undefined) === (wanted.service === undefined)
@@ -24,16 +25,16 @@ function canBecome(running: Tenant, wanted: Tenant): boolean {
 
 /**
  * Plans which processes are kept, restarted or ended. A process is kept if its network and share stay the same. The
- * others are paired in descending order of share, so that few shares change. Processes shrink and end before others
- * grow and start, so that the sum of shares never exceeds the sum before or after.
+ * other running and wanted tenants are paired in descending order of share, so that few shares change. Processes shrink
+ * and end before others grow and start, so that shares never sum to more than before or after the change.
  */
 export function planChanges(running: readonly Tenant[], wanted: readonly Tenant[]): Changes {
   const free = new Set(running.keys())
   const kept: { from: number; to: number }[] = []
   const open: number[] = []
   wanted.forEach((tenant, to) => {
-    // Prefer the process at the same index, to keep the tenants' order, then any other. Among them, prefer one that
-    // already serves the service.
+    // The process at the same index is preferred, which keeps the tenants' order. Among the others, one that already
+    // serves the service is preferred.
     const candidates = [to, ...free].filter((from) => free.has(from) && canBecome(running[from]!, tenant))
     const from = candidates.find((candidate) => running[candidate]!.service === tenant.service) ?? candidates[0]
     if (from === undefined) open.push(to)

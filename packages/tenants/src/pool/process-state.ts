@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * State of a process as the kernel reports it. `stopped`: by a signal. `dead`: ended but not reaped. `running`: also if
- * it waits for a CPU. `waiting`: for anything else. `unknown`: no such process, or no /proc.
+ * State of a process as the kernel reports it. `running`: it runs or waits for a CPU. `waiting`: it waits for anything
+ * else. `stopped`: a signal stopped it. `dead`: it has ended but was not reaped. `unknown`: there is no such process,
+ * or no /proc.
  */
 export type ProcessState = 'running' | 'waiting' | 'stopped' | 'dead' | 'unknown'
 

@@ -13,13 +13,13 @@ export interface BatchTimes {
 export interface TimedWorkerOptions {
   /** Durations for all tenants, or for each tenant. Default: 1 ms per sample. */
   readonly batchTimes?: BatchTimes | ((tenant: Tenant) => BatchTimes)
-  /** Path of a worker program. Default: the built one of this package. */
+  /** Path of another worker program. Default: the built one of this package. */
   readonly program?: string
 }
 
 /**
- * Stand-in workers that only wait for the given time per batch, to test queues, policies and faults without a network.
- * Shares and co-runners have no effect on the time.
+ * Workers that only wait for a given time per batch, to test queues, policies and faults without a network. Shares and
+ * co-runners do not change this time.
  *
  * @throws InvalidInputError for invalid times, when a tenant is started; PctodlError `NOT_BUILT` if the worker has not
  *   been built

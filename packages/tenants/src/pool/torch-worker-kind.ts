@@ -7,23 +7,27 @@ import { codeFolder } from './code-folder.js'
 import type { WorkerKind } from './worker-kind.js'
 
 export interface TorchWorkerOptions {
-  /** Interpreter with PyTorch and torchvision or timm. Default: `$PCTODL_PYTHON`, or `python3`. */
+  /** Python interpreter that has PyTorch and torchvision or timm. Default: `$PCTODL_PYTHON`, or `python3`. */
   readonly python?: string
-  /** `auto`: CUDA if PyTorch finds a GPU, else the CPU. Default `auto`. */
+  /** Device: `cpu`, `cuda`, or `auto`, which is CUDA if PyTorch finds a GPU and otherwise the CPU. Default `auto`. */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** Default: `fp16` on a GPU, `fp32` on the CPU. */
+  /** Precision. Default: `fp16` on a GPU, `fp32` on the CPU. */
   readonly precision?: 'fp16' | 'fp32'
-  /** Keep activations in channels-last order, which is faster for convolutions on tensor cores. Default false. */
+  /**
+   * Whether to keep activations in channels-last order, which is faster for convolutions on tensor cores. Default
+   * false.
+   */
   readonly channelsLast?: boolean
   /**
-   * Use random batches that stay in GPU memory, and CUDA graphs if the model can be captured. The measurement then
-   * excludes copies and other work of the host. This option also enables the models `transformer`, `gemm_N`,
-   * `attention_prefill`, `attention_decode` and `stream_copy`; image networks that torchvision lacks are built from the
-   * model zoo. Default false.
+   * Whether to use random batches that stay in GPU memory, and CUDA graphs if the model can be captured. The
+   * measurement then excludes copies and other work of the host. This option also enables the models `transformer`,
+   * `gemm_N`, `attention_prefill`, `attention_decode` and `stream_copy`. Image networks that torchvision lacks are
+   * built from the model zoo. Default false.
    */
   readonly residentInputs?: boolean
   /**
-   * Use trained weights, which torchvision or timm downloads. Default false: random weights, which run equally fast.
+   * Whether to use trained weights, which torchvision or timm downloads. Default false: random weights, with the same
+   * speed.
    */
   readonly pretrained?: boolean
   /** CPU threads. Default 1. */
@@ -59,7 +63,7 @@ function isOfTheZoo(model: string): boolean {
   return (networkNames as readonly string[]).includes(model)
 }
 
-/** Writes the operators of a network to a file, for use without torchvision. */
+/** Writes the operators of a network to a file, from which the worker builds it without torchvision. */
 function graphFile(model: string): string {
   const folder = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'graphs')
   const file = path.join(folder, `${model}.json`)

@@ -9,25 +9,28 @@ export interface WorkerLaunch {
   /** ONNX file, for workers that need one. */
   readonly modelFile?: string
   /**
-   * Newest protocol version that the worker supports. Default: 1 for a free-running tenant, so that old workers still
-   * work; 2 for a tenant that serves requests, because requests need it.
+   * Newest protocol version that the worker supports. Default: 2 for a tenant that serves requests, which need version
+   * 2; 1 for other tenants, so that old workers still work.
    */
   readonly protocol?: ProtocolVersion
-  /** Options that the pool passes to the worker unchanged. */
+  /** Options that the pool passes to the worker without reading them. */
   readonly options?: Readonly<Record<string, unknown>>
-  /** Memory that one sample of a running batch needs, bytes, if known. */
+  /** Memory that a batch needs per sample, bytes, if known. */
   readonly sampleBytes?: number
   readonly memoryLimitBytes?: number
 }
 
-/** A kind of worker: it determines how to start a worker for a tenant. */
+/** A kind of worker: how to start a worker for a tenant. */
 export interface WorkerKind {
   /** Description, e.g. `onnxruntime-node`. */
   readonly name: string
   launch(tenant: Tenant): Promise<WorkerLaunch> | WorkerLaunch
 }
 
-/** Workers that run any program that implements the protocol. @param command the program and its arguments */
+/**
+ * Workers that run any program which implements the protocol.
+ * @param command the program and its arguments
+ */
 export function commandWorker(
   command: readonly [string, ...string[]],
   options: Omit<WorkerLaunch, 'program' | 'args'> = {},

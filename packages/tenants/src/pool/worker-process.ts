@@ -24,14 +24,15 @@ import { batchSizesUpTo } from '../requests/batch-sizes.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { WorkerLaunch } from './worker-kind.js'
 
-/** Time without a message after which the pool checks the state of a worker's process, ms. */
+/** Time without a message after which the pool checks the state of the worker's process, ms. */
 const SILENT_MS = 700
-/** Time without a message after which the pool ends a worker that only lacks CPU time, ms. */
+/** Time without a message after which the pool ends a worker that only waits for CPU time, ms. */
 const STARVED_MS = 10_000
 /** Number of characters of a worker's standard error to keep for messages. */
 const KEPT_ERROR_TEXT = 2000
 /**
- * Time to read the remaining output of an ended process, ms. A child of the process may keep the output open forever.
+ * Time for which the remaining output of an ended process is read, ms. A child of the process may keep the output open
+ * forever.
  */
 const READ_AFTER_END_MS = 500
 
@@ -43,35 +44,35 @@ export interface WorkerProcessOptions {
   readonly images: ImageFile
   readonly logFile: string | null
   readonly clock: Clock
-  /** Called when the requested batch is done. */
+  /** Called when the batch that was requested is done. */
   readonly onAnswered: (worker: WorkerProcess) => void
-  /** Called once, when the worker has failed. Later messages of the worker are ignored. */
+  /** Called once when the worker has failed. Messages that arrive later are ignored. */
   readonly onFailed: (worker: WorkerProcess, failure: string) => void
-  /** Called once, when the process has ended and all its output has been read. */
+  /** Called once when the process has ended and all its output has been read. */
   readonly onClosed: (worker: WorkerProcess) => void
 }
 
-/** One worker process and what it has reported so far. */
+/** One worker process, and what it has reported so far. */
 export class WorkerProcess {
   readonly id: number
   readonly pid: number
   readonly logFile: string | null
   /**
-   * Life-cycle state of the process. A stalled worker is `running` here; `stalledBecause` and the state in `counters`
-   * show the stall.
+   * State of the process. A stalled worker is `running` here; `stalledBecause` and the state in `counters` show the
+   * stall.
    */
   state: Exclude<TenantState, 'stalled'> | 'ended' = 'loading'
   failure: string | undefined
   /** The worker's report about a batch that did not fit in memory. */
   outOfMemory: { readonly batchSize: number; readonly largestBatchSize: number | null } | undefined
-  /** Runtime, device, and a choice that the worker made, if it reported one. */
+  /** Runtime, device and, if the worker reported one, a choice that it made. */
   description = ''
   /** Device that the worker reports to run on. */
   device = ''
-  /** True while the pool is ending the worker on purpose. */
+  /** Whether the pool is ending the worker on purpose. */
   draining = false
   readonly closed: Promise<void>
-  /** Last time at which the worker was found stalled, on the pool's clock, ms; -Infinity if it never was. */
+  /** Time at which the worker was last found stalled, on the pool's clock, ms; -Infinity if it never was. */
   stalledAtMs: number = Number.NEGATIVE_INFINITY
   readonly #options: WorkerProcessOptions
   readonly #child: ChildProcess
@@ -82,15 +83,15 @@ export class WorkerProcess {
   #progress: Progress | undefined
   #readyMs = 0
   #heardMs: number
-  /** Time of the worker's last heartbeat, by the worker's own clock, ms. */
+  /** Time of the worker's last heartbeat, on the worker's own clock, ms. */
   #aliveMs = 0
   #started: (() => void)[] = []
   #errorText = ''
   #nextCommand = 1
-  /** True if the worker runs batches only on request. */
+  /** Whether the worker runs batches only on request. */
   readonly #onRequest: boolean
   readonly #protocol: ProtocolVersion
-  /** The batch requested last and not answered yet, and the time of the request, ms. */
+  /** The last requested batch if it is not answered yet, and the time of the request, ms. */
   #asked: { readonly id: number; readonly atMs: number } | undefined
 
   constructor(options: WorkerProcessOptions) {
@@ -153,7 +154,7 @@ export class WorkerProcess {
     })
   }
 
-  /** The tenant, with the batch size requested last. */
+  /** The tenant, with the batch size that was requested last. */
   get tenant(): Tenant {
     return this.#tenant
   }
@@ -182,7 +183,7 @@ export class WorkerProcess {
     return this.state === 'loading' ? new Promise((resolve) => this.#started.push(resolve)) : Promise.resolve()
   }
 
-  /** Changes the service, or the batch size from the next batch on. Neither needs a new process. */
+  /** Changes the service, or the batch size from the next batch on. Neither change needs a new process. */
   become({ batchSize, service }: Tenant): void {
     const other = batchSize !== this.#tenant.batchSize
     const { service: _, ...tenant } = this.#tenant
@@ -203,7 +204,7 @@ export class WorkerProcess {
   /**
    * Requests the counters.
    *
-   * @returns true if the counters arrived before the timeout and before the worker closed
+   * @returns whether the counters arrived within the timeout, while the worker was alive
    */
   async report(timeoutMs = 500): Promise<boolean> {
     if (this.state !== 'running') return false
@@ -219,9 +220,7 @@ export class WorkerProcess {
     return answer
   }
 
-  /**
-   * Lets the worker finish its running batch, and kills it after the grace period. Resolves when the process has ended.
-   */
+  /** Lets the worker finish its batch, and kills it after `graceMs`. Resolves when the process has ended. */
   async drain(graceMs: number): Promise<void> {
     this.draining = true
     this.#send({ type: 'drain', id: this.#nextCommand++ })
@@ -234,16 +233,20 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** Ends a worker that did not reach the state that the pool waits for. `failure` is the reason. */
+  /**
+   * Ends a worker that has not reached the state that the pool waits for.
+   *
+   * @param failure the reason
+   */
   fail(failure: string): void {
     this.#fail(failure)
     this.kill()
   }
 
   /**
-   * Returns why the worker counts as hung; undefined if it does not. On a busy host an overdue heartbeat alone proves
-   * nothing, so the kernel is asked for the process state. A stopped or sleeping process counts as hung. A process that
-   * waits for a CPU does not, for up to 10 s, since it cannot send heartbeats.
+   * Returns why the worker counts as hung; undefined if it does not. On a busy host, an overdue heartbeat alone does
+   * not show that a worker hangs, so the kernel is asked for the process state. A stopped or sleeping process counts as
+   * hung. A process that waits for a CPU cannot send heartbeats and does not count as hung for up to 10 s.
    */
   hungBecause(): string | undefined {
     const silentMs = monotonicMs() - this.#heardMs
@@ -254,9 +257,9 @@ export class WorkerProcess {
   }
 
   /**
-   * Returns why the worker counts as stalled; undefined if it does not. A stalled worker sends heartbeats but has
-   * completed no batch for ten mean batch times since its last batch or request. Times are by the worker's clock, so
-   * that delays of the pool do not count. A worker without a request cannot stall.
+   * Returns why the worker counts as stalled; undefined if it does not. A stalled worker sends heartbeats, but for ten
+   * mean batch times it has completed no batch. This time is counted from its last batch or request, on the worker's
+   * clock, so that delays of the pool do not count. A worker without a request cannot stall.
    */
   stalledBecause(): string | undefined {
     if (this.state !== 'running' || (this.#onRequest && !this.#asked)) return undefined
@@ -294,7 +297,7 @@ export class WorkerProcess {
       for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
       if (report.id !== undefined) this.#answer(report.id, true)
     } else if (report.type === 'answered') {
-      // The batches of a failed worker were passed to other workers.
+      // Batches of a failed worker were already passed on to other workers.
       if (this.state === 'failed') return
       if (report.id !== this.#asked?.id) {
         throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which was not requested`)
@@ -357,7 +360,7 @@ export class WorkerProcess {
 
 /**
  * Makes the kernel kill the worker when the pool's process dies, if `setpriv` (util-linux) is installed. A worker also
- * ends when its standard input closes, but a stopped or stuck worker cannot notice that.
+ * ends when its standard input closes, but a stopped or stuck worker does not notice that.
  */
 function diesWithParent({ program, args }: WorkerLaunch): {
   readonly program: string

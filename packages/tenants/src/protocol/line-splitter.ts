@@ -3,13 +3,17 @@ import { PctodlError } from '@pctodl/platform'
 import { LONGEST_LINE } from './messages.js'
 
 /**
- * Splits a stream of bytes into lines, regardless of chunk boundaries. Keeps an incomplete last line for the next call.
+ * Splits a stream of bytes into lines, wherever chunks begin and end. An incomplete last line is kept for the next
+ * call.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''
 
-  /** @throws PctodlError `LINE_TOO_LONG` */
+  /**
+   * Adds bytes and returns the lines that are complete.
+   * @throws PctodlError `LINE_TOO_LONG`
+   */
   push(chunk: Uint8Array): string[] {
     const lines = (this.#rest + this.#decoder.write(chunk as Buffer)).split('\n')
     this.#rest = lines.pop()!

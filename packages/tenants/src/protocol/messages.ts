@@ -2,19 +2,19 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 
 /**
- * Version of the protocol between the pool and a worker.
+ * Newest version of the protocol between the pool and a worker.
  *
  * Each line is one JSON object: commands on the worker's standard input, reports on its standard output. Times are
  * milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js, `time.monotonic` in Python), which all processes of a
  * machine share.
  *
- * Version 1: a worker runs batches continuously and counts them. Version 2: the pool may also request single batches,
- * and the worker reports each one. `start` contains the pool's version; the worker repeats it in `hello`.
+ * Version 1: a worker runs batch after batch and counts them. Version 2: the pool may instead request single batches,
+ * and the worker reports each one. `start` contains the pool's version, which the worker repeats in `hello`.
  */
 export const PROTOCOL_VERSION = 2
 export type ProtocolVersion = 1 | 2
 
-/** `free`: the worker runs batches continuously. `on-request`: it runs only requested batches. */
+/** `free`: the worker runs batch after batch. `on-request`: it runs only batches that the pool requests. */
 export type WorkerMode = 'free' | 'on-request'
 
 /** Maximum length of a line, bytes. A worker that writes a longer line counts as failed. */
@@ -24,7 +24,7 @@ const count = z.int().min(0)
 const monotonicMs = z.number().min(0)
 
 /**
- * Prepared images that every worker reads: normalised 32-bit floats, one image after another, each in
+ * A file with prepared images that every worker reads: normalised 32-bit floats, one image after another, each in
  * channel-height-width order.
  */
 export interface ImageFile {
@@ -51,11 +51,10 @@ interface StartFields {
   mpsPercent: number
   batchSize: number
   images: ImageFile
-  /** File to which the worker appends its own counts with each report, for comparison with the pool's counts. */
+  /** File to which the worker appends its own counts with each report, for comparison with those of the pool. */
   logFile: string | null
   /**
-   * Memory that one sample of a running batch needs, bytes, if known. The worker uses it to reject a batch before
-   * memory runs out.
+   * Memory that a batch needs per sample, bytes, if known. With it, the worker rejects a batch before memory runs out.
    */
   sampleBytes: number | null
   memoryLimitBytes: number | null
@@ -70,18 +69,21 @@ export type Command =
       version: 2
       mode: WorkerMode
       /**
-       * In mode `on-request`: the batch sizes that will be requested, ascending. Each is run once before `ready`. Empty
-       * in mode `free`.
+       * In mode `on-request`: the batch sizes that may be requested, ascending. The worker runs each of them once
+       * before `ready`. Empty in mode `free`.
        */
       batchSizes: number[]
     })
-  /** Changes the batch size of a free-running worker after its current batch. */
+  /** Changes the batch size of a worker in mode `free`, after its current batch. */
   | { type: 'batch'; id: number; batchSize: number }
-  /** Version 2, mode `on-request`: runs a batch of `batchSize` for `requests` requests, after all earlier ones. */
+  /**
+   * Version 2, mode `on-request`: runs a batch of `batchSize` samples for `requests` requests, after all batches
+   * requested before.
+   */
   | { type: 'run'; id: number; requests: number; batchSize: number }
-  /** Requests a `progress` report with this id, at once. */
+  /** Requests an immediate `progress` report with this id. */
   | { type: 'report'; id: number }
-  /** Finish the current batch, report, and end. */
+  /** Makes the worker finish its current batch, report, and end. */
   | { type: 'drain'; id: number }
 
 const startFields = {
@@ -120,8 +122,8 @@ export const commandSchema: z.ZodType<Command> = z.discriminatedUnion('type', [
 
 export type Report =
   /**
-   * The first report. It repeats the version of `start`. `note` describes a choice of the worker, e.g. that it uses the
-   * CPU because there is no GPU.
+   * The first report. It repeats the version of `start`. `note` describes a choice of the worker, for example that it
+   * uses the CPU because there is no GPU.
    */
   | {
       type: 'hello'
@@ -130,7 +132,7 @@ export type Report =
       device: string
       note?: string | undefined
     }
-  /** The model is loaded and has run once. From now on the worker runs freely or on request, depending on its mode. */
+  /** The model is loaded and has run once. From now on, the worker runs batches as its mode says. */
   | { type: 'ready'; atMs: number }
   /** Counters since `ready`, and the latencies of the batches completed since the last report. */
   | {
@@ -145,8 +147,8 @@ export type Report =
       id?: number | undefined
     }
   /**
-   * Version 2: the batch of the `run` command with this id is done. `progress` counts its requests as samples, but not
-   * the padding.
+   * Version 2: the batch of the `run` command with this id is done. In `progress`, its requests count as samples, but
+   * its padding does not.
    */
   | { type: 'answered'; id: number; atMs: number; batchMs: number }
   | { type: 'heartbeat'; atMs: number }
@@ -159,7 +161,7 @@ export type Report =
       batchSize?: number | undefined
       largestBatchSize?: number | null | undefined
     }
-  /** The last report: all batches have been counted and reported, and the worker ends. */
+  /** The last report. All batches have been counted and reported, and the worker ends. */
   | { type: 'drained'; id: number }
 
 export const reportSchema: z.ZodType<Report> = z.discriminatedUnion('type', [
@@ -197,12 +199,18 @@ export type StartCommand = Extract<Command, { type: 'start' }>
 export type Progress = Extract<Report, { type: 'progress' }>
 export type Failure = Extract<Report, { type: 'failed' }>
 
-/** @throws InvalidInputError if the line is not a command of the protocol */
+/**
+ * Parses a command.
+ * @throws InvalidInputError if the line is not a command of the protocol
+ */
 export function parseCommand(line: string): Command {
   return parseLine(commandSchema, line, 'command')
 }
 
-/** @throws InvalidInputError if the line is not a report of the protocol */
+/**
+ * Parses a report.
+ * @throws InvalidInputError if the line is not a report of the protocol
+ */
 export function parseReport(line: string): Report {
   return parseLine(reportSchema, line, 'report')
 }

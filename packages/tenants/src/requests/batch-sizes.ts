@@ -1,6 +1,6 @@
 /**
- * Returns the batch sizes that a tenant runs: powers of two below its maximum, and the maximum. A smaller batch is
- * padded to the next size, as with compiled engines and on the simulated board.
+ * Returns the batch sizes that a tenant runs: powers of two below its maximum, and the maximum. Other numbers of
+ * requests are padded to the next size, as with compiled engines and on the simulated board.
  */
 export function batchSizesUpTo(largest: number): number[] {
   const sizes: number[] = []
@@ -8,7 +8,7 @@ export function batchSizesUpTo(largest: number): number[] {
   return [...sizes, largest]
 }
 
-/** Returns the smallest of these sizes that fits the given number of requests. */
+/** Returns the smallest batch size of `batchSizesUpTo(largest)` that fits the given number of requests. */
 export function sizeFor(requests: number, largest: number): number {
   return batchSizesUpTo(largest).find((size) => size >= requests)!
 }

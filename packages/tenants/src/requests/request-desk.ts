@@ -15,7 +15,10 @@ import { assertTraffic, limitsOf, type ServiceTraffic, startTraffic } from './se
 import type { ServingInstance } from './serving-instance.js'
 
 export interface RequestDeskOptions {
-  /** Called once per service, when it is first served. Default: requests come through `ask` only. */
+  /**
+   * Returns the traffic of a service. Called once per service, when it is first served. Default: requests come only
+   * through `ask`.
+   */
   readonly trafficOf?: (service: Service) => ServiceTraffic
   /** Default: real time. */
   readonly clock?: Clock
@@ -28,18 +31,18 @@ export interface AskOptions {
    */
   readonly arrivedMs?: number
   /**
-   * The request is shed if it still waits this long after its arrival, ms. Default: `shedAfterMs` of the service's
+   * If the request still waits this long after its arrival, it is shed, ms. Default: `shedAfterMs` of the service's
    * traffic.
    */
   readonly deadlineMs?: number
   /**
    * Cancels the request: the promise rejects with the signal's reason. A waiting request is shed; the answer to a
-   * running one is dropped.
+   * request in a running batch is dropped.
    */
   readonly signal?: AbortSignal
 }
 
-/** A timer may fire up to this much early, so arrival times up to this far in the future are accepted, ms. */
+/** A timer may fire early by up to this time, so arrival times that are this far in the future are accepted, ms. */
 const WOKEN_EARLY_MS = 10
 
 interface OpenService {
@@ -47,13 +50,13 @@ interface OpenService {
   readonly traffic: AbortController
   /** The error thrown by the service's arrivals. */
   failure?: PctodlError
-  /** True if that error has been reported to the caller. */
+  /** Whether the caller has been told of that error. */
   isFailureTold?: boolean
 }
 
 /**
- * Receives requests for services and dispatches them in batches to the processes of an `InferencePool`. The counterpart
- * for simulated boards is `SimulatedDesk` of `@pctodl/gpu-sim`.
+ * Receives requests for services and dispatches them in batches to the processes of an `InferencePool`. For simulated
+ * boards there is `SimulatedDesk` of `@pctodl/gpu-sim`.
  */
 export class RequestDesk implements ServiceDesk {
   readonly #trafficOf: (service: Service) => ServiceTraffic
@@ -67,13 +70,15 @@ export class RequestDesk implements ServiceDesk {
     this.#clock = clock
   }
 
-  /** Counters of the services that have ended. */
+  /** Counters of the services that are not served any more. */
   get departed(): readonly ServiceCounters[] {
     return this.#departed.map((dispatcher) => dispatcher.counters())
   }
 
   /**
-   * @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw an error, because its load has stopped
+   * Counters of the services.
+   * @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw an error, so that no further requests
+   *   of it arrive
    */
   counters(): readonly ServiceCounters[] {
     return [...this.#open.values()].map((open) => {
@@ -90,9 +95,9 @@ export class RequestDesk implements ServiceDesk {
   /**
    * Replaces the list of services. If it throws, nothing has changed.
    *
-   * @throws InvalidInputError for invalid services, or a known service with another network
-   * @throws PctodlError `IN_USE` if tenants still serve a removed service; `ARRIVALS_FAILED` if the arrivals of a
-   *   removed service threw and this has not been reported (the next call then removes the service)
+   * @throws InvalidInputError for invalid services, or for a known service with another network
+   * @throws PctodlError `IN_USE` if tenants still serve a service that is to be removed; `ARRIVALS_FAILED` if the
+   *   arrivals of such a service threw an error that no call has reported yet (the next call then removes the service)
    */
   serve(services: readonly Service[]): void {
     assertServices(services)
@@ -135,7 +140,7 @@ export class RequestDesk implements ServiceDesk {
   async ask(service: string, { arrivedMs = this.#clock.now(), deadlineMs, signal }: AskOptions = {}): Promise<Answer> {
     const dispatcher = this.#dispatcherOf('service', service)
     if (!Number.isFinite(arrivedMs)) throw new InvalidInputError('arrivedMs', arrivedMs, 'a time of the clock, ms')
-    // Requests are served in order, so a future arrival would delay the requests behind it.
+    // Requests are served in order of arrival, so one with a future arrival time would delay those behind it.
     const nowMs = this.#clock.now()
     if (arrivedMs > nowMs + WOKEN_EARLY_MS) {
       throw new InvalidInputError('arrivedMs', arrivedMs, `a time in the past; the desk's clock is at ${nowMs}`)
@@ -161,7 +166,7 @@ export class RequestDesk implements ServiceDesk {
 
   /**
    * Returns a service as a `SystemUnderTest` for the load generator of `@pctodl/traffic`. A query of several samples
-   * becomes one request per sample, and is answered when the last request is.
+   * becomes one request per sample, and counts as answered when all of them are.
    */
   systemOf(service: string): {
     answer(query: { readonly samples: number; readonly dueMs: number }): Promise<'completed' | 'shed'>
@@ -179,10 +184,11 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * Stops all arrivals and sheds waiting requests. Running batches are still answered. Idempotent.
+   * Stops all arrivals and sheds waiting requests. Requests in running batches are still answered. A second call does
+   * nothing.
    *
-   * @throws PctodlError `ARRIVALS_FAILED`, after everything is closed, if the arrivals of a service threw and this has
-   *   not been reported
+   * @throws PctodlError `ARRIVALS_FAILED`, after everything is closed, if the arrivals of a service threw an error that
+   *   no call has reported yet
    */
   close(): void {
     const open = [...this.#open]
@@ -190,7 +196,10 @@ export class RequestDesk implements ServiceDesk {
     for (const [, each] of open) tell(each)
   }
 
-  /** @throws InvalidInputError for a tenant whose service is not served or has another network */
+  /**
+   * Checks the services of tenants.
+   * @throws InvalidInputError for a tenant whose service is not served or has another network
+   */
   assertServes(tenants: readonly Tenant[]): void {
     tenants.forEach(({ service: name, model }, i) => {
       if (name === undefined) return
@@ -201,21 +210,21 @@ export class RequestDesk implements ServiceDesk {
     })
   }
 
-  /** Lets an instance answer requests of its tenant's service, from its next batch on. */
+  /** Makes an instance answer requests of its tenant's service, from its next batch on. */
   join(instance: ServingInstance): void {
     const name = instance.tenant.service
     this.#instances.add(instance)
     instance.serve(name === undefined ? undefined : this.#open.get(name)?.dispatcher)
   }
 
-  /** Gives an instance no further batch. `lost` is called when its process has ended. */
+  /** Gives an instance no further batches. `lost` is called when its process has ended. */
   leave(instance: ServingInstance): void {
     instance.serve(undefined)
   }
 
   /**
-   * Reports that an instance's process has ended. The requests of its running batch are retried once on another
-   * instance.
+   * To be called when an instance's process has ended. Another instance tries the requests of its running batch once
+   * more.
    */
   lost(instance: ServingInstance, reason: string): void {
     this.#instances.delete(instance)
@@ -251,7 +260,10 @@ export class RequestDesk implements ServiceDesk {
   }
 }
 
-/** @throws the error from a service's arrivals, unless it has been reported */
+/**
+ * Reports an error of a service's arrivals to the caller.
+ * @throws that error, unless it has been reported before
+ */
 function tell(open: OpenService): void {
   if (open.failure && !open.isFailureTold) throw told(open)
 }

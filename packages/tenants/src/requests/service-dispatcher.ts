@@ -14,11 +14,11 @@ import { WaitingLine } from './waiting-line.js'
 export interface QueueLimits {
   /** Maximum number of waiting requests; further arrivals are shed. */
   readonly maxQueued: number
-  /** A request that has waited this long is shed, ms. With Infinity, it is answered late. */
+  /** A request that has waited this long is shed, ms. With Infinity, requests are answered even if they are late. */
   readonly shedAfterMs: number
 }
 
-/** One arriving request: its arrival time, its deadline, and the callback for its outcome. */
+/** A request that arrives: its arrival time, its deadline, and a function to call with its outcome. */
 export interface ArrivingRequest {
   /** Time at which the request arrived or was due, on the dispatcher's clock, ms. Latency counts from this time. */
   readonly arrivedMs: number
@@ -27,25 +27,25 @@ export interface ArrivingRequest {
   readonly decided?: (answer: Answer) => void
 }
 
-/** Answers requests, one batch at a time. */
+/** Something that answers requests, one batch at a time, such as a process. */
 export interface Instance {
   readonly tenant: Tenant
-  /** True while a batch is running. */
+  /** Whether a batch is running. */
   readonly busy: boolean
   /** Runs a batch of `batchSize` for these requests. Must not be called while the instance is busy. */
   begin(requests: readonly PendingRequest[], batchSize: number): void
 }
 
 /**
- * Queue and counters of one service's requests, and their dispatch to instances.
+ * The queue and counters of one service, and the rules by which instances get its requests.
  *
- * A free instance takes requests from the head of the queue as soon as they fill its batch, or the first has waited for
- * `maxQueueDelayMs`. If several instances are free, the one with the largest share is first. The rules are those of the
- * simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), in real time.
+ * A free instance takes requests from the head of the queue as soon as they fill its batch, or as soon as the first of
+ * them has waited for `maxQueueDelayMs`. If several instances are free, the one with the largest share is first. The
+ * rules are those of the simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), in real time.
  */
 export class ServiceDispatcher {
   service: Service
-  /** Share of the arrivals that are admitted, 0..1. */
+  /** Fraction of the arriving requests that is admitted, 0..1. */
   admitted = 1
   readonly #clock: Clock
   readonly #limits: QueueLimits
@@ -58,9 +58,12 @@ export class ServiceDispatcher {
   readonly #decided: Record<RequestOutcome, number> = { completed: 0, shed: 0, failed: 0 }
   #failure: string | undefined
   #closed = false
-  /** Sum of `admitted` over the arrivals, less the admitted requests, 0..1. At 1, the next request is admitted. */
+  /**
+   * Admission credit: the sum of `admitted` over the arrivals, less the number of admitted requests, 0..1. When it
+   * reaches 1, the arriving request is admitted.
+   */
   #owed = 0
-  /** Lower bound on the earliest deadline of the waiting requests, ms. */
+  /** No waiting request has a deadline before this time, ms. */
   #deadlineMs = Number.POSITIVE_INFINITY
   #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined
 
@@ -70,7 +73,10 @@ export class ServiceDispatcher {
     this.#clock = clock
   }
 
-  /** Accepts a request. @returns the waiting request, for `callOff`; undefined if it was shed at once */
+  /**
+   * Accepts a request.
+   * @returns the waiting request, for `callOff`; undefined if it was shed at once
+   */
   arrive({ arrivedMs, deadlineMs = this.#limits.shedAfterMs, decided }: ArrivingRequest): PendingRequest | undefined {
     const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
     this.#arrived++
@@ -85,7 +91,7 @@ export class ServiceDispatcher {
   }
 
   /**
-   * Cancels a request whose caller no longer waits. If the request is already in a running batch, its answer is
+   * Cancels a request whose caller does not wait any more. If the request is already in a running batch, its answer is
    * dropped.
    */
   callOff(request: PendingRequest): void {
@@ -104,7 +110,10 @@ export class ServiceDispatcher {
     this.#instances.delete(instance)
   }
 
-  /** Starts every batch that can start. Called after an arrival, after the end of a batch, and when a wait is over. */
+  /**
+   * Starts every batch that can start. Called after an arrival, after the end of a batch, and after a request's longest
+   * wait.
+   */
   begin(): void {
     const nowMs = this.#clock.now()
     for (let instance = this.#free(); instance; instance = this.#free()) {
@@ -126,7 +135,7 @@ export class ServiceDispatcher {
     this.#setTimer()
   }
 
-  /** Counts the requests of a batch that is done as completed. */
+  /** Counts the requests of a finished batch as completed. */
   answered(requests: readonly PendingRequest[]): void {
     this.#running -= requests.length
     for (const request of requests) {
@@ -137,8 +146,8 @@ export class ServiceDispatcher {
   }
 
   /**
-   * Handles requests whose tenant died during their batch. They return to the head of the queue once; the second time
-   * they fail.
+   * Handles requests whose tenant died during their batch. The first time, a request returns to the head of the queue;
+   * the second time, it fails.
    */
   lost(requests: readonly PendingRequest[], reason: string): void {
     this.#running -= requests.length
@@ -183,7 +192,7 @@ export class ServiceDispatcher {
     }
   }
 
-  /** Returns why a lost request is not retried; undefined if it is retried. */
+  /** Returns why a lost request is not tried again; undefined if it is. */
   #finalBecause({ again, calledOff }: PendingRequest): string | undefined {
     if (again) return 'two tenants were lost with the request, the last one'
     if (calledOff) return 'its tenant was lost and the request cancelled'
@@ -220,7 +229,10 @@ export class ServiceDispatcher {
     this.#settle(request, 'shed', reason)
   }
 
-  /** Settles a request with its outcome. @returns time from arrival until now, ms */
+  /**
+   * Settles a request with its outcome.
+   * @returns the time from its arrival until now, ms
+   */
   #settle(request: PendingRequest, outcome: RequestOutcome, reason?: string): number {
     const latencyMs = Math.max(0, this.#clock.now() - request.arrivedMs)
     this.#decided[outcome]++
@@ -229,8 +241,8 @@ export class ServiceDispatcher {
   }
 
   /**
-   * Sets the single timer for the next event: the first request has waited for `maxQueueDelayMs`, or a deadline
-   * expires.
+   * Sets the only timer for whichever is next: the first request has waited for `maxQueueDelayMs`, or a deadline
+   * passes.
    */
   #setTimer(): void {
     const { first } = this.#line
@@ -240,7 +252,7 @@ export class ServiceDispatcher {
       if (this.#free()) atMs = Math.min(atMs, first.arrivedMs + this.service.maxQueueDelayMs)
     }
     if (atMs === this.#timer?.atMs) return
-    // Abort with a string, since `abort()` would create an error, which costs more than the timer.
+    // Aborts with a string. `abort()` without an argument would create an error, which costs more than the timer.
     this.#timer?.cancel.abort('another time')
     this.#timer = undefined
     if (atMs < Infinity) void this.#wakeAt(atMs)
@@ -260,7 +272,7 @@ export class ServiceDispatcher {
     this.begin()
   }
 
-  /** Sheds all requests whose deadline has passed, wherever they are in the queue. */
+  /** Sheds all requests whose deadline has passed, wherever in the queue they are. */
   #letGo(): void {
     const nowMs = this.#clock.now()
     if (nowMs < this.#deadlineMs) return

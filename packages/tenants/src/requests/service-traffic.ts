@@ -2,32 +2,39 @@ import { type Arrivals, type Clock, InvalidInputError } from '@pctodl/platform'
 import type { Answer } from './pending-request.js'
 import type { ArrivingRequest, QueueLimits } from './service-dispatcher.js'
 
-/** Source of a service's requests, and the limits of its queue. */
+/** Where a service's requests come from, and the limits of its queue. */
 export interface ServiceTraffic {
   /**
-   * Arrival times of requests, ms since the service began, e.g. an arrival process of `@pctodl/traffic`. Default: no
-   * arrivals.
+   * Arrival times of requests, counted from the start of the service, ms; for example an arrival process of
+   * `@pctodl/traffic`. Default: no arrivals.
    */
   readonly arrivals?: Arrivals
   /**
-   * Number of requests kept in the system at all times (saturation). Each decided request is replaced by a new one.
-   * Default 0.
+   * Number of requests that are waiting or running at all times, to saturate the tenants: each decided request is
+   * replaced by a new one. Default 0.
    */
   readonly saturating?: number
   /** Maximum number of waiting requests; further arrivals are shed. Default 4096. */
   readonly maxQueued?: number
-  /** A request that has waited this long is shed, ms. Default Infinity: it is answered late. */
+  /**
+   * A request that has waited this long is shed, ms. Default Infinity: requests are answered even if they are late.
+   */
   readonly shedAfterMs?: number
 }
 
 type Arrive = (request: ArrivingRequest) => void
 
-/** Maximum number of due arrivals accepted in a row. Then other work can run, and an abort is noticed. */
+/**
+ * Maximum number of due arrivals that are accepted in a row. After them, other work can run and an abort is noticed.
+ */
 const TAKEN_AT_ONCE = 500
-/** Delay before a shed or failed request of the saturating load is replaced, ms. */
+/** Wait before a shed or failed request of the saturating load is replaced, ms. */
 const ASK_AGAIN_MS = 10
 
-/** @throws InvalidInputError naming the field */
+/**
+ * Checks a service's traffic.
+ * @throws InvalidInputError naming the field
+ */
 export function assertTraffic(traffic: ServiceTraffic): void {
   const { arrivals, saturating = 0 } = traffic
   const { maxQueued, shedAfterMs } = limitsOf(traffic)
@@ -55,7 +62,7 @@ export function limitsOf({ maxQueued = 4096, shedAfterMs = Number.POSITIVE_INFIN
  * whether or not earlier ones have been answered. Latency counts from the due time, even if this process is late (no
  * coordinated omission).
  *
- * @param onFailure called with an error thrown by the arrivals; no further request then comes
+ * @param onFailure called if the arrivals throw an error, after which no further requests come
  */
 export function startTraffic(
   traffic: ServiceTraffic,

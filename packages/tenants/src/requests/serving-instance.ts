@@ -2,22 +2,23 @@ import type { Tenant } from '@pctodl/platform'
 import type { PendingRequest } from './pending-request.js'
 import type { Instance, ServiceDispatcher } from './service-dispatcher.js'
 
-/** The part of a tenant's process that answers requests. */
+/** A tenant's process, as far as it answers requests. */
 export interface BatchRunner {
   readonly tenant: Tenant
   /**
-   * Starts a batch of `batchSize` for the given number of requests. The owner calls `answered` or `lost` on the
-   * instance afterwards.
+   * Starts a batch of `batchSize` samples for the given number of requests. When it is over, the owner calls `answered`
+   * or `lost` of the instance.
    */
   run(requests: number, batchSize: number): void
 }
 
-/** One of the instances that answer a service's requests, one batch at a time. Its service may change. */
+/** A process that answers a service's requests, one batch at a time. It can change its service. */
 export class ServingInstance implements Instance {
   readonly #runner: BatchRunner
   #dispatcher: ServiceDispatcher | undefined
   /**
-   * Requests of the running batch, with their dispatcher. After a change of service this is still the previous one's.
+   * The requests of the running batch and the dispatcher of their service. After a change of service, this may still be
+   * the dispatcher of the previous service.
    */
   #batch: { readonly of: ServiceDispatcher; readonly requests: readonly PendingRequest[] } | undefined
 
@@ -33,12 +34,12 @@ export class ServingInstance implements Instance {
     return this.#batch !== undefined
   }
 
-  /** True if the instance is assigned to this dispatcher or has a running batch from it. */
+  /** Whether the instance is assigned to this dispatcher's service, or runs a batch of it. */
   serves(dispatcher: ServiceDispatcher): boolean {
     return this.#dispatcher === dispatcher || this.#batch?.of === dispatcher
   }
 
-  /** Assigns the instance to a service from its next batch on; undefined assigns it to no service. */
+  /** Assigns the instance to a service from its next batch on; undefined assigns it to none. */
   serve(dispatcher: ServiceDispatcher | undefined): void {
     if (dispatcher !== this.#dispatcher) {
       this.#dispatcher?.leave(this)
@@ -53,7 +54,10 @@ export class ServingInstance implements Instance {
     this.#runner.run(requests.length, batchSize)
   }
 
-  /** Reports that the running batch is done. @returns true if there was one */
+  /**
+   * To be called when the running batch is done.
+   * @returns whether there was a batch
+   */
   answered(): boolean {
     const batch = this.#batch
     this.#batch = undefined
@@ -62,7 +66,7 @@ export class ServingInstance implements Instance {
     return batch !== undefined
   }
 
-  /** Reports that the process has ended or is about to end. */
+  /** To be called when the process has ended or is about to end. */
   lost(reason: string): void {
     const batch = this.#batch
     this.#batch = undefined

@@ -6,7 +6,7 @@ interface Place {
   after: Place | undefined
 }
 
-/** First-come, first-served queue from which any request can be removed. All operations take constant time. */
+/** First-come, first-served queue from which any request can be removed. Every operation takes constant time. */
 export class WaitingLine implements Iterable<PendingRequest> {
   readonly #places = new Map<PendingRequest, Place>()
   #first: Place | undefined
@@ -36,7 +36,10 @@ export class WaitingLine implements Iterable<PendingRequest> {
     this.#places.set(request, place)
   }
 
-  /** @returns true if the request was in the queue */
+  /**
+   * Removes a request.
+   * @returns whether it was in the queue
+   */
   remove(request: PendingRequest): boolean {
     const place = this.#places.get(request)
     if (!place) return false
@@ -48,10 +51,10 @@ export class WaitingLine implements Iterable<PendingRequest> {
     return true
   }
 
-  /** Iterates in order. Requests removed during the iteration are not visited. */
+  /** Iterates in order. Requests that are removed during the iteration are not visited. */
   *[Symbol.iterator](): Iterator<PendingRequest> {
     for (let place = this.#first; place; place = place.after) {
-      // The entry after a removed one may itself have been removed.
+      // The next entry may have been removed as well.
       if (this.#places.has(place.request)) yield place.request
     }
   }

@@ -4,8 +4,8 @@ import { type FromInference, inferOn, isFree, type LoadedModel, type ToInference
 import { WorkerSide } from './worker-side.js'
 
 /**
- * Runs a worker program. Inference blocks its thread, so it runs on a thread of its own. The main thread stays free for
- * commands and heartbeats, however long a batch takes.
+ * Runs a worker program. Inference blocks its thread, so it runs on a separate thread, and the main thread can handle
+ * commands and heartbeats during a batch.
  *
  * @param program path of the program, which the inference thread also runs
  * @param load called on the inference thread; throws MissingRuntime if a dependency is not installed
@@ -17,7 +17,7 @@ export function inferenceProgram(program: string, load: (start: StartCommand) =>
   } else void inferOn(parentPort!, workerData as StartCommand, load)
 }
 
-/** The main thread's end of the channel to the inference thread. A `Worker` implements it. */
+/** The inference thread as the main thread sees it. A `Worker` implements it. */
 export interface InferenceThread {
   on(event: 'message', listener: (message: FromInference) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -25,7 +25,8 @@ export interface InferenceThread {
 }
 
 /**
- * Returns the main thread's command handler. It forwards commands about inference, and reports the results to the pool.
+ * Returns the handler for the pool's commands. On the main thread, it forwards commands about inference to the
+ * inference thread, and reports results to the pool.
  */
 export function obeying(
   side: Pick<WorkerSide, 'logTo' | 'hello' | 'ready' | 'completed' | 'answered' | 'report' | 'drained' | 'fail'>,

@@ -33,13 +33,16 @@ export type ToInference =
   | ({ readonly kind: 'run' } & AskedBatch)
   | { readonly kind: 'stop' }
 
-/** The inference thread's end of the channel to the main thread. A `MessagePort` implements it. */
+/** The main thread as the inference thread sees it. A `MessagePort` implements it. */
 export interface InferencePort {
   on(event: 'message', listener: (message: ToInference) => void): unknown
   postMessage(message: FromInference): void
 }
 
-/** Loads a model and runs batches, freely or on request, until a drain command. All errors are sent on the port. */
+/**
+ * Loads a model and runs batches, one after another or on request, until a drain command. All errors are sent to the
+ * main thread.
+ */
 export async function inferOn(
   port: InferencePort,
   start: StartCommand,
@@ -70,21 +73,24 @@ async function infer(
     else batchSize = message.batchSize
     wake()
   })
-  /** @returns duration of the batch, ms, and the time at which it was done */
+  /**
+   * Runs a batch.
+   * @returns its duration, ms, and the time at which it was done
+   */
   const runTimed = async (size: number) => {
     const startedMs = monotonicMs()
     await runOrFail(model, start.model, size)
     const atMs = monotonicMs()
     return { batchMs: atMs - startedMs, atMs }
   }
-  // The first batch of each size takes longer, so run it before any request.
+  // The first batch of each size takes longer, so each size is run once before any request.
   for (const size of isFree(start) ? [batchSize] : start.batchSizes) await runOrFail(model, start.model, size)
   send({ kind: 'ready', batchSize })
   if (isFree(start)) {
     while (!stopping) {
       const samples = batchSize
       send({ kind: 'completed', samples, ...(await runTimed(samples)) })
-      // Let the event loop receive commands between batches.
+      // Lets the event loop receive commands between batches.
       await new Promise((resolve) => setImmediate(resolve))
     }
   } else {
@@ -101,7 +107,7 @@ async function infer(
   send({ kind: 'stopped' })
 }
 
-/** True if the worker runs batches continuously and not on request. */
+/** Whether the worker runs batch after batch, and not on request. */
 export function isFree(start: StartCommand): start is StartCommand & ({ version: 1 } | { mode: 'free' }) {
   return start.version === 1 || start.mode === 'free'
 }

@@ -8,8 +8,8 @@ export class OutOfMemory extends Error {
 }
 
 /**
- * Rejects a batch that cannot fit in memory. Otherwise, a host that overcommits memory would kill some process instead
- * of failing the allocation.
+ * Rejects a batch that cannot fit in memory. A host that overcommits memory would not fail the allocation, but later
+ * kill some process.
  *
  * @throws OutOfMemory
  */
@@ -20,7 +20,7 @@ export function assertFits({ sampleBytes, memoryLimitBytes }: StartCommand, batc
   throw new OutOfMemory(`needs about ${mebibytes(neededBytes)} MiB, ${mebibytes(memoryLimitBytes)} MiB are allowed`)
 }
 
-/** True if a runtime's error means that memory ran out. */
+/** Whether a runtime's error means that memory ran out. */
 export function meansOutOfMemory(error: unknown): boolean {
   if (error instanceof OutOfMemory) return true
   const message = error instanceof Error ? error.message : String(error)
@@ -30,7 +30,8 @@ export function meansOutOfMemory(error: unknown): boolean {
 }
 
 /**
- * Returns the largest batch size of b/2, b/4 ... that runs, for the failed size b; null if not even one sample runs.
+ * Returns the largest batch size that runs of b/2, b/4, ..., where b is the size that failed; null if not even one
+ * sample runs.
  */
 export async function largestThatRuns(
   batchSize: number,

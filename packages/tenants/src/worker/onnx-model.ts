@@ -6,15 +6,15 @@ import { assertFits } from './memory-guard.js'
 
 export interface OnnxOptions {
   /**
-   * `auto`: CUDA if onnxruntime-node has its provider, else the CPU, and the worker reports this choice. Default
-   * `auto`.
+   * `auto` selects CUDA if onnxruntime-node has its CUDA provider, otherwise the CPU, and the worker reports the
+   * choice. Default `auto`.
    */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** Number of CPU threads that one operator uses. Default 1, so that tenants do not compete for CPU threads. */
+  /** Number of CPU threads that one operator uses. Default 1, so that tenants do not compete for CPU cores. */
   readonly threads?: number
 }
 
-/** A network in ONNX Runtime with its batch of input images. */
+/** A network in ONNX Runtime, and the batch of input images that it runs. */
 export class OnnxModel implements LoadedModel {
   readonly runtime: string
   readonly device: string
@@ -45,7 +45,10 @@ export class OnnxModel implements LoadedModel {
     this.#pixels = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
   }
 
-  /** @throws MissingRuntime */
+  /**
+   * Loads the network of a `start` command.
+   * @throws MissingRuntime
+   */
   static async load(start: StartCommand): Promise<OnnxModel> {
     const ort = await import('onnxruntime-node').catch((cause: unknown) => {
       const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)

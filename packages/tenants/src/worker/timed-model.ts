@@ -8,9 +8,11 @@ export interface TimedOptions {
   readonly perSampleMs?: number
 }
 
-/** Never notified, so `Atomics.wait` on it always times out. */
+/** An array that nobody notifies, so that `Atomics.wait` on it always times out. */
 const never = new Int32Array(new SharedArrayBuffer(4))
-/** Time by which the kernel may wake a thread too late, ms. The model waits for this last part in a busy loop. */
+/**
+ * Time by which the kernel may wake a thread too late, ms. The last part of a wait, of this length, is a busy loop.
+ */
 const SLACK_MS = 0.2
 
 /** A stand-in for a network: it only waits for the given time per batch. */

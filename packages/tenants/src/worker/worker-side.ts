@@ -5,7 +5,10 @@ import { monotonicMs } from '../protocol/monotonic.js'
 
 /** Interval of heartbeats, ms. The pool tolerates several missing heartbeats. */
 const HEARTBEAT_MS = 100
-/** Delay of reports, ms. It limits their number when batches take only a millisecond. */
+/**
+ * Longest delay of a report, ms. Reports are collected for this time, because there would be too many if batches take
+ * only a millisecond.
+ */
 const REPORT_MS = 10
 
 /** The worker's end of the protocol, for workers written in TypeScript: receives commands and reports counters. */
@@ -26,7 +29,7 @@ export class WorkerSide {
     this.#output = output
   }
 
-  /** Listens for commands. Ends the process if the parent has gone. */
+  /** Listens for commands. Ends the process if the pool is gone. */
   listen(onCommand: (command: Command) => void): void {
     const lines = new LineSplitter()
     process.stdin.on('data', (chunk: Buffer) => {
@@ -40,14 +43,14 @@ export class WorkerSide {
         this.fail({ type: 'failed', reason: 'error', message: error instanceof Error ? error.message : String(error) })
       }
     })
-    // SIGKILL also ends a thread that is inside a batch; `exit()` would wait for that thread.
+    // SIGKILL also ends a thread that is in the middle of a batch; `exit()` would wait for this thread.
     process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
     setInterval(() => this.send({ type: 'heartbeat', atMs: monotonicMs() }), HEARTBEAT_MS)
   }
 
   logTo(file: string | null): void {
     const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
-    // Do not follow a symbolic link that somebody has placed in the log folder.
+    // A symbolic link that somebody placed in the log folder is not followed.
     if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o644)
   }
 
@@ -72,13 +75,13 @@ export class WorkerSide {
     this.#flushTimer ??= setTimeout(() => this.report(), REPORT_MS)
   }
 
-  /** Reports at once that the batch of a `run` command is done, because a caller waits for it. */
+  /** Reports at once that the batch of a `run` command is done, because a caller waits for its answer. */
   answered(id: number, requests: number, batchMs: number, atMs: number): void {
     this.completed(requests, batchMs, atMs)
     this.send({ type: 'answered', id, atMs, batchMs })
   }
 
-  /** Report the counters now, and write a line to the worker's own log. */
+  /** Reports the counters now, and writes a line to the worker's own log. */
   report(id?: number): void {
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined
@@ -109,7 +112,9 @@ export class WorkerSide {
     process.exit(1)
   }
 
-  /** Writes a report synchronously and completely, so that it is not lost if the process crashes right afterwards. */
+  /**
+   * Writes a report synchronously and completely, so that it is not lost if the process crashes directly afterwards.
+   */
   send(report: Report): void {
     const bytes = Buffer.from(`${JSON.stringify(report)}\n`)
     try {

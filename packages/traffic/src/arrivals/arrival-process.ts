@@ -5,7 +5,7 @@ import { type Arrivals, InvalidInputError } from '@pctodl/platform'
  * gives the same arrivals.
  */
 export interface ArrivalProcess {
-  /** Long-run mean rate, requests/s; for a finite replay, the mean over its length. */
+  /** Long-run mean rate, requests/s. For a replay that ends, the mean over its length. */
   readonly meanRatePerS: number
   /** @param seed any integer; deterministic processes ignore it */
   start(seed: number): Arrivals
@@ -13,13 +13,13 @@ export interface ArrivalProcess {
 
 export interface ArrivalTimesOptions {
   readonly seed?: number
-  /** End time, ms; later arrivals are left out. Default Infinity: all arrivals of the process. */
+  /** End time, ms; later arrivals are left out. Default Infinity. */
   readonly untilMs?: number
 }
 
 /**
- * Generates the arrival times of a process, ms since its start, for use in loops. Performance-critical code should use
- * `start(seed).nextMs()`, which does not allocate.
+ * Generates the arrival times of a process, counted from its start, ms, for use in loops. Code that must be fast should
+ * use `start(seed).nextMs()`, which allocates no memory.
  */
 export function* arrivalTimes(
   process: ArrivalProcess,

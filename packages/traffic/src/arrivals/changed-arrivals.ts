@@ -3,7 +3,7 @@ import { type Arrivals, InvalidInputError } from '@pctodl/platform'
 import { type ArrivalProcess, notNegative, positive } from './arrival-process.js'
 
 /**
- * Compresses the arrivals in time by `factor`: an hour of traffic takes `60 / factor` minutes. This also shortens
+ * Compresses a process in time by `factor`, so that an hour of traffic takes `60 / factor` minutes. This also shortens
  * bursts and daily cycles. To change only the load, use `thinned` and `superposed`.
  */
 export function faster(process: ArrivalProcess, factor: number): ArrivalProcess {
@@ -18,8 +18,8 @@ export function faster(process: ArrivalProcess, factor: number): ArrivalProcess 
 }
 
 /**
- * Keeps each arrival independently with the probability `keep` (above 0, at most 1). The load is lower, with the same
- * pattern over time.
+ * Keeps each arrival with the probability `keep` (above 0, at most 1), independently of the others. The load is lower,
+ * with the same pattern over time.
  */
 export function thinned(process: ArrivalProcess, keep: number): ArrivalProcess {
   if (!(keep > 0 && keep <= 1)) throw new InvalidInputError('keep', keep, 'a probability above 0 and at most 1')
@@ -39,7 +39,7 @@ export function thinned(process: ArrivalProcess, keep: number): ArrivalProcess {
   }
 }
 
-/** Merges the arrivals of several processes. Each process has its own seed. */
+/** Merges the arrivals of several processes. Each process gets a seed of its own. */
 export function superposed(processes: readonly ArrivalProcess[]): ArrivalProcess {
   if (processes.length === 0) throw new InvalidInputError('processes', [], 'at least one process')
   return {
@@ -73,7 +73,7 @@ export interface During {
   readonly toMs?: number
 }
 
-/** Limits a process to a period, e.g. to add a burst. `meanRatePerS` is the rate within the period. */
+/** Limits a process to a period, e.g. to add a burst. `meanRatePerS` of the result is the rate within the period. */
 export function during(process: ArrivalProcess, { fromMs = 0, toMs = Infinity }: During): ArrivalProcess {
   notNegative('fromMs', fromMs, 'milliseconds of at least 0')
   if (!(toMs > fromMs)) throw new InvalidInputError('toMs', toMs, `milliseconds above ${fromMs}, where it begins`)

@@ -6,7 +6,7 @@ export interface ConstantArrivalsOptions {
   readonly ratePerS: number
 }
 
-/** Requests at equal gaps, the first after one gap, as from a saturation test or a camera. */
+/** Requests at equal gaps, for example from a camera or a saturation test. The first comes after one gap. */
 export function constantArrivals({ ratePerS }: ConstantArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   return { meanRatePerS: ratePerS, start: () => new ConstantArrivals(1000 / ratePerS) }

@@ -6,7 +6,7 @@ import { exponential } from './random-gaps.js'
 export interface DiurnalArrivalsOptions {
   /** Mean rate over a whole period, requests/s. */
   readonly meanRatePerS: number
-  /** Relative amplitude of the rate around its mean, 0..1. At 0.8 the highest rate is nine times the lowest. */
+  /** Amplitude of the rate relative to its mean, 0..1. At 0.8, the highest rate is nine times the lowest. */
   readonly swing: number
   /** Length of a day, ms. Default 24 hours; set it lower for a compressed day. */
   readonly periodMs?: number
@@ -16,7 +16,7 @@ export interface DiurnalArrivalsOptions {
   readonly peakMs?: number
 }
 
-/** A Poisson process whose rate follows a cosine. */
+/** A Poisson process whose rate follows a cosine over the day. */
 export function diurnalArrivals(options: DiurnalArrivalsOptions): ArrivalProcess {
   const { meanRatePerS, swing, periodMs = 86_400_000, peakMs = periodMs / 2 } = options
   positive('meanRatePerS', meanRatePerS, 'requests/s above 0')
@@ -27,8 +27,8 @@ export function diurnalArrivals(options: DiurnalArrivalsOptions): ArrivalProcess
 }
 
 /**
- * Draws arrivals by thinning (Lewis and Shedler, 1979). Candidates come at the highest rate; each is accepted with the
- * probability present rate / highest rate.
+ * Draws arrivals by thinning (Lewis and Shedler, 1979). Candidates come at the highest rate; each is accepted with a
+ * probability of present rate / highest rate.
  */
 class DiurnalArrivals implements Arrivals {
   readonly #swing: number

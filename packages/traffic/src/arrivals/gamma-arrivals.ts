@@ -7,13 +7,13 @@ export interface GammaArrivalsOptions {
   /** Requests/s. */
   readonly ratePerS: number
   /**
-   * Variance of the gaps over their squared mean, above 0. 1 is Poisson, 4 is bursty, 0.25 is more regular. Some tools
-   * call the reciprocal (the shape of the distribution) burstiness.
+   * Variance of the gaps between requests over their squared mean, above 0. 1 is Poisson, 4 is bursty, 0.25 is more
+   * regular. Some tools call the reciprocal (the shape of the distribution) burstiness.
    */
   readonly burstiness: number
 }
 
-/** Independent gamma-distributed gaps, more or less regular than the gaps of a Poisson process. */
+/** Independent, gamma-distributed gaps between requests, more or less regular than those of a Poisson process. */
 export function gammaArrivals({ ratePerS, burstiness }: GammaArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   positive('burstiness', burstiness, 'the squared coefficient of variation of the gaps, above 0')

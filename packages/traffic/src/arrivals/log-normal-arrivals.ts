@@ -5,11 +5,14 @@ import { type ArrivalProcess, positive } from './arrival-process.js'
 export interface LogNormalArrivalsOptions {
   /** Requests/s. */
   readonly ratePerS: number
-  /** Variance of the gaps over their squared mean, above 0; as in `gammaArrivals`. */
+  /** Variance of the gaps over their squared mean, above 0, as in `gammaArrivals`. */
   readonly burstiness: number
 }
 
-/** Independent log-normal gaps. Long gaps are rarer but longer than with gamma gaps of the same burstiness. */
+/**
+ * Independent, log-normal gaps between requests. Compared with gamma-distributed gaps of the same burstiness, long gaps
+ * are rarer but longer.
+ */
 export function logNormalArrivals({ ratePerS, burstiness }: LogNormalArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   positive('burstiness', burstiness, 'the squared coefficient of variation of the gaps, above 0')

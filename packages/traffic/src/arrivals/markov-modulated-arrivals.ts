@@ -12,7 +12,7 @@ export interface TrafficState {
 
 export interface MarkovModulatedArrivalsOptions {
   /**
-   * At least two states, one of them with requests. After each state, one of the others follows with equal probability.
+   * At least two states, one of them with requests. Each state is followed by one of the others, all equally probable.
    */
   readonly states: readonly TrafficState[]
 }
@@ -59,7 +59,7 @@ class MarkovModulatedArrivals implements Arrivals {
         this.#timeMs = timeMs
         return timeMs
       }
-      // Exponential gaps are memoryless, so the rest of the gap is drawn anew at the next state's rate.
+      // Exponential gaps have no memory, so the rest of the gap is drawn anew at the next state's rate.
       this.#timeMs = this.#untilMs
       const others = this.#states.length - 1
       this.#state = (this.#state + 1 + this.#random.integer(others)) % this.#states.length

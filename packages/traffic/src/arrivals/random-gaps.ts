@@ -7,7 +7,7 @@ export function exponential(random: SeededRandom): number {
 
 /**
  * A gamma variate of scale 1, by squeezed rejection from a cubed normal variate (Marsaglia and Tsang, ACM Trans. Math.
- * Softw. 26(3), 2000). For a shape below 1, a variate of shape + 1 is scaled down.
+ * Softw. 26(3), 2000). For a shape below 1, a variate of shape + 1 is drawn and scaled down.
  *
  * @param shape above 0
  */

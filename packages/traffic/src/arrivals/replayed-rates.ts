@@ -7,17 +7,17 @@ export interface ReplayedRatesOptions {
   /** Rates of consecutive steps, requests/s. */
   readonly ratesPerS: ArrayLike<number>
   /**
-   * Length of a step, ms; or the start of each step and the end of the last one, ms (one entry more than there are
-   * rates).
+   * Length of all steps, ms. Or the start of each step and the end of the last one, ms, which is one entry more than
+   * there are rates.
    */
   readonly stepMs: number | ArrayLike<number>
-  /** Spacing of requests within a step: random or even. Default `poisson`. */
+  /** How requests are spaced within a step: at random or evenly. Default `poisson`. */
   readonly spacing?: 'poisson' | 'even'
-  /** Whether to start again at the end. Default false. */
+  /** Whether to start again after the last step. Default false. */
   readonly repeat?: boolean
 }
 
-/** Arrivals at recorded or designed rates: steps, ramps, or a day in 1,440 minutes. */
+/** Arrivals at recorded or designed rates, such as steps, ramps, or a day in 1,440 minutes. */
 export function replayedRates({
   ratesPerS,
   stepMs,
@@ -55,14 +55,14 @@ export function replayedRates({
   }
 }
 
-/** Finds the time at which the integral of the rate reaches each request. Exact for steps of any length. */
+/** Finds the time at which the integral of the rate reaches each request. This is exact for steps of any length. */
 class ReplayedRates implements Arrivals {
   readonly #ratesPerS: ArrayLike<number>
   readonly #edgesMs: Float64Array
   readonly #repeat: boolean
   readonly #random: SeededRandom | null
   #step = 0
-  /** Time within the recording. */
+  /** Time within the recording, ms. */
   #timeMs = 0
   #offsetMs = 0
 

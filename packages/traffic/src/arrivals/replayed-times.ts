@@ -2,7 +2,7 @@ import { type Arrivals, InvalidInputError } from '@pctodl/platform'
 import { type ArrivalProcess, positive } from './arrival-process.js'
 
 export interface ReplayedTimesOptions {
-  /** Whether to start again at the end. Default false: the stream ends with the last arrival. */
+  /** Whether to start again after the last arrival. Default false: then the stream ends. */
   readonly repeat?: boolean
   /** Length of the recording, ms. Default: the last time plus the mean gap. */
   readonly lengthMs?: number
@@ -11,7 +11,7 @@ export interface ReplayedTimesOptions {
 /**
  * Replays recorded arrivals unchanged.
  *
- * @param timesMs since the start, ms, in order; not copied
+ * @param timesMs times since the start, ms, in order; not copied
  * @throws InvalidInputError naming the first time that is out of order
  */
 export function replayedTimes(

@@ -1,22 +1,22 @@
 import { incompleteBeta } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Confidence level of MLPerf inference. */
+/** Confidence level that MLPerf inference requires. */
 const CONFIDENCE = 0.99
 
 /**
- * Minimum number of queries of which `over` may exceed a bound, if the percentile is to be below the bound with 99 %
- * confidence. With the percentile at the bound, at most 1 % of runs of this length would see `over` or fewer such
- * queries (MLPerf inference rules, appendix "Early Stopping Criterion"). The binomial sum is computed as an incomplete
- * beta function.
+ * Returns how many queries a run needs, of which `over` exceed a bound, to show with 99 % confidence that a percentile
+ * is below the bound. If the percentile were at the bound, at most 1 % of runs of this length would have `over` or
+ * fewer such queries (MLPerf inference rules, appendix "Early Stopping Criterion"). The binomial sum is computed as an
+ * incomplete beta function.
  *
  * @param percentile above 0 and below 1: 0.99 for p99
- * @param over queries above the bound, a whole number
+ * @param over number of queries above the bound
  */
 export function queriesNeeded(percentile: number, over: number): number {
   assertPercentile(percentile)
   if (!Number.isInteger(over) || over < 0) throw new InvalidInputError('over', over, 'a whole number of queries')
-  // P[at most `over` of n queries exceed the bound] decreases with n.
+  // The probability that at most `over` of n queries exceed the bound decreases with n.
   const holds = (n: number) => incompleteBeta(percentile, n - over, over + 1) <= 1 - CONFIDENCE
   let high = over + 1
   while (!holds(high)) high *= 2
@@ -38,7 +38,7 @@ export function queriesNeeded(percentile: number, over: number): number {
 export function percentileWithConfidence(ascendingMs: ArrayLike<number>, percentile: number): number | null {
   assertPercentile(percentile)
   const count = ascendingMs.length
-  // The estimate is the `over`-th largest latency, for the largest `over` that the number of queries permits.
+  // The estimate is the `over`-th largest latency, with the largest `over` that the number of queries allows.
   let over = 0
   let step = 1
   while (queriesNeeded(percentile, over + step) <= count) {

@@ -20,10 +20,11 @@ export interface HighestRate {
 
 /**
  * Searches for the highest rate at which a condition is true, like LoadGen's FindPeakPerformance. It doubles or halves
- * the rate until the limit is bracketed, then bisects. A trial may be a run of `serverLoad`, with `valid` as its
- * result.
+ * the rate until the limit lies between two rates, then bisects. A trial may be a run of `serverLoad`, with `valid` as
+ * its result.
  *
- * @param holds whether the condition is true at a rate; if false at one rate, it must be false at all higher rates
+ * @param holds whether the condition is true at a rate; if it is false at one rate, it must be false at all higher
+ *   rates
  */
 export async function highestRate(
   holds: (ratePerS: number) => Promise<boolean> | boolean,

@@ -9,7 +9,7 @@ export interface LatencyQuantiles {
   readonly p999Ms: number | null
 }
 
-/** Performance of a service between two readings of its counters. */
+/** How a service performed between two readings of its counters. */
 export interface ServiceReport extends LatencyQuantiles {
   readonly service: string
   readonly durationMs: number
@@ -29,7 +29,7 @@ export interface ServiceReport extends LatencyQuantiles {
   readonly late: number
   readonly shed: number
   readonly failed: number
-  /** Requests waiting or running at the end. */
+  /** Requests that wait or run at the end of the period. */
   readonly open: number
 }
 
@@ -37,8 +37,8 @@ export interface ServiceReport extends LatencyQuantiles {
 const ATTAINMENT = 0.99
 
 /**
- * Latency and attainment of a service over a period. Latencies cover answered requests only; shed and failed ones
- * reduce the attainment.
+ * Reports latency and attainment of a service over a period. Latencies are those of answered requests only; shed and
+ * failed requests lower the attainment.
  *
  * @param earlier a reading of the same counters at the start of the period
  * @throws InvalidInputError unless the readings are of the same service and in order

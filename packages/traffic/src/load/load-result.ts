@@ -13,8 +13,8 @@ export interface LoadOptions {
 }
 
 /**
- * Result of a run of the load generator. Quantiles are exact and include all queries; an unanswered one has infinite
- * latency.
+ * Result of a run of the load generator. Quantiles are exact and include all queries; a query that was not answered
+ * counts as infinite latency.
  */
 export interface LoadResult extends LatencyQuantiles {
   readonly scenario: Scenario
@@ -27,13 +27,13 @@ export interface LoadResult extends LatencyQuantiles {
   readonly durationMs: number
   /** Throughput of answered samples, samples/s. */
   readonly samplesPerS: number
-  /** Mean latency of answered queries, ms; null where there is none. */
+  /** Mean latency of answered queries, ms; null if there are none. */
   readonly meanMs: number | null
   /** Latencies from due time to answer, ms, ascending; Infinity for unanswered queries. */
   readonly latenciesMs: Float64Array
-  /** Longest delay between a query's due time and its sending, ms; latencies include this delay. */
+  /** Longest delay between the time when a query was due and its sending, ms. Latencies include this delay. */
   readonly maxBehindMs: number
-  /** Whether the run met the scenario's rules; `problems` lists violations. */
+  /** Whether the run met the scenario's rules. `problems` says which it broke. */
   readonly valid: boolean
   readonly problems: readonly string[]
   /** Messages of failed queries: the first few different ones. */

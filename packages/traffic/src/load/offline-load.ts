@@ -11,7 +11,7 @@ export interface OfflineLoadOptions extends LoadOptions {
   readonly minDurationMs?: number
 }
 
-/** Runs the Offline scenario: all samples at once, in one query. Its metric is `samplesPerS`. */
+/** Runs the Offline scenario: all samples at once, in one query. The scenario's metric is `samplesPerS`. */
 export async function offlineLoad(
   system: SystemUnderTest,
   { clock, signal, samples = 24_576, minDurationMs = 600_000 }: OfflineLoadOptions,

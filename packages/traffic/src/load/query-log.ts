@@ -1,7 +1,7 @@
 import type { Clock, RequestOutcome } from '@pctodl/platform'
 import type { Query, SystemUnderTest } from './system-under-test.js'
 
-/** Maximum number of different failure reasons recorded. */
+/** Maximum number of different reasons of failures that are kept. */
 const REASONS_KEPT = 5
 
 /** Sends queries and records their outcomes. */
@@ -15,9 +15,11 @@ export class QueryLog {
   completed = 0
   shed = 0
   failed = 0
-  /** Longest delay between a query's due time and its sending, ms. The generator itself causes it. */
+  /**
+   * Longest delay between the time when a query was due and its sending, ms. The generator itself causes this delay.
+   */
   maxBehindMs = 0
-  /** Time of the last answer, ms of the clock. */
+  /** Time of the last answer on the clock, ms. */
   lastAnswerMs = 0
 
   constructor(system: SystemUnderTest, clock: Clock) {
@@ -33,7 +35,7 @@ export class QueryLog {
     return this.#open.size
   }
 
-  /** Sends a query. Resolves when it is decided; an open-loop caller does not wait for that. */
+  /** Sends a query. Resolves when it is answered, shed or failed; an open loop does not wait for that. */
   send(query: Query): Promise<void> {
     this.maxBehindMs = Math.max(this.maxBehindMs, this.#clock.now() - query.dueMs)
     const decided = this.#decide(query).finally(() => this.#open.delete(decided))

@@ -10,25 +10,25 @@ export interface ServerLoadOptions extends LoadOptions {
   readonly arrivals: ArrivalProcess
   /** Default 1. */
   readonly seed?: number
-  /** Bound on the latency at `percentile` over all queries, ms. */
+  /** Bound that the latency percentile of all queries must not exceed, ms. */
   readonly latencyBoundMs: number
   /** Default 0.99. */
   readonly percentile?: number
   /** Minimum time during which queries are sent, ms. Default 600,000. */
   readonly minDurationMs?: number
-  /** Minimum number of queries. Default: the number from which the percentile is known with 99 % confidence. */
+  /** Minimum number of queries. Default: as many as are needed to know the percentile with 99 % confidence. */
   readonly minQueries?: number
   /**
-   * Maximum number of open queries. The generator sheds queries beyond it, so that an unresponsive system cannot
-   * exhaust memory. Default 100,000.
+   * Maximum number of queries that are not answered yet. The generator sheds further ones, so that a system that does
+   * not respond cannot exhaust memory. Default 100,000.
    */
   readonly maxOpen?: number
 }
 
 /**
- * Runs the Server scenario, an open loop. Queries are sent when due, whether or not earlier ones were answered, and
- * latency counts from the due time. So a stall delays every request that users would have sent meanwhile (no
- * coordinated omission). The run is valid if the percentile is below the bound with 99 % confidence.
+ * Runs the Server scenario, an open loop. Queries are sent when they are due, whether or not earlier ones were
+ * answered, and latency counts from the due time. A stall therefore delays all requests that users would have sent
+ * during it (no coordinated omission). The run is valid if the percentile is below the bound with 99 % confidence.
  */
 export async function serverLoad(system: SystemUnderTest, options: ServerLoadOptions): Promise<LoadResult> {
   const { clock, signal, arrivals, seed = 1, latencyBoundMs, percentile = 0.99 } = options

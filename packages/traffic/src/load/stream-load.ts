@@ -8,7 +8,7 @@ import type { SystemUnderTest } from './system-under-test.js'
 export interface StreamLoadOptions extends LoadOptions {
   /** Minimum time during which queries are sent, ms. Default 600,000. */
   readonly minDurationMs?: number
-  /** Minimum number of queries. Default: the number from which the percentile is known with 99 % confidence. */
+  /** Minimum number of queries. Default: as many as are needed to know the percentile with 99 % confidence. */
   readonly minQueries?: number
 }
 

@@ -6,7 +6,7 @@ export interface Query {
   readonly id: number
   /** Samples to answer. */
   readonly samples: number
-  /** Due time of the query on the clock, ms. Its latency counts from then, even if it was sent later. */
+  /** Time at which the query is due on the clock, ms. Its latency counts from then, even if it is sent later. */
   readonly dueMs: number
 }
 
@@ -14,7 +14,7 @@ export interface Query {
 export interface SystemUnderTest {
   /**
    * Answers a query. Resolves when all its samples are answered, or with `shed` if they were rejected. A rejected
-   * promise counts as failed, and its reason is reported. Many queries are open at the same time.
+   * promise counts as a failed query, and its reason is reported. Many queries may be open at the same time.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: what an asynchronous function that says nothing resolves to
   answer(query: Query): Promise<RequestOutcome | void>

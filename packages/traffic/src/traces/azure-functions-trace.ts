@@ -8,7 +8,7 @@ export interface FunctionInvocations {
   readonly function: string
   readonly trigger: string
   /**
-   * Number of invocations in each minute of the day. Divided by 60, they are `ratesPerS` of `replayedRates` with a
+   * Number of invocations in each minute of the day. Divided by 60, they are the `ratesPerS` of `replayedRates` with a
    * `stepMs` of 60,000.
    */
   readonly perMinute: Float64Array
@@ -37,7 +37,7 @@ export function parseAzureFunctionsMinutes(text: string): FunctionInvocations[] 
 }
 
 export interface AzureFunctionsOptions {
-  /** Hash of the app whose invocations are read. Default: all apps. */
+  /** Hash of the app whose invocations are to be read. Default: all apps. */
   readonly app?: string
 }
 

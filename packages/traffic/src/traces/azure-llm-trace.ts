@@ -29,8 +29,8 @@ export function parseAzureLlmTrace(text: string): RequestTrace {
 const timestamp = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):?(\d\d))?$/
 
 /**
- * Milliseconds since 1970 with all digits of the fraction, taken as UTC if no time zone is given. NaN for other
- * formats.
+ * Milliseconds since 1970, with all digits of the fraction. Without a time zone, the text is taken as UTC. NaN for
+ * other formats.
  */
 function readTimestamp(text: string): number {
   const match = timestamp.exec(text)

@@ -2,9 +2,9 @@ import { type RequestTrace, traceOf } from './request-trace.js'
 import { RequestTraceError, TraceTable } from './trace-table.js'
 
 export interface BurstGptOptions {
-  /** Model whose requests are read, e.g. `GPT-4`. Default: all models. */
+  /** Model whose requests are to be read, e.g. `GPT-4`. Default: all models. */
   readonly model?: string
-  /** Whether to keep unanswered requests (0 response tokens). Default true, since they did arrive. */
+  /** Whether to keep requests that were not answered (0 response tokens). Default true, because they did arrive. */
   readonly failures?: boolean
 }
 

@@ -1,6 +1,6 @@
 /** Requests of a public trace. */
 export interface RequestTrace {
-  /** Arrival times in order, ms since the first one; input of `replayedTimes`. */
+  /** Arrival times in order, counted from the first one, ms: the input of `replayedTimes`. */
   readonly timesMs: Float64Array
   /** Prompt tokens of each request; absent if the trace has none. */
   readonly promptTokens?: Float64Array
@@ -8,7 +8,7 @@ export interface RequestTrace {
   readonly outputTokens?: Float64Array
 }
 
-/** Sorts requests by time; simultaneous ones stay in file order. */
+/** Sorts requests by time. Those at the same time stay in the order of the file. */
 export function traceOf(
   timesMs: Float64Array,
   promptTokens: Float64Array | null,

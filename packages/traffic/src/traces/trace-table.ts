@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { parse } from 'csv-parse/sync'
 
-/** Invalid content of a trace file. `row` counts rows of requests from 1; row 0 is the header. */
+/** Thrown for invalid content of a trace file. `row` counts the rows of requests from 1; row 0 is the header. */
 export class RequestTraceError extends PctodlError {
   readonly row: number
   readonly column: string
@@ -19,7 +19,10 @@ export class TraceTable {
   readonly #header: readonly string[]
   readonly #records: readonly (readonly string[])[]
 
-  /** @throws RequestTraceError for invalid CSV, or a file without rows */
+  /**
+   * Reads a CSV file.
+   * @throws RequestTraceError for invalid CSV, or a file without rows
+   */
   constructor(text: string) {
     let records: string[][]
     try {
@@ -45,7 +48,10 @@ export class TraceTable {
     return this.#header.includes(column)
   }
 
-  /** @throws RequestTraceError for a missing column */
+  /**
+   * Returns a function that gives the text of a column in a row.
+   * @throws RequestTraceError for a missing column
+   */
   text(column: string): (row: number) => string {
     const index = this.#header.indexOf(column)
     if (index < 0) throw new RequestTraceError(0, column, this.#header.slice(0, 8).join(','), 'this column')
@@ -53,7 +59,7 @@ export class TraceTable {
   }
 
   /**
-   * A whole column as numbers.
+   * Returns a whole column as numbers.
    *
    * @param read returns NaN for invalid text
    * @throws RequestTraceError naming the row
