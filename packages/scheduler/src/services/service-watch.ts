@@ -11,7 +11,7 @@ const BUDGET = 0.003
  */
 const FULL = 0.006
 /** At maximum caution, the policy prepares for the last minute's peak rate times this factor. */
-const MAX_FACTOR = 1.4
+const MAX_FACTOR = 1.2
 
 /** Measures one service: its arrival rate, its queue, and a caution that rises with late requests. */
 export class ServiceWatch {
@@ -20,7 +20,8 @@ export class ServiceWatch {
   queued = 0
   /** Share of the requests that is admitted now, 0..1. */
   admitted = 1
-  #caution = 0
+  /** Rises with late requests, 0..1. */
+  caution = 0
   #decided = 0
   #missed = 0
 
@@ -40,7 +41,7 @@ export class ServiceWatch {
    */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
-    return perS + this.#caution * (MAX_FACTOR * peakPerS - perS)
+    return perS + this.caution * (MAX_FACTOR * peakPerS - perS)
   }
 
   /**
@@ -57,7 +58,7 @@ export class ServiceWatch {
     if (more > 0 && !excused) {
       const excess = missed - this.#missed - BUDGET * more
       const minute = 60 * Math.max(1, this.rate.meanPerS(30))
-      this.#caution = Math.min(1, Math.max(0, this.#caution + excess / (FULL * minute)))
+      this.caution = Math.min(1, Math.max(0, this.caution + excess / (FULL * minute)))
     }
     this.#decided = decided
     this.#missed = missed

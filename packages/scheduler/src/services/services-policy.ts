@@ -303,7 +303,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (this.#reconfiguring || !(atCap || atTop)) return this.#admitted(undefined)
     if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
-    const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
+    const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS, 0))
     if (!this.#admission && !tooMany) return {}
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
@@ -410,7 +410,11 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 }
 
-/** Whether the queue drains early enough for its last request. */
-function drains({ backlog, queued, service }: ServiceWatch, capacityPerS: number): boolean {
-  return backlog === 0 || 1000 * queued <= DRAIN * service.objective.p99Ms * capacityPerS
+/**
+ * Whether the queue drains early enough for its last request. With caution, the queue counts as at least that part of
+ * the largest batch, because the batch may arrive at once.
+ */
+function drains({ queued, service, caution }: ServiceWatch, capacityPerS: number, part = caution): boolean {
+  const { maxBatchSize, objective } = service
+  return 1000 * Math.max(queued, part * maxBatchSize) <= DRAIN * objective.p99Ms * capacityPerS
 }
