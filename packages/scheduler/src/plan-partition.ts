@@ -24,7 +24,8 @@ export function servedNetworks({ model, models }: ServedNetworks): string | read
 }
 
 /**
- * Returns the best configuration for one or several networks under a cap, or throws if there is none.
+ * Returns the best configuration for one or several networks under a cap, or throws if there is none. The same question
+ * to the same predictor is searched once.
  *
  * @throws InfeasibleCapError with the lowest feasible cap; PctodlError `INFEASIBLE_PLAN` if memory or latency prevents
  * a plan
