@@ -98,24 +98,28 @@ export interface Served {
   readonly partition: { readonly latencyPercentile?: 'p99' }
 }
 
-/** Networks of a task with their latency objectives, and the predictor of the throughput that counts there. */
-export function servedBy(task: BenchTask, parametersFolder?: string): Served {
-  const ofBoard = predictorOf(task.board, parametersFolder)
-  const objectives = latencyObjectives(task)
-  const models = networksOf(task).map((model) => {
-    const latencySloMs = objectives?.[model]
-    return { model, ...(latencySloMs === undefined ? {} : { latencySloMs }) }
-  })
-  return {
-    predictor: task.mix ? commonLoadPredictor(ofBoard, task.mix) : ofBoard,
-    models,
-    latencyMs: (model) => objectives?.[model],
-    partition: objectives === undefined ? {} : { latencyPercentile: 'p99' },
-  }
-}
+const served = new Map<string, Served>()
 
-/** Plans by request, shared by the seeds and boards of the ensemble. */
-const plans = new Map<string, ReturnType<typeof planPartition>>()
+/**
+ * Networks of a task with their latency objectives, and the predictor of the throughput that counts there: the same
+ * object for the same task, because plans are kept by predictor.
+ */
+export function servedBy(task: BenchTask, parametersFolder?: string): Served {
+  const key = JSON.stringify([task, parametersFolder])
+  let known = served.get(key)
+  if (!known) {
+    const ofBoard = predictorOf(task.board, parametersFolder)
+    const objectives = latencyObjectives(task)
+    known = {
+      predictor: task.mix ? commonLoadPredictor(ofBoard, task.mix) : ofBoard,
+      models: networksOf(task).map((model) => ({ model, ...(objectives && { latencySloMs: objectives[model]! }) })),
+      latencyMs: (model) => objectives?.[model],
+      partition: objectives ? { latencyPercentile: 'p99' } : {},
+    }
+    served.set(key, known)
+  }
+  return known
+}
 
 /**
  * A fresh policy for one run of one task. Those that plan do so under the cap and, where the task has one, the latency
@@ -135,13 +139,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     planClocks: (tenants: readonly Tenant[], powerCapW: number, memClocksMhz?: readonly number[]) =>
       planClocks(predictor, tenants, powerCapW - powerMarginW, memClocksMhz),
   }
-  const plan = (powerCapW: number) => {
-    const asked = { ...partition, models, powerCapW, powerMarginW }
-    const key = JSON.stringify([task.board, options.parametersFolder, task.mix, asked])
-    const planned = plans.get(key) ?? planPartition(predictor, asked)
-    plans.set(key, planned)
-    return planned
-  }
+  const plan = (powerCapW: number) => planPartition(predictor, { ...partition, models, powerCapW, powerMarginW })
   const lowestCapW = Math.min(...capsWOf(task))
   /** Predicted throughput of tenants, samples/s; 0 if they miss the latency objective. */
   const throughputInTime = (tenants: readonly Tenant[], clocks: ClockPlan) => {

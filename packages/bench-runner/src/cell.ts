@@ -1,5 +1,7 @@
+import path from 'node:path'
 import { WINDOW_MS } from '@pctodl/run'
 import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
+import type { BenchOptions } from './matrix-options.js'
 import { boardName, isServed, type Task, taskFileStem } from './tasks.js'
 
 /**
@@ -43,22 +45,12 @@ export interface RealBoard {
   readonly datasetPath?: string
 }
 
-export interface CellRequest
-  extends Pick<Cell, 'iterations' | 'powerMarginW' | 'shadow' | 'parametersFolder' | 'real'> {
-  readonly tasks: readonly Task[]
-  readonly algorithms: readonly AlgorithmName[]
-  readonly seeds: readonly number[]
-  /** Number of boards of the ensemble to run on. Absent: the shipped board. */
-  readonly variants?: number
-  /** Factors on the rates of service tasks. Default: 1. */
-  readonly loadFactor?: readonly number[]
-  readonly maxLoad?: boolean
-}
-
-/** The cells of a request, in the order in which they run. */
-export function cellsOf(request: CellRequest): Cell[] {
-  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
-  const { loadFactor = [1], maxLoad = false } = request
+/** The cells that options ask for, in the order in which they run. */
+export function cellsOf(options: BenchOptions): Cell[] {
+  const { tasks, algorithms, isReal, worker, datasetPath, params, loadFactor = [1], maxLoad, variants } = options
+  const images = datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }
+  const firstSeed = isReal ? 1 : options.seed
+  const seeds = Array.from({ length: options.seeds }, (_, i) => firstSeed + i)
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
   const pairs = algorithms.flatMap((algorithm) =>
@@ -70,15 +62,15 @@ export function cellsOf(request: CellRequest): Cell[] {
       runs.map(({ variant, seed }) => ({
         task,
         algorithm,
-        ...(real ? { real } : {}),
+        ...(isReal ? { real: { worker, ...images } } : {}),
         ...(variant === undefined ? {} : { variant }),
         seed,
         iterations: isServed(task)
           ? Math.ceil((1000 * task.durationS) / WINDOW_MS)
-          : (task.fixedIterations ?? request.iterations),
-        powerMarginW,
-        shadow,
-        ...(parametersFolder === undefined ? {} : { parametersFolder }),
+          : (task.fixedIterations ?? options.iterations),
+        powerMarginW: options.powerMargin,
+        shadow: options.enableShadow ?? false,
+        ...(params === undefined ? {} : { parametersFolder: path.resolve(params) }),
         ...(isServed(task) && maxLoad ? { maxLoad } : {}),
         ...(factor === 1 ? {} : { loadFactor: factor }),
       })),

@@ -1,12 +1,15 @@
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { type CommandFunction, newCommand, parseCommand, writeFileAtomically } from '@pctodl/command-line'
 import { anySignal, PctodlError } from '@pctodl/platform'
 import type { RunSummary } from '@pctodl/report'
-import type { Cell } from './cell.js'
-import type { ResultStore } from './result-store.js'
+import { type Cell, cellLabel } from './cell.js'
+import { ResultStore } from './result-store.js'
 import { runCell } from './run-cell.js'
 
 export interface ExecuteOptions {
-  /** Time limit for a cell, in real time, ms. */
-  readonly timeoutMs?: number
+  /** Time limit for a cell, in real time, s. */
+  readonly timeout?: number | undefined
   readonly signal: AbortSignal
   readonly onBegin?: (cell: Cell, redoBecause: string) => void
   readonly onEnd: (cell: Cell, ending: CellEnding) => void
@@ -20,34 +23,116 @@ export type CellEnding =
  * Run cells one after the other in this process, each from a cold board, and store the results. A cell that already has
  * a complete result is kept.
  */
-export async function executeCells(cells: readonly Cell[], store: ResultStore, options: ExecuteOptions): Promise<void> {
+export async function executeCells(cells: Iterable<Cell>, store: ResultStore, options: ExecuteOptions): Promise<void> {
   for (const cell of cells) {
     options.signal.throwIfAborted()
     const earlier = store.finished(cell)
-    if ('manifest' in earlier) {
-      options.onEnd(cell, { kind: 'kept', summary: earlier.manifest.summary })
-      continue
-    }
-    options.onBegin?.(cell, earlier.redoBecause)
-    options.onEnd(cell, await executeCell(cell, store, options))
+    if ('redoBecause' in earlier) {
+      options.onBegin?.(cell, earlier.redoBecause)
+      options.onEnd(cell, await executeCell(cell, store, options))
+    } else options.onEnd(cell, { kind: 'kept', summary: earlier.manifest.summary })
   }
 }
 
-async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }: ExecuteOptions): Promise<CellEnding> {
+async function executeCell(cell: Cell, store: ResultStore, { signal, timeout }: ExecuteOptions): Promise<CellEnding> {
   store.clear(cell)
-  const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
+  const limit = timeout === undefined ? undefined : AbortSignal.timeout(1000 * timeout)
   try {
-    const { record, identity } = await runCell(cell, timeout ? anySignal([signal, timeout]) : signal)
+    const { record, identity } = await runCell(cell, limit ? anySignal([signal, limit]) : signal)
     return { kind: 'done', summary: store.write(cell, record, identity).summary }
   } catch (error) {
     signal.throwIfAborted()
-    const message = timeout?.aborted
-      ? `took longer than ${timeoutMs! / 1000} s`
-      : error instanceof PctodlError
-        ? error.message
-        : undefined
-    if (message === undefined) throw error
+    if (!limit?.aborted && !(error instanceof PctodlError)) throw error
+    const message = limit?.aborted ? `took longer than ${timeout} s` : (error as PctodlError).message
     store.writeFailure(cell, message)
     return { kind: 'failed', message }
   }
+}
+
+/** Folder in the result folder for plans, scripts and logs of a run; removed when the run ends. */
+export const EXECUTION_FOLDER = '.execution'
+
+/** Input of the processes that execute a matrix: plain JSON in a file of the result folder. */
+interface ExecutionPlan {
+  readonly resultDir: string
+  /** Time limit for a cell, s. */
+  readonly timeout?: number | undefined
+  readonly cells: readonly Cell[]
+}
+
+/**
+ * Folder with one symbolic link for each cell that a worker has taken, named by the index of the cell and pointing to
+ * the name of the worker. A link exists with its content or not at all, even if its maker is killed; a file may be empty.
+ */
+const takenFolder = (planFile: string) => path.join(path.dirname(planFile), 'taken')
+
+/** @returns the file of the plan */
+export function writePlan(plan: ExecutionPlan): string {
+  const file = path.join(plan.resultDir, EXECUTION_FOLDER, 'plan.json')
+  writeFileAtomically(file, `${JSON.stringify(plan)}\n`)
+  mkdirSync(takenFolder(file))
+  return file
+}
+
+/** The cells that a worker has taken; without `worker`, those that no worker has taken. */
+export function cellsTakenBy(worker: string | undefined, planFile: string, cells: readonly Cell[]): Cell[] {
+  const folder = takenFolder(planFile)
+  const taken = new Set(readdirSync(folder))
+  return cells.filter((_, i) =>
+    worker === undefined ? !taken.has(`${i}`) : taken.has(`${i}`) && readlinkSync(path.join(folder, `${i}`)) === worker,
+  )
+}
+
+/**
+ * The cells that a worker executes: those that it took before it was started again, then the next that no worker has
+ * taken, until all are taken. Next is a cell of its present task, whose plan it has made, else one of a task that no
+ * worker has begun, else any. A cell is taken by creating a link, which only one process can do.
+ */
+function* cellsFor(worker: string, planFile: string, cells: readonly Cell[]): Generator<Cell> {
+  yield* cellsTakenBy(worker, planFile, cells)
+  let present: string | undefined
+  for (;;) {
+    const left = new Set(cellsTakenBy(undefined, planFile, cells))
+    const begun = new Set(cells.filter((cell) => !left.has(cell)).map(taskOf))
+    const free = [...left]
+    const next =
+      free.find((cell) => taskOf(cell) === present) ?? free.find((cell) => !begun.has(taskOf(cell))) ?? free[0]
+    if (!next) return
+    try {
+      symlinkSync(worker, path.join(takenFolder(planFile), `${cells.indexOf(next)}`))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
+      throw error
+    }
+    present = taskOf(next)
+    yield next
+  }
+}
+
+const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
+
+/**
+ * Execute the cells of a plan that fall to a worker. The exit code is 0 even if a cell failed, since its failure is
+ * stored with the results. Any other code means that the worker can be started again; finished cells are kept.
+ */
+export const executePlan: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'bench-runner execute',
+      description: 'Execute cells of a plan that bench-runner has written.',
+      example: 'bench-runner execute --plan plan.json --worker 1',
+    },
+    terminal,
+  )
+    .requiredOption('--plan <file>', 'the plan')
+    .requiredOption('--worker <name>', 'name of this worker; it runs the cells that no other worker has taken')
+  await parseCommand(command, argv)
+  const { plan, worker } = command.opts<{ plan: string; worker: string }>()
+  const { resultDir, timeout, cells } = JSON.parse(readFileSync(plan, 'utf8')) as ExecutionPlan
+  await executeCells(cellsFor(worker, plan, cells), new ResultStore(resultDir), {
+    timeout,
+    signal: terminal.signal,
+    onEnd: (cell, ending) => terminal.stdout.write(`${JSON.stringify({ label: cellLabel(cell), ending })}\n`),
+  })
+  return 0
 }

@@ -1,3 +1,3 @@
 export { tasksOf } from './tasks.js'
 export { type AlgorithmName, algorithmNames, createPolicy, parseAlgorithms } from './algorithms.js'
-export { runTask } from './run-task.js'
+export { runTask } from './run-cell.js'

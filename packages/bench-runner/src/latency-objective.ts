@@ -6,26 +6,18 @@ import { type BenchTask, capsWOf, networksOf } from './tasks.js'
 /** Batch size of the reference tenant: latency objectives are multiples of its latency. */
 const SOLO_BATCH = 32
 
-const known = new Map<string, number>()
-
 /**
  * Latency of a batch of 32 when the network has the whole board, at default clocks and limit, rounded to 0.1 ms: what
  * an operator would have measured before promising a latency. Taken from the simulated board, even if the task runs on
  * a real one, so that a task is the same everywhere.
  */
 export function soloLatencyMs(board: string, model: string): number {
-  const key = `${board} ${model}`
-  let latencyMs = known.get(key)
-  if (latencyMs === undefined) {
-    const spec = findGpuSpec(board)
-    const memClockMhz = Math.max(...spec.performanceMemClocksMhz)
-    const smClockMhz = snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)!
-    const tenants = [{ model, mpsPercent: 100, batchSize: SOLO_BATCH }]
-    const { batchMs } = simulateSteadyState(board)({ tenants, smClockMhz, memClockMhz }).tenants[0]!
-    latencyMs = Math.round(10 * batchMs) / 10
-    known.set(key, latencyMs)
-  }
-  return latencyMs
+  const spec = findGpuSpec(board)
+  const memClockMhz = Math.max(...spec.performanceMemClocksMhz)
+  const smClockMhz = snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)!
+  const tenants = [{ model, mpsPercent: 100, batchSize: SOLO_BATCH }]
+  const { batchMs } = simulateSteadyState(board)({ tenants, smClockMhz, memClockMhz }).tenants[0]!
+  return Math.round(10 * batchMs) / 10
 }
 
 /**

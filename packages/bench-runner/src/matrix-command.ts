@@ -18,7 +18,7 @@ import {
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
-import { executePlan } from './execution-plan.js'
+import { executePlan } from './execute-cells.js'
 import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportedRun, reportResults } from './report-results.js'
@@ -42,8 +42,8 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   if (subcommand) return subcommand(argv.slice(1), terminal)
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)
-  const place = await settlePlace(raw)
-  const options = checkOptions(raw, place)
+  const place = settlePlace(raw)
+  const options = checkOptions(raw, place.boards, place.isReal)
   if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)
   const cells = cellsOf(options)
   for (const name of raw.algorithm.split(',').map((part) => part.trim())) {
@@ -57,7 +57,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
     )
     return 0
   }
-  assertCapsFeasible(options.tasks, options.parametersFolder)
+  assertCapsFeasible(options.tasks, options.params)
   const outcome = await runMatrix(cells, options, terminal)
   const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
   if (options.chart) {
@@ -142,7 +142,7 @@ function plan(cells: readonly Cell[], options: BenchOptions): string {
     .map(
       ({ taskId, board, model, dataset, caps, algorithm, seed, iterations, variant, file }) =>
         `task ${taskId}: ${algorithm} on ${board}, ${model}/${dataset}, ${caps.join(' -> ')} W, ` +
-        `${iterations} iterations${options.seeds.length > 1 ? `, seed ${seed}` : ''}${variant === undefined ? '' : `, on ${variant}`} -> ${file}`,
+        `${iterations} iterations${options.seeds > 1 ? `, seed ${seed}` : ''}${variant === undefined ? '' : `, on ${variant}`} -> ${file}`,
     )
   return `${lines.join('\n')}\n`
 }

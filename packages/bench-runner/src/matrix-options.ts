@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os'
-import path from 'node:path'
 import {
   asUsage,
   integerFrom,
@@ -16,9 +15,7 @@ import { fixedCap } from '@pctodl/platform'
 import { type BackendKind, backendKinds } from '@pctodl/run'
 import { InvalidArgumentError } from 'commander'
 import { version } from '../package.json'
-import { everyAlgorithm, parseAlgorithms } from './algorithms.js'
-import type { CellRequest, RealBoard } from './cell.js'
-import type { Place } from './settle-place.js'
+import { type AlgorithmName, everyAlgorithm, parseAlgorithms } from './algorithms.js'
 import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
 /** More processes than this cost more to start than they gain. */
@@ -36,7 +33,7 @@ export interface RawBenchOptions {
   readonly taskId?: number[]
   readonly startFrom?: number
   readonly set?: readonly (TaskSet | 'all')[]
-  readonly maxLoad?: boolean
+  readonly maxLoad?: true
   readonly loadFactor?: readonly number[]
   readonly variants?: number
   readonly latencyObjective?: number
@@ -60,8 +57,10 @@ export interface RawBenchOptions {
 }
 
 /** Options checked, with their tasks and algorithms. */
-export interface BenchOptions extends Omit<RawBenchOptions, 'seeds'>, CellRequest {
-  /** Processes that run cells in parallel on this machine. */
+export interface BenchOptions extends RawBenchOptions {
+  readonly tasks: readonly Task[]
+  readonly algorithms: readonly AlgorithmName[]
+  readonly isReal: boolean
   readonly jobs: number
   /** A Slurm job array among whose elements the work is divided; absent for runs on this machine. */
   readonly slurm?: { readonly elements: number; readonly sbatchArguments: readonly string[] }
@@ -158,28 +157,16 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
 }
 
 /**
- * @param place what `settlePlace` found
+ * @param boards keys of the boards to run on; `isReal` if they are this machine's (see `settlePlace`)
  * @throws UsageError for what does not exist or does not go together
  */
-export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): BenchOptions {
+export function checkOptions(raw: RawBenchOptions, boards: readonly string[], isReal: boolean): BenchOptions {
   const tasks = asUsage(() => withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective))
   refuseUnheeded(raw, tasks, isReal)
-  const { worker, datasetPath, params } = raw
-  const real: RealBoard = { worker, ...(datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }) }
-  const first = isReal ? 1 : raw.seed
+  const algorithms = asUsage(() => parseAlgorithms(raw.algorithm))
+  const jobs = isReal ? 1 : (raw.jobs ?? Math.min(MAX_JOBS, availableParallelism()))
   const slurm = { elements: raw.slurmElements, sbatchArguments: raw.slurmArgument ?? [] }
-  return asUsage(() => ({
-    ...raw,
-    tasks,
-    algorithms: parseAlgorithms(raw.algorithm),
-    ...(isReal ? { real } : {}),
-    seeds: Array.from({ length: raw.seeds }, (_, i) => first + i),
-    powerMarginW: raw.powerMargin,
-    shadow: raw.enableShadow ?? false,
-    ...(params === undefined ? {} : { parametersFolder: path.resolve(params) }),
-    jobs: isReal ? 1 : (raw.jobs ?? Math.min(MAX_JOBS, availableParallelism())),
-    ...(raw.executor === 'slurm' ? { slurm } : {}),
-  }))
+  return { ...raw, tasks, algorithms, isReal, jobs, ...(raw.executor === 'slurm' ? { slurm } : {}) }
 }
 
 /** @throws UsageError for an option that none of the tasks would heed */

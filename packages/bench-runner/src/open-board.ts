@@ -1,32 +1,13 @@
 import path from 'node:path'
-import { findBoardVariant, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { type Clock, type Gpu, type TenantPool, VirtualClock } from '@pctodl/platform'
-import type { Cell, RealBoard } from './cell.js'
+import { type Backend, openReal, openSimulated } from '@pctodl/backend'
+import { findBoardVariant } from '@pctodl/gpu-sim'
+import type { Cell } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
 import { boardName } from './tasks.js'
-
-/** An open board with its tenants and clock. The caller that opens it must close it. */
-export interface OpenBoard {
-  readonly gpu: Gpu
-  readonly pool: TenantPool
-  readonly clock: Clock
-  readonly identity: BoardIdentity
-  /**
-   * Energy that the board has drawn so far, J, in the watts of its own sensor, like its limits and caps. Simulated
-   * boards only.
-   */
-  readonly trueEnergyJ?: () => number
-  close(): Promise<void>
-}
 
 /** Fields of a cell that decide which board it runs on. */
 export interface BoardChoice extends Pick<Cell, 'seed' | 'real' | 'variant'> {
   readonly task: { readonly board: string; readonly dataset?: string }
-}
-
-/** @throws PctodlError `NO_BOARD` if a real board is requested and this machine has none of that type */
-export function openBoard(choice: BoardChoice): Promise<OpenBoard> {
-  return choice.real ? openReal(choice.task, choice.seed, choice.real) : openSimulated(choice)
 }
 
 /** Seed of a simulated board. Boards of the ensemble get different seeds, so that their sensor errors differ. */
@@ -34,61 +15,28 @@ export function boardSeed({ seed, variant = 0 }: Pick<BoardChoice, 'seed' | 'var
   return seed + 1000 * variant
 }
 
-/** The simulated board of a cell, with a cold chip. */
-export function simulatedGpu(choice: BoardChoice, clock: VirtualClock): SimulatedGpu {
-  return new SimulatedGpu(boardName(choice), { clock, seed: boardSeed(choice) })
+/**
+ * Open the board of a cell, with a cold chip if it is simulated. The caller must close it.
+ *
+ * @throws PctodlError `NO_BOARD` if a real board is requested and this machine has none of that type
+ */
+export async function openBoard(choice: BoardChoice): Promise<Backend> {
+  const { task, seed, real } = choice
+  if (!real) return openSimulated({ gpu: boardName(choice), seed: boardSeed(choice) })
+  const { worker, datasetPath } = real
+  const dataset = datasetPath === undefined ? {} : { dataset: path.join(datasetPath, task.dataset ?? '') }
+  return openReal({ gpu: task.board, worker, seed, ...dataset })
 }
 
-async function openSimulated(choice: BoardChoice): Promise<OpenBoard> {
-  const clock = new VirtualClock()
-  const gpu = simulatedGpu(choice, clock)
-  return {
-    gpu,
-    pool: new SimulatedTenants(gpu),
-    clock,
-    identity: await simulatedIdentity(gpu),
-    trueEnergyJ: () => gpu.truth().meteredEnergyJ,
-    close: async () => {},
-  }
-}
-
-async function simulatedIdentity(gpu: SimulatedGpu): Promise<BoardIdentity> {
+export async function identityOf({ gpu, kind, inputs }: Backend, choice: BoardChoice): Promise<BoardIdentity> {
   const { uuid, driverVersion } = await gpu.info()
-  const variant = findBoardVariant(gpu.name)
+  const name = boardName(choice)
+  const variant = kind === 'sim' ? findBoardVariant(name) : undefined
   return {
     name: gpu.spec.name,
     uuid,
     driverVersion,
-    tenants: 'simulated',
-    ...(variant ? { variant: gpu.name, differs: variant.differs } : {}),
-  }
-}
-
-async function openReal(
-  task: BoardChoice['task'],
-  run: number,
-  { worker, datasetPath }: RealBoard,
-): Promise<OpenBoard> {
-  // Imported on demand, because it loads the driver's library and worker pools.
-  const { openReal: openRealBackend } = await import('@pctodl/backend')
-  const backend = await openRealBackend({
-    gpu: task.board,
-    worker,
-    seed: run,
-    ...(datasetPath === undefined ? {} : { dataset: path.join(datasetPath, task.dataset ?? '') }),
-  })
-  try {
-    const { spec } = backend.gpu
-    const { uuid, driverVersion } = await backend.gpu.info()
-    return {
-      gpu: backend.gpu,
-      pool: backend.tenants,
-      clock: backend.clock,
-      identity: { name: spec.name, uuid, driverVersion, tenants: backend.inputs },
-      close: () => backend.close(),
-    }
-  } catch (error) {
-    await backend.close()
-    throw error
+    tenants: kind === 'sim' ? 'simulated' : inputs,
+    ...(variant ? { variant: name, differs: variant.differs } : {}),
   }
 }

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
-import { findOracle, type Oracle, type OracleOptions } from '@pctodl/gpu-sim'
+import { findOracle, type Oracle, type OracleOptions, SimulatedGpu } from '@pctodl/gpu-sim'
 import { mean } from '@pctodl/numerics'
 import { type Configuration, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './latency-objective.js'
-import { simulatedGpu } from './open-board.js'
+import { boardSeed } from './open-board.js'
 import { type BenchTask, boardName, capsWOf, taskFileStem } from './tasks.js'
 
 /**
@@ -56,7 +56,7 @@ export function oracleThroughput(cells: readonly OracleCell[], resultDir: string
     const options = keyOf(SEARCH) in known ? SEARCH : { ...SEARCH, ...near.get(ofTask) }
     const key = keyOf(options)
     if (!(key in known)) {
-      const found = bestWithin(cell, simulatedGpu(cell, new VirtualClock()).trueWatts(capW), options)
+      const found = bestWithin(cell, trueWatts(cell, capW), options)
       known[key] = found && { throughput: found.throughput, ...nearby(found.configuration) }
     }
     const value = known[key]
@@ -95,6 +95,11 @@ function nearby({ tenants, memClockMhz }: Configuration): Omit<KnownBest, 'throu
   const used = new Set(tenants.map(({ batchSize }) => BATCH_SIZES.indexOf(batchSize)))
   const batchSizes = BATCH_SIZES.filter((_, i) => [...used].some((index) => Math.abs(index - i) <= 2))
   return { batchSizes, memClocksMhz: [memClockMhz] }
+}
+
+/** A cap in the watts of a board's own sensor as true watts. */
+export function trueWatts(cell: OracleCell, capW: number): number {
+  return new SimulatedGpu(boardName(cell), { clock: new VirtualClock(), seed: boardSeed(cell) }).trueWatts(capW)
 }
 
 function bestWithin(cell: OracleCell, trueCapW: number, options: OracleOptions): Oracle | null {

@@ -6,14 +6,13 @@ import {
   addReportOptions,
   type RawReportOptions,
   type ReportedRun,
-  type ReportedTask,
   type ReportInput,
   reportContent,
   writePaper,
   writeReport,
   writtenFiles,
 } from '@pctodl/report'
-import { type Cell, loadStem } from './cell.js'
+import { loadStem } from './cell.js'
 import type { Manifest } from './manifest.js'
 import { type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
 import { playgroundAddress, playgroundFragment } from './playground-address.js'
@@ -84,9 +83,11 @@ function reportedResults(store: ResultStore, { withOracle }: { readonly withOrac
 /** A result as a run of a report. */
 export function reportedRun(manifest: Manifest, store: ResultStore): ReportedRun {
   const { cell, summary } = manifest
+  const { task } = cell
+  const { board, id } = task
   const fragment = playgroundFragment(cell)
   return {
-    task: reportedTask(cell),
+    task: { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` },
     summary,
     repetition: cell.seed + 1000 * (cell.variant ?? 0),
     record: () => store.readRecord(cell),
@@ -94,12 +95,6 @@ export function reportedRun(manifest: Manifest, store: ResultStore): ReportedRun
     madeBy: makerOf(manifest),
     ...(fragment === undefined ? {} : { playgroundFragment: fragment }),
   }
-}
-
-function reportedTask(cell: Cell): ReportedTask {
-  const { task } = cell
-  const { board, id } = task
-  return { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` }
 }
 
 function makerOf({ madeBy, board, cell }: Manifest): string {

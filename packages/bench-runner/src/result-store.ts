@@ -28,10 +28,6 @@ export class ResultStore {
     this.folder = folder
   }
 
-  csvFile(cell: Cell): string {
-    return this.#file(cell, '.csv')
-  }
-
   recordFile(cell: Cell): string {
     return this.#file(cell, RECORD)
   }

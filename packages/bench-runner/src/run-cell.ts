@@ -1,17 +1,18 @@
 import { PctodlError } from '@pctodl/platform'
 import type { RunRecord } from '@pctodl/report'
+import type { AlgorithmName, PolicyOptions } from './algorithms.js'
 import { type Cell, instanceOf, resultSet } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
-import { boardSeed, openBoard } from './open-board.js'
+import { boardSeed, identityOf, openBoard } from './open-board.js'
 import { predictorOf } from './predictors.js'
-import { runTaskOn } from './run-task.js'
+import { runTenants } from './run-tenants.js'
 import { maxLoad, steadyMix } from './services/max-load.js'
 import { runServerLoad, type ServerRun } from './services/serve.js'
 import { createServerPolicy, lockedShares, type ServerPolicyName } from './services/service-policies.js'
 import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
 import { bestFixedClocks, bestLockedClock } from './services/services-oracle.js'
 import { equalShares, plannedShares } from './services/share-plans.js'
-import { boardName, contentOf, isServed } from './tasks.js'
+import { type BenchTask, boardName, contentOf, isServed } from './tasks.js'
 
 /** Run one cell from a cold board. @throws what the policy and the board throw, the signal's reason */
 export async function runCell(
@@ -21,15 +22,28 @@ export async function runCell(
   const { task } = cell
   const board = await openBoard(cell)
   try {
-    const record = isServed(task)
-      ? await serve(cell, task, signal)
-      : await runTaskOn(board, task, cell.algorithm, { ...cell, ...(signal ? { signal } : {}) })
+    const identity = await identityOf(board, cell)
+    const record = isServed(task) ? await serve(cell, task, signal) : await runTenants(board, { ...cell, task }, signal)
     const set = resultSet(cell)
     const labels = { ...(set === undefined ? {} : { set }), instance: instanceOf(cell) }
-    return { record: { ...record, ...labels }, identity: board.identity }
+    return { record: { ...record, ...labels }, identity }
   } finally {
     await board.close()
   }
+}
+
+export interface RunTaskOptions extends PolicyOptions, Pick<Cell, 'iterations' | 'seed'> {
+  readonly signal?: AbortSignal
+}
+
+/** Run one algorithm on one task on the simulated board, from a cold start. */
+export async function runTask(
+  task: BenchTask,
+  algorithm: AlgorithmName,
+  { signal, ...options }: RunTaskOptions,
+): Promise<RunRecord> {
+  const { record } = await runCell({ task, algorithm, powerMarginW: 0, shadow: false, ...options }, signal)
+  return record
 }
 
 /** Factor at which a search for the highest load begins; most tasks leave that much free at their own rates. */
@@ -58,7 +72,7 @@ async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promis
   return recordOf(cell, task, found.run, found.loadFactor)
 }
 
-function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: number): RunRecord {
+function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, maxLoad?: number): RunRecord {
   const { services, meanPowerW, energyPerRequestJ, recorded } = run
   const { perSecond, ...measured } = recorded
   const objectiveOf = (name: string) => task.services.find(({ service }) => service.name === name)!.service.objective
@@ -67,13 +81,12 @@ function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: 
     algorithm,
     taskId: task.id,
     ...contentOf(task),
-    durationMs: measured.power.timeMs.at(-1)!,
     ...measured,
     samples: services.reduce((sum, { completed, late }) => sum + completed - late, 0),
     latency: services.map(({ service, p99Ms }) => ({
       model: service,
       objectiveMs: objectiveOf(service).p99Ms,
-      p99Ms: p99Ms === null ? null : tidy(p99Ms),
+      p99Ms: p99Ms === null ? null : Math.round(1000 * p99Ms) / 1000,
     })),
     requests: {
       services: services.map(({ service, goodputPerS, attainment, objectiveMet, p99Ms, shed, failed }) => {
@@ -81,11 +94,9 @@ function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: 
       }),
       meanPowerW,
       energyPerRequestJ,
-      ...(most === undefined ? {} : { maxLoad: most }),
+      ...(maxLoad === undefined ? {} : { maxLoad }),
       perSecond,
     },
     notes: [],
   }
 }
-
-const tidy = (ms: number) => Math.round(1000 * ms) / 1000

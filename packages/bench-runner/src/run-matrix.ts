@@ -2,17 +2,9 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Progress, type Terminal } from '@pctodl/command-line'
-import {
-  type Job,
-  type JobExecutor,
-  LocalExecutor,
-  SlurmExecutor,
-  type SlurmSilence,
-  silenceLine,
-} from '@pctodl/job-array'
+import { type Job, LocalExecutor, SlurmExecutor, type SlurmSilence, silenceLine } from '@pctodl/job-array'
 import { type Cell, cellLabel } from './cell.js'
-import { type CellEnding, executeCells } from './execute-cells.js'
-import { cellsTakenBy, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
+import { type CellEnding, cellsTakenBy, EXECUTION_FOLDER, executeCells, writePlan } from './execute-cells.js'
 import type { Manifest } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -22,32 +14,44 @@ export interface MatrixOutcome {
   readonly failures: readonly FailedCell[]
 }
 
-/** Run cells in this process, in several processes or on a cluster, and gather the results. */
+/** Run cells in this process, in several processes or on a cluster, and gather the results from the store. */
 export async function runMatrix(
   cells: readonly Cell[],
   options: BenchOptions,
   terminal: Terminal,
 ): Promise<MatrixOutcome> {
-  const store = new ResultStore(options.resultDir)
+  const { resultDir, resume, timeout, jobs, slurm } = options
+  const store = new ResultStore(resultDir)
   // Kept results are decided here, once. Whoever executes a cell also keeps what exists, so that a job can be
   // restarted.
   store.removeUnfinished()
-  rmSync(path.join(options.resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
-  if (!options.resume) for (const cell of cells) store.clear(cell)
+  if (!resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)
   const onEnd = (label: string, ending: CellEnding) => progress.end(label, describe(ending))
-  if (options.slurm || (options.jobs > 1 && cells.length > 1)) {
-    await runInProcesses(cells, options, store, terminal, onEnd)
+  if (slurm || (jobs > 1 && cells.length > 1)) {
+    const planFolder = path.join(resultDir, EXECUTION_FOLDER)
+    const remove = () => rmSync(planFolder, { recursive: true, force: true, maxRetries: 5 })
+    remove()
+    try {
+      await runInProcesses(cells, options, store, terminal, onEnd)
+    } finally {
+      remove()
+    }
   } else {
     await executeCells(cells, store, {
-      ...(options.timeout === undefined ? {} : { timeoutMs: 1000 * options.timeout }),
+      timeout,
       signal: terminal.signal,
-      onBegin: (cell, redoBecause) =>
-        progress.begin(options.resume ? `${cellLabel(cell)} (${redoBecause})` : cellLabel(cell)),
+      onBegin: (cell, redoBecause) => progress.begin(resume ? `${cellLabel(cell)} (${redoBecause})` : cellLabel(cell)),
       onEnd: (cell, ending) => onEnd(cellLabel(cell), ending),
     })
   }
-  return gather(cells, store)
+  const results = cells.map((cell) => ({ cell, result: store.finished(cell) }))
+  return {
+    finished: results.flatMap(({ result }) => ('manifest' in result ? [result.manifest] : [])),
+    failures: results.flatMap(({ cell, result }) =>
+      'manifest' in result ? [] : [store.failure(cell) ?? { cell, message: 'did not run' }],
+    ),
+  }
 }
 
 function describe(ending: CellEnding): string {
@@ -61,18 +65,6 @@ function describe(ending: CellEnding): string {
   return `${load}${rate}, ${kept}${ending.kind === 'kept' ? ' (kept)' : ''}`
 }
 
-/** Gather from the store, whichever process wrote it. */
-function gather(cells: readonly Cell[], store: ResultStore): MatrixOutcome {
-  const finished: Manifest[] = []
-  const failures: FailedCell[] = []
-  for (const cell of cells) {
-    const result = store.finished(cell)
-    if ('manifest' in result) finished.push(result.manifest)
-    else failures.push(store.failure(cell) ?? { cell, message: 'did not run' })
-  }
-  return { finished, failures }
-}
-
 async function runInProcesses(
   cells: readonly Cell[],
   options: BenchOptions,
@@ -80,12 +72,8 @@ async function runInProcesses(
   terminal: Terminal,
   onEnd: (label: string, ending: CellEnding) => void,
 ): Promise<void> {
-  const { resultDir, timeout, slurm } = options
-  const planFile = writePlan({
-    resultDir: path.resolve(resultDir),
-    timeoutMs: timeout === undefined ? null : 1000 * timeout,
-    cells,
-  })
+  const { timeout, slurm } = options
+  const planFile = writePlan({ resultDir: path.resolve(options.resultDir), timeout, cells })
   const lastWords = new Map<string, string>()
   const fail = (cell: Cell, message: string) => {
     store.writeFailure(cell, message)
@@ -93,9 +81,13 @@ async function runInProcesses(
   }
   const left = () => cellsTakenBy(undefined, planFile, cells)
   let lastEnding = 'did not run'
-  const executor = executorFor(options, path.dirname(planFile), terminal)
+  const onSilence = (silence: SlurmSilence) => terminal.stderr.write(silenceLine(silence))
+  const site = { workDir: path.dirname(planFile), name: 'bench-runner', onSilence }
+  const executor = slurm
+    ? new SlurmExecutor({ ...site, sbatchArguments: slurm.sbatchArguments })
+    : new LocalExecutor({ concurrency: options.jobs })
+  const workers = Math.min(cells.length, slurm ? slurm.elements : options.jobs)
   const run = (round: number) => {
-    const workers = Math.min(cells.length, slurm ? slurm.elements : options.jobs)
     const jobs = Array.from({ length: workers }, (_, i): Job => {
       const id = `${round}.${i + 1}`
       return { id, command: [...thisProgram(), 'execute', '--plan', planFile, '--worker', id] }
@@ -126,25 +118,14 @@ async function runInProcesses(
       },
     })
   }
-  try {
-    await run(1)
-    // Crashed workers are replaced, as long as each round takes at least one cell. Slurm's executor replaces its own.
-    for (let round = 2, before = Infinity; !slurm && left().length > 0 && left().length < before; round++) {
-      before = left().length
-      await run(round)
-    }
-    for (const cell of left()) fail(cell, lastEnding)
-  } finally {
-    rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
-  }
-}
-
-function executorFor(options: BenchOptions, workDir: string, { stderr }: Terminal): JobExecutor {
-  const { slurm, jobs } = options
-  if (!slurm) return new LocalExecutor({ concurrency: jobs })
-  const { elements: _, ...site } = slurm
-  const onSilence = (silence: SlurmSilence) => stderr.write(silenceLine(silence))
-  return new SlurmExecutor({ ...site, workDir, name: 'bench-runner', onSilence })
+  // Crashed workers are replaced, as long as each round takes at least one cell. Slurm's executor replaces its own.
+  let before: number
+  let round = 0
+  do {
+    before = left().length
+    await run(++round)
+  } while (!slurm && left().length > 0 && left().length < before)
+  for (const cell of left()) fail(cell, lastEnding)
 }
 
 /** This program as another process: the built command, at the same place relative to `src` and `dist`. */

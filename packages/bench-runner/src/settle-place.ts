@@ -1,15 +1,8 @@
-import type { Detection } from '@pctodl/backend'
+import { type Detection, detectGpus } from '@pctodl/backend'
 import { asUsage, type Terminal, UsageError } from '@pctodl/command-line'
 import { findGpuSpec, PctodlError } from '@pctodl/platform'
-import type { BackendKind } from '@pctodl/run'
+import type { RawBenchOptions } from './matrix-options.js'
 import { benchTasks } from './tasks.js'
-
-/** The options that decide the place. */
-export interface PlaceOptions {
-  readonly gpu?: string
-  readonly backend: BackendKind
-  readonly executor: 'local' | 'slurm'
-}
 
 /** Boards to run on, and whether they are this machine's or simulated. */
 export interface Place {
@@ -29,14 +22,14 @@ const boardsWithTasks = [...new Set(benchTasks.map(({ board }) => board))]
  * @throws UsageError for an unknown board, or if no board is named and none is found; PctodlError `NO_BOARD` if a real
  *   board is requested and missing
  */
-export async function settlePlace(
-  { gpu, backend, executor }: PlaceOptions,
-  detect: () => Promise<Detection> = detectBoards,
-): Promise<Place> {
+export function settlePlace(
+  { gpu, backend, executor }: Pick<RawBenchOptions, 'gpu' | 'backend' | 'executor'>,
+  detect: () => Detection = detectGpus,
+): Place {
   if (gpu !== undefined && backend === 'sim') return { boards: boardsNamed(gpu), isReal: false }
   // The boards are in the cluster's nodes; each run will find out whether its node has one.
   if (gpu !== undefined && backend === 'nvml' && executor === 'slurm') return { boards: boardsNamed(gpu), isReal: true }
-  const { gpus, notes } = await detect()
+  const { gpus, notes } = detect()
   const found = [...new Set(gpus.map(({ key }) => key))].filter((key) => key !== null)
   const boards = gpu === undefined ? found.filter((key) => boardsWithTasks.includes(key)) : boardsNamed(gpu)
   const inThisMachine =
@@ -61,18 +54,9 @@ function boardsNamed(text: string): string[] {
   return asUsage(() => [...new Set(text.split(',').map((name) => findGpuSpec(name.trim()).key))])
 }
 
-/** Imported on demand, because it loads the driver's library. */
-export async function detectBoards(): Promise<Detection> {
-  const { detectGpus } = await import('@pctodl/backend')
-  return detectGpus()
-}
-
 /** `--detect-gpu`: print the boards of this machine and the tasks of each. @returns 1 where no board has tasks */
-export async function printDetectedGpus(
-  { json = false }: { readonly json?: boolean },
-  terminal: Terminal,
-): Promise<number> {
-  const { gpus, notes } = await detectBoards()
+export function printDetectedGpus({ json = false }: { readonly json?: boolean }, terminal: Terminal): number {
+  const { gpus, notes } = detectGpus()
   const boards = gpus.map((gpu) => ({ ...gpu, taskIds: taskIdsOf(gpu.key) }))
   if (json) terminal.stdout.write(`${JSON.stringify({ boards, notes }, null, 2)}\n`)
   else {

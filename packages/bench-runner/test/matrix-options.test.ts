@@ -6,7 +6,7 @@ const silent = { write: () => {} }
 const terminal: Terminal = { stdout: silent, stderr: silent, signal: new AbortController().signal, env: {} }
 
 const slurmOf = async (...argv: string[]) =>
-  checkOptions(await parseRawOptions(['--gpu', 'A100', ...argv], terminal), { boards: ['A100'], isReal: false }).slurm
+  checkOptions(await parseRawOptions(['--gpu', 'A100', ...argv], terminal), ['A100'], false).slurm
 
 it('leaves the work on this machine unless told otherwise', async () => {
   expect(await slurmOf()).toBeUndefined()

@@ -1,11 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { VirtualClock } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
-import { simulatedGpu } from '../src/open-board.js'
-import { oracleKey, oracleThroughput } from '../src/oracle-throughput.js'
-import { runTask } from '../src/run-task.js'
+import { oracleKey, oracleThroughput, trueWatts } from '../src/oracle-throughput.js'
+import { runTask } from '../src/run-cell.js'
 import { everyTask, tasksOf } from '../src/tasks.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'oracle-'))
@@ -16,7 +14,7 @@ const [task] = tasksOf('A100', [20])
 describe('the oracle of a report', () => {
   it("counts watts as the board's own sensor does, in which caps are set", () => {
     const seeds = [1, 2, 3, 4]
-    const factors = seeds.map((seed) => simulatedGpu({ task: task!, seed }, new VirtualClock()).trueWatts(150) / 150)
+    const factors = seeds.map((seed) => trueWatts({ task: task!, seed }, 150) / 150)
     const throughputs = seeds.map((seed) => oracleThroughput([{ task: task!, seed }], folder).get(oracleKey(task!))!)
     const order = (values: readonly number[]) => seeds.map((_, i) => i).sort((a, b) => values[a]! - values[b]!)
     expect(order(throughputs)).toEqual(order(factors))

@@ -61,7 +61,7 @@ describe('services whose load changes', () => {
     expect(needless).toEqual([])
     expect(shedShare).toBeLessThan(0.002)
     const { timeMs, trueW } = recorded.power
-    const late = trueW.filter((_, i) => timeMs[i]! >= 24_000)
+    const late = trueW!.filter((_, i) => timeMs[i]! >= 24_000)
     const secondsW = late.slice(10).map((_, i) => late.slice(i, i + 10).reduce((sum, powerW) => sum + powerW, 0) / 10)
     expect(Math.max(...secondsW)).toBeLessThan(1.01 * 130)
   })

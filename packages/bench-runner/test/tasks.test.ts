@@ -8,6 +8,21 @@ import { latencyObjectives, soloLatencyMs } from '../src/latency-objective.js'
 import { serverPolicyNames } from '../src/services/service-policies.js'
 import { benchTasks, boardName, capsOf, everyTask, taskFileStem, tasksOf } from '../src/tasks.js'
 
+const onePerBoard = {
+  backend: 'sim',
+  isReal: false,
+  worker: 'torch',
+  algorithm: 'all',
+  seed: 1,
+  seeds: 1,
+  iterations: 5,
+  powerMargin: 0,
+  executor: 'local',
+  slurmElements: 1,
+  resultDir: '.',
+  jobs: 1,
+} as const
+
 describe('the task matrix', () => {
   it('has 30 ids, 16 tasks a board, and networks that exist', () => {
     expect(new Set(benchTasks.map((task) => task.id)).size).toBe(30)
@@ -105,8 +120,7 @@ describe('the sets beside the paper', () => {
   })
 
   it('have no cells for algorithms that know one network only', () => {
-    const request = { seeds: [1], iterations: 5, powerMarginW: 0, shadow: false }
-    const cells = cellsOf({ ...request, tasks: tasksOf('A100', [51]), algorithms: algorithmGroups.all })
+    const cells = cellsOf({ ...onePerBoard, tasks: tasksOf('A100', [51]), algorithms: algorithmGroups.all })
     expect(cells.map(({ algorithm }) => algorithm)).toEqual([
       'pctodl',
       'plan-limit-step',
@@ -121,8 +135,13 @@ describe('the sets beside the paper', () => {
   })
 
   it('run on boards of the ensemble, each cell under a name of its own', () => {
-    const request = { seeds: [1, 2], iterations: 5, powerMarginW: 0, shadow: false, variants: 3 }
-    const cells = cellsOf({ ...request, tasks: tasksOf('A100', [20]), algorithms: ['pctodl'] })
+    const cells = cellsOf({
+      ...onePerBoard,
+      seeds: 2,
+      variants: 3,
+      tasks: tasksOf('A100', [20]),
+      algorithms: ['pctodl'],
+    })
     expect(cells.map(boardName)).toEqual(['A100~v1', 'A100~v1', 'A100~v2', 'A100~v2', 'A100~v3', 'A100~v3'])
     expect(new Set(cells.map(cellStem)).size).toBe(6)
     expect(cellStem(cells[3]!)).toBe('A100_pctodl/20_resnet50_imagenet_150W_v2_seed2')

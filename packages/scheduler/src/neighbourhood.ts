@@ -41,14 +41,11 @@ export function restartCostSamples(
  */
 export function neighboursOf(present: Candidate, memClocksMhz: readonly number[], shareStep: number): Candidate[] {
   const { tenants, memClockMhz } = present
-  const shares = shareMoves(
-    tenants.map(({ mpsPercent }) => mpsPercent),
-    shareStep,
-  )
+  const shares = tenants.map(({ mpsPercent }) => mpsPercent)
   const candidates: Candidate[] = [
     ...memClocksMhz.map((clockMhz) => ({ tenants, memClockMhz: clockMhz })),
     ...otherBatches(tenants).map((changed) => ({ tenants: changed, memClockMhz })),
-    ...shares.map((moved) => ({
+    ...shareMoves(shares, shareStep).map((moved) => ({
       tenants: tenants.map((tenant, i) => ({ ...tenant, mpsPercent: moved[i]! })),
       memClockMhz,
     })),

@@ -1,6 +1,7 @@
 import { type NetworkDemand, type PartitionOptions, partition } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
 import { type Configuration, InfeasibleCapError, InvalidInputError, PctodlError } from '@pctodl/platform'
+import { remembered } from './remembered.js'
 
 /** The networks to serve: one network by name, or a list with the demands on each. */
 export interface ServedNetworks {
@@ -23,14 +24,16 @@ export function servedNetworks({ model, models }: ServedNetworks): string | read
 }
 
 /**
- * Returns the best configuration for one or several networks under a cap, or throws if there is none.
+ * Returns the best configuration for one or several networks under a cap, or throws if there is none. The same question
+ * to the same predictor is searched once.
  *
  * @throws InfeasibleCapError with the lowest feasible cap; PctodlError `INFEASIBLE_PLAN` if memory or latency prevents
  * a plan
  */
 export function planPartition(predictor: Predictor, { model, models, ...options }: PlanOptions): Configuration {
   const served = servedNetworks({ model, models })
-  const result = partition(predictor, { ...options, models: served })
+  const asked = { ...options, models: served }
+  const result = remembered(predictor, asked, () => partition(predictor, asked))
   if (result.feasible) return result.configuration
   if (result.reason === 'power-cap' && result.lowestFeasibleCapW !== null) {
     const names = typeof served === 'string' ? served : served.map((demand) => demand.model).join(', ')

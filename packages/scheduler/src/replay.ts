@@ -2,7 +2,7 @@ import type { Tenant } from '@pctodl/platform'
 import { lockOf } from './actuator.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js'
 import type { ActionSource, RunEvent } from './run-event.js'
-import { toldCapW } from './run-policy.js'
+import { asksForSomething, toldCapW } from './run-policy.js'
 
 /** A difference between the actions and decisions of the replayed policy and those in the record. */
 export interface ReplayDifference {
@@ -111,7 +111,7 @@ class Replayer {
   #call(timeMs: number, source: ActionSource, decide: (applied: AppliedState) => Action | undefined): void {
     const action = decide({ ...this.#inForce, tenants: this.#tenants })
     const decisions = this.#policy.takeDecisions?.() ?? []
-    const asks = action && Object.keys(action).some((key) => key !== 'reason' && key !== 'powerLimitRole')
+    const asks = action && asksForSomething(action)
     const replayed: (Action | Decision)[] = [...decisions, ...(asks ? [action] : [])]
     const recorded = this.#following(source)
     if (JSON.stringify(replayed) !== JSON.stringify(recorded)) {

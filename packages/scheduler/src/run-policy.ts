@@ -259,15 +259,11 @@ export function toldCapW(powerCapW: number, sensorTolerancePercent = 0): number 
   return powerCapW * (1 - sensorTolerancePercent / 100)
 }
 
-const none: readonly TenantFailure[] = []
-
 function failuresOf(counters: readonly TenantCounters[]): readonly TenantFailure[] {
-  if (counters.every(({ state }) => state !== 'failed')) return none
-  return counters
-    .filter(({ state }) => state === 'failed')
-    .map(({ tenant, failure = 'failed' }) => ({ tenant, failure }))
+  return counters.flatMap(({ state, tenant, failure = 'failed' }) => (state === 'failed' ? { tenant, failure } : []))
 }
 
-function asksForSomething({ tenants, smClockMhz, memClockMhz, powerLimitW, admitted }: Action): boolean {
+/** Whether an action contains more than a reason. */
+export function asksForSomething({ tenants, smClockMhz, memClockMhz, powerLimitW, admitted }: Action): boolean {
   return [tenants, smClockMhz, memClockMhz, powerLimitW, admitted].some((asked) => asked !== undefined)
 }

@@ -144,7 +144,7 @@ describe('TenantPlan', () => {
     const same: Configuration = { ...present, smClockMhz: 900 }
     for (const plan of [same, undefined]) {
       const { made } = planning(plan)
-      made.capMissed()
+      made.missed('cap')
       let answer = made.step(context(10_100))
       if (plan) {
         expect(answer).toBeUndefined()
@@ -158,7 +158,7 @@ describe('TenantPlan', () => {
 
   it('takes what it finds where the cap is not kept, however long that takes to pay', () => {
     const { made, asked } = planning(restarting)
-    made.capMissed()
+    made.missed('cap')
     made.step(context(10_100, { settled: false, powerRatio: 1.2 }))
     expect(asked).toEqual([0.97 * 150])
     expect(made.step(context(10_200, { settled: false }))).toMatchObject({
@@ -170,7 +170,7 @@ describe('TenantPlan', () => {
   it('leaves more free each time that what it found does not keep the cap either, until the cap is another one', () => {
     const { made, asked } = planning(restarting)
     const mend = (timeMs: number) => {
-      made.capMissed()
+      made.missed('cap')
       made.step(context(timeMs + 100))
       made.step(context(timeMs + 200))
     }
@@ -194,7 +194,7 @@ describe('TenantPlan', () => {
       },
     })
     for (let timeMs = 10_000; timeMs < 800_000; timeMs += 10_000) {
-      made.capMissed()
+      made.missed('cap')
       expect(made.step(context(timeMs + 100))).toBeUndefined()
       expect(made.step(context(timeMs + 200))).toMatchObject({ plan: restarting })
     }
@@ -203,12 +203,12 @@ describe('TenantPlan', () => {
 
   it('takes a plan for shorter batches at once, and stops nobody where it is what runs', () => {
     const { made } = planning(better)
-    made.objectiveMissed()
+    made.missed('objective')
     expect(made.step(context(10_100, { settled: false }))).toBeUndefined()
     expect(made.step(context(10_200, { settled: false }))).toMatchObject({ plan: better })
     for (const plan of [{ ...present, smClockMhz: 900 }, undefined]) {
       const { made: nothing } = planning(plan)
-      nothing.objectiveMissed()
+      nothing.missed('objective')
       expect(nothing.step(context(10_100))).toBeUndefined()
       expect(nothing.step(context(10_200))).toBeUndefined()
       expect(nothing.pending).toBe(false)
@@ -217,7 +217,7 @@ describe('TenantPlan', () => {
 
   it('forgets how urgent it was with the next cap', () => {
     const { made, asked } = planning(alike)
-    made.capMissed()
+    made.missed('cap')
     made.capChanged(20_000)
     made.step(context(20_100))
     expect(asked).toEqual([])

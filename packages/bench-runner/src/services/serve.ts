@@ -5,7 +5,7 @@ import type { RunRecord, ServedRequests } from '@pctodl/report'
 import { capPhases, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
 import type { PowerCapPolicy, RunEvent, ServiceListStep } from '@pctodl/scheduler'
 import { type ServiceReport, serviceReport } from '@pctodl/traffic'
-import { recordRun } from '../record-run.js'
+import { recordRun, type SampleEvent } from '../record-run.js'
 import type { ServerTask, TaskService } from './service-tasks.js'
 
 /** Load of a run: services, caps and length, of a task or custom. */
@@ -30,23 +30,16 @@ export interface ServerRunOptions {
 }
 
 /** Result of one run: what became of each service's requests after start-up, and the board's power. */
-export interface ServerRun {
+export interface ServerRun extends Pick<ServedRequests, 'meanPowerW' | 'energyPerRequestJ'> {
   /** Counted from `WARM_UP_S` on, or while the service was there. */
   readonly services: readonly ServiceReport[]
-  /** Over the same time: mean true power, W; energy of the board per request answered in time, J. */
-  readonly meanPowerW: number
-  readonly energyPerRequestJ: number | null
-  /** Share of the steady state in which the 1 s average was more than 1 % above the cap, 0..1. */
-  readonly capExceeded: number
+  /** Whether the 1 s average is more than 1 % above the cap in at most `STEADY_TOLERANCE` of the steady state. */
   readonly capHolds: boolean
   /** Whether every service answered 99 of 100 requests in time. */
   readonly objectivesMet: boolean
-  readonly recorded: RecordedServing
-}
-
-/** Further data for the record of a run. */
-export interface RecordedServing extends Pick<RunRecord, 'windows' | 'restartsMs'>, Pick<ServedRequests, 'perSecond'> {
-  readonly power: RunRecord['power'] & { readonly trueW: readonly number[] }
+  /** Further data for the record of a run. */
+  readonly recorded: Pick<RunRecord, 'durationMs' | 'power' | 'windows' | 'restartsMs'> &
+    Pick<ServedRequests, 'perSecond'>
 }
 
 /** Time at the start in which tenants load and no requests are counted, s. */
@@ -76,9 +69,24 @@ export async function runServerLoad(
   }
   const desk = new SimulatedDesk(gpu, trafficOf, { seed, batchSpread: 0.03 })
   const energyJ = () => gpu.truth().meteredEnergyJ
-  const watch = new RequestWatch(load.services)
+  /** The first sample of each second. */
+  const seconds: SampleEvent[] = []
+  /** Counters at which the count of a service begins. */
+  const began = new Map<string, ServiceCounters>()
   let lastJ = 0
   let warm: { readonly atMs: number; readonly atJ: number } | undefined
+  const onSample = (sample: SampleEvent, _: number, energyJ: number | undefined) => {
+    const { timeMs } = sample
+    lastJ = energyJ!
+    if (timeMs < 1000 * (seconds.length + 1)) return
+    seconds.push(sample)
+    if (timeMs >= 1000 * WARM_UP_S) warm ??= { atMs: timeMs, atJ: lastJ }
+    for (const counters of desk.counters()) {
+      // A service that starts later also gets time for its tenants to load.
+      const { fromS = 0 } = load.services.find(({ service }) => service.name === counters.service)!
+      if (!began.has(counters.service) && timeMs >= 1000 * (fromS + WARM_UP_S)) began.set(counters.service, counters)
+    }
+  }
   const { power, windows, restartsMs, durationMs } = await recordRun(
     {
       gpu,
@@ -94,14 +102,14 @@ export async function runServerLoad(
     },
     {},
     energyJ,
-    (timeMs) => {
-      lastJ = energyJ()
-      if (!watch.isSecond(timeMs)) return
-      if (timeMs >= 1000 * WARM_UP_S) warm ??= { atMs: timeMs, atJ: lastJ }
-      watch.read(timeMs, desk.counters())
-    },
+    onSample,
   )
-  const services = watch.reports([...desk.counters(), ...desk.departed])
+  const last = [...desk.counters(), ...desk.departed]
+  const services = load.services.flatMap(({ service }) => {
+    const earlier = began.get(service.name)
+    const later = last.find((counters) => counters.service === service.name)
+    return earlier && later && later.timeMs > earlier.timeMs ? [serviceReport(service, earlier, later)] : []
+  })
   const spentJ = lastJ - (warm?.atJ ?? 0)
   const inTime = services.reduce((sum, { completed, late }) => sum + completed - late, 0)
   const capExceeded = capPhases(power, 'true', restartsMs).steady.violationFraction.oneSecond ?? 0
@@ -109,14 +117,14 @@ export async function runServerLoad(
     services,
     meanPowerW: (1000 * spentJ) / (durationMs - (warm?.atMs ?? 0)),
     energyPerRequestJ: inTime === 0 ? null : spentJ / inTime,
-    capExceeded,
     capHolds: capExceeded <= STEADY_TOLERANCE,
     objectivesMet: services.every(({ objectiveMet }) => objectiveMet !== false),
     recorded: {
-      power: power as RecordedServing['power'],
+      durationMs,
+      power,
       windows,
-      ...(restartsMs ? { restartsMs } : {}),
-      perSecond: watch.perSecond(),
+      restartsMs: restartsMs!,
+      perSecond: load.services.map((service) => requestsPerSecond(service, seconds)),
     },
   }
 }
@@ -137,61 +145,20 @@ export function listSteps(services: readonly TaskService[]): ServiceListStep[] {
     }))
 }
 
-/** Reads the counters of each service once a second. */
-class RequestWatch {
-  readonly #services: readonly TaskService[]
-  readonly #readings = new Map<string, ServiceReading[]>()
-  /** Counters at which the count of a service begins. */
-  readonly #began = new Map<string, ServiceCounters>()
-  #seconds = 0
-
-  constructor(services: readonly TaskService[]) {
-    this.#services = services
-  }
-
-  isSecond(timeMs: number): boolean {
-    return timeMs >= 1000 * (this.#seconds + 1)
-  }
-
-  read(timeMs: number, counters: readonly ServiceCounters[]): void {
-    this.#seconds++
-    for (const reading of counters) {
-      const { service } = reading
-      const readings = this.#readings.get(service) ?? []
-      // Zeros for the seconds before the service started.
-      while (readings.length < this.#seconds - 1) readings.push({ ...nothing, service })
-      readings.push(reading)
-      this.#readings.set(service, readings)
-      // A service that starts later also gets time for its tenants to load.
-      const { fromS = 0 } = this.#services.find((each) => each.service.name === service)!
-      if (!this.#began.has(service) && timeMs >= 1000 * (fromS + WARM_UP_S)) this.#began.set(service, reading)
-    }
-  }
-
-  reports(last: readonly ServiceCounters[]): ServiceReport[] {
-    return this.#services.flatMap(({ service }) => {
-      const earlier = this.#began.get(service.name)
-      const later = last.find((counters) => counters.service === service.name)
-      return earlier && later && later.timeMs > earlier.timeMs ? [serviceReport(service, earlier, later)] : []
+function requestsPerSecond(
+  { service: { name }, fromS = 0, untilS = Number.POSITIVE_INFINITY }: TaskService,
+  seconds: readonly SampleEvent[],
+): ServedRequests['perSecond'][number] {
+  const readings = seconds.map(({ services }) => services!.find(({ service }) => service === name))
+  const counted = (count: (reading: ServiceReading) => number) =>
+    readings.map((now, i) => {
+      if (i < fromS || i >= untilS || !now) return null
+      const before = readings[i - 1]
+      return count(now) - (before ? count(before) : 0)
     })
-  }
-
-  perSecond(): RecordedServing['perSecond'] {
-    return this.#services.map(({ service: { name }, fromS = 0, untilS = Number.POSITIVE_INFINITY }) => {
-      const readings = this.#readings.get(name) ?? []
-      const counted = (count: (reading: ServiceReading) => number) =>
-        Array.from({ length: this.#seconds }, (_, i) => {
-          const now = readings[i]
-          if (i < fromS || i >= untilS || !now) return null
-          return count(now) - (i === 0 ? 0 : count(readings[i - 1]!))
-        })
-      return {
-        service: name,
-        arrived: counted(({ arrived }) => arrived),
-        missed: counted(({ late, shed, failed }) => late + shed + failed),
-      }
-    })
+  return {
+    service: name,
+    arrived: counted(({ arrived }) => arrived),
+    missed: counted(({ late, shed, failed }) => late + shed + failed),
   }
 }
-
-const nothing = { arrived: 0, completed: 0, late: 0, shed: 0, failed: 0, queued: 0, running: 0 }

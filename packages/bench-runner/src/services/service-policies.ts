@@ -3,7 +3,7 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import { type ClockPlan, type PlannedLoad, type PowerCapPolicy, planClocks, ServicesPolicy } from '@pctodl/scheduler'
 import type { ServerTask } from './service-tasks.js'
-import { equalShares, planned, plannedShares } from './share-plans.js'
+import { equalShares, plannedShares } from './share-plans.js'
 
 /** The policies of services, in the order in which they run and are reported. */
 export const serverPolicyNames = [
@@ -48,7 +48,6 @@ export function createServerPolicy(
       return new ServicesPolicy({
         model,
         services: firstServices(task),
-        plan: (load, goal) => planned(model, load, goal),
         expectedPerS: Object.fromEntries(
           task.services.map(({ service, meanPerS, toldFactor = 1 }) => [
             service.name,

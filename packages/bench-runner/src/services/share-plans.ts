@@ -1,6 +1,6 @@
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Configuration, Service, Tenant } from '@pctodl/platform'
-import { type PlannedLoad, planClocks, planWithModel, type ServicesGoal, ServingClocks } from '@pctodl/scheduler'
+import { type PlannedLoad, planClocks, planWithModel, ServingClocks } from '@pctodl/scheduler'
 
 /** Batch sizes that a plan chooses from: those that engines are compiled for. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -60,17 +60,6 @@ export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
   )
 }
 
-const plans = new WeakMap<PerfModel, Map<string, Configuration | undefined>>()
-
-/** pctodl's plan. Plans are cached by load and goal, because a search can take longer than a run. */
-export function planned(model: PerfModel, load: PlannedLoad, goal: ServicesGoal): Configuration | undefined {
-  const ofModel = plans.get(model) ?? new Map<string, Configuration | undefined>()
-  plans.set(model, ofModel)
-  const key = JSON.stringify({ ...load, goal })
-  if (!ofModel.has(key)) ofModel.set(key, planWithModel(model)(load, goal))
-  return ofModel.get(key)
-}
-
 function tenantOf(service: Service, mpsPercent: number): Tenant {
   return { model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name }
 }
@@ -80,7 +69,7 @@ function tenantOf(service: Service, mpsPercent: number): Tenant {
  * the planner finds nothing.
  */
 export function plannedShares(model: PerfModel, load: PlannedLoad): Configuration {
-  const plan = planned(model, load, 'min-power')
+  const plan = planWithModel(model)(load, 'min-power')
   if (!plan) return equalShares(model, load)
   return { tenants: plan.tenants, ...planClocks(model, plan.tenants, load.powerCapW, [plan.memClockMhz]) }
 }

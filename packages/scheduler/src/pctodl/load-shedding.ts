@@ -1,5 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
+import type { ClockPlan } from '../plan-clocks.js'
 import type { SampleObservation } from '../policy.js'
 
 /** Tenants are stopped if power is above the cap and the board has refused the SM clock for this time, ms. */
@@ -15,11 +16,6 @@ const TAKEN_MS = 500
  * ratio was measured with more tenants.
  */
 const SHED_TARGET = 0.97
-
-interface Clocks {
-  readonly smClockMhz: number
-  readonly memClockMhz: number
-}
 
 /**
  * Last resort if the board exceeds the cap and refuses the SM clock: stops tenants, and restarts them when the board
@@ -85,7 +81,7 @@ export class LoadShedding {
   /** Tenants to keep if neither the lowest clock nor any plan holds the cap; undefined if only one tenant is left. */
   fewer(
     tenants: readonly Tenant[],
-    clocks: Clocks,
+    clocks: ClockPlan,
     measuredW: number,
     powerCapW: number,
   ): readonly Tenant[] | undefined {
@@ -95,7 +91,7 @@ export class LoadShedding {
     return kept.length < tenants.length ? kept : withoutSmallest(tenants)
   }
 
-  #keeps(tenants: readonly Tenant[], clocks: Clocks, ratio: number, powerCapW: number): boolean {
+  #keeps(tenants: readonly Tenant[], clocks: ClockPlan, ratio: number, powerCapW: number): boolean {
     return this.#predicted(tenants, clocks) * ratio <= SHED_TARGET * powerCapW
   }
 
@@ -103,7 +99,7 @@ export class LoadShedding {
    * Stops the smallest tenants until the predicted power, times the ratio, is within the target. If no set of tenants
    * is, it keeps the one tenant with the least power.
    */
-  #withinCap(tenants: readonly Tenant[], clocks: Clocks, ratio: number, powerCapW: number): readonly Tenant[] {
+  #withinCap(tenants: readonly Tenant[], clocks: ClockPlan, ratio: number, powerCapW: number): readonly Tenant[] {
     let kept = tenants
     while (kept.length > 1 && !this.#keeps(kept, clocks, ratio, powerCapW)) kept = withoutSmallest(kept)
     if (this.#keeps(kept, clocks, ratio, powerCapW)) return kept
@@ -111,7 +107,7 @@ export class LoadShedding {
     return [tenants.reduce(least)]
   }
 
-  #predicted(tenants: readonly Tenant[], clocks: Clocks): number {
+  #predicted(tenants: readonly Tenant[], clocks: ClockPlan): number {
     return this.#predictor.predict({ tenants, ...clocks }).powerW
   }
 }

@@ -188,7 +188,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#decide(trouble, troubles[trouble], { estimatedPowerW: step.estimatedPowerW, powerCapW: this.#powerCapW })
     if (trouble === 'throttled') return
     if (this.#options.fixed) this.#notHeld(step)
-    else this.#tenantPlan.capMissed()
+    else this.#tenantPlan.missed('cap')
   }
 
   /** Stops tenants because no plan holds the cap. With only one tenant left, reports that the cap cannot be held. */
@@ -268,7 +268,7 @@ export class PctodlPolicy implements PowerCapPolicy {
       return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller ones, which need no restart`)
     }
     this.#decide('latency-missed', `${times}: a plan for shorter ones`, { worst })
-    this.#tenantPlan.objectiveMissed()
+    this.#tenantPlan.missed('objective')
     return undefined
   }
 

@@ -5,7 +5,7 @@ import { planPartition, type ServedNetworks, servedNetworks } from '../plan-part
 import type { WindowObservation } from '../policy.js'
 import { LatencyWatch } from './latency-watch.js'
 
-export interface PlannerOptions extends ServedNetworks {
+interface PlannerOptions extends ServedNetworks {
   readonly predictor: Predictor
   readonly powerMarginW?: number
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
@@ -21,7 +21,7 @@ const KEPT_MEMORY_SHARE = 0.98
 const LESS_MEMORY = 0.9
 
 /** Why there is no plan. */
-export interface NoPlan {
+interface NoPlan {
   readonly message: string
   /** Lowest feasible cap in predicted watts; null if the plan failed for another reason than the cap. */
   readonly lowestFeasibleW: number | null

@@ -14,41 +14,29 @@ export class SteeredTenants {
   readonly #without: readonly ClockMechanism[]
   #controller: ClockController | undefined
   #memory: MemoryClockControl | undefined
-  #tenants: readonly Tenant[] = []
-  #memClockMhz = 0
-  #lastStep: ClockAction | undefined
+  tenants: readonly Tenant[] = []
+  memClockMhz = 0
+  /** Last decision of the SM clock controller. */
+  lastStep: ClockAction | undefined
 
   constructor(predictor: Predictor, without: readonly ClockMechanism[] = []) {
     this.#predictor = predictor
     this.#without = without
   }
 
-  get tenants(): readonly Tenant[] {
-    return this.#tenants
-  }
-
-  get memClockMhz(): number {
-    return this.#memClockMhz
-  }
-
   /** Whether the memory clock is the lowest one available. */
   get memoryIsLowest(): boolean {
-    return this.#memClockMhz === Math.min(...this.#predictor.memClocksMhz)
+    return this.memClockMhz === Math.min(...this.#predictor.memClocksMhz)
   }
 
   get present(): Candidate {
-    return { tenants: this.#tenants, memClockMhz: this.#memClockMhz }
-  }
-
-  /** Last decision of the SM clock controller. */
-  get lastStep(): ClockAction | undefined {
-    return this.#lastStep
+    return { tenants: this.tenants, memClockMhz: this.memClockMhz }
   }
 
   /** Measured power divided by predicted power. */
   get powerRatio(): number {
-    if (!this.#lastStep) return 1
-    const { estimatedPowerW, biasW } = this.#lastStep
+    if (!this.lastStep) return 1
+    const { estimatedPowerW, biasW } = this.lastStep
     return estimatedPowerW / (estimatedPowerW - biasW)
   }
 
@@ -62,7 +50,7 @@ export class SteeredTenants {
 
   /** Changes to other tenants; the memory clock stays. */
   replace(tenants: readonly Tenant[]): Action {
-    this.#put(tenants, this.#memClockMhz)
+    this.#put(tenants, this.memClockMhz)
     return { tenants }
   }
 
@@ -76,13 +64,13 @@ export class SteeredTenants {
    * attribute the missing power to the model.
    */
   onlyRunning(tenants: readonly Tenant[]): void {
-    this.#model(tenants, this.#memClockMhz)
+    this.#model(tenants, this.memClockMhz)
   }
 
   /** Decides on the SM clock of this sample. */
   step(sample: SampleObservation): ClockAction {
-    this.#lastStep = this.#controller!.step(clockObservation(sample))
-    return this.#lastStep
+    this.lastStep = this.#controller!.step(clockObservation(sample))
+    return this.lastStep
   }
 
   /** Decides on the memory clock of this sample; called after the SM clock's step. */
@@ -91,16 +79,16 @@ export class SteeredTenants {
     const memClockMhz = this.#memory!.step({
       timeMs,
       powerCapW,
-      infeasible: this.#lastStep?.status === 'infeasible',
+      infeasible: this.lastStep?.status === 'infeasible',
       lowestPowerW: (clockMhz) => {
         const smClockMhz = smClocksAt(spec, clockMhz)![0]!
-        const { powerW } = this.#predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: clockMhz })
+        const { powerW } = this.#predictor.predict({ tenants: this.tenants, smClockMhz, memClockMhz: clockMhz })
         return powerW * this.powerRatio
       },
     })
-    if (memClockMhz === this.#memClockMhz) return {}
-    const lower = memClockMhz < this.#memClockMhz
-    this.#put(this.#tenants, memClockMhz)
+    if (memClockMhz === this.memClockMhz) return {}
+    const lower = memClockMhz < this.memClockMhz
+    this.#put(this.tenants, memClockMhz)
     return {
       memClockMhz,
       reason: lower ? 'the lowest SM clock does not keep the cap' : 'room for the memory clock again',
@@ -108,15 +96,15 @@ export class SteeredTenants {
   }
 
   #put(tenants: readonly Tenant[], memClockMhz: number): void {
-    this.#tenants = tenants
+    this.tenants = tenants
     this.#model(tenants, memClockMhz)
-    this.#memClockMhz = memClockMhz
+    this.memClockMhz = memClockMhz
   }
 
   #model(tenants: readonly Tenant[], memClockMhz: number): void {
     const { spec } = this.#predictor
     const smClocksMhz = smClocksAt(spec, memClockMhz)!
-    const known = this.#memClockMhz === 0 ? undefined : smClocksAt(spec, this.#memClockMhz)
+    const known = this.memClockMhz === 0 ? undefined : smClocksAt(spec, this.memClockMhz)
     if (!this.#controller || !sameClocks(known, smClocksMhz)) {
       this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading, without: this.#without })
     }

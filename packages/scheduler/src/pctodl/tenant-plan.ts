@@ -4,7 +4,7 @@ import type { ClockAction } from '@pctodl/thermo-dvfs'
 import { type Candidate, keyOf, restartCostSamples, restartedCount } from '../neighbourhood.js'
 import type { Decision } from '../policy.js'
 
-export interface TenantPlanOptions {
+interface TenantPlanOptions {
   readonly predictor: Predictor
   /** Maximum time in which a plan must regain the samples lost in restarts, s. */
   readonly payBackS: number
@@ -31,12 +31,12 @@ export interface PlanContext {
   readonly restartS: number
 }
 
-export interface NewPlan {
+interface NewPlan {
   readonly plan: Configuration
   readonly reason: string
 }
 
-export type Trouble = 'infeasible' | 'throttled'
+type Trouble = 'infeasible' | 'throttled'
 
 /**
  * State of the decision. `kept`: the tenants stay. `weighing`: another plan is adopted if its gain repays the restarts.
@@ -115,12 +115,8 @@ export class TenantPlan {
     this.#enter({ name: 'weighing', fromMs: timeMs + CLOCKS_FIRST_MS })
   }
 
-  capMissed(): void {
-    this.#enter({ name: 'mending', missed: 'cap' })
-  }
-
-  objectiveMissed(): void {
-    this.#enter({ name: 'mending', missed: 'objective' })
+  missed(missed: 'cap' | 'objective'): void {
+    this.#enter({ name: 'mending', missed })
   }
 
   /**

@@ -1,6 +1,7 @@
 import { planServices, type ServicePlanOptions } from '@pctodl/greedy-partition/services'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Configuration, Service } from '@pctodl/platform'
+import { remembered } from '../remembered.js'
 
 export interface PlannedLoad {
   readonly services: readonly Service[]
@@ -42,7 +43,7 @@ export function planWithModel(
   model: PerfModel,
   options: Omit<ServicePlanOptions, 'objective' | 'powerCapW' | 'loads'> = {},
 ): ServicesPlanner {
-  return ({ services, ratesPerS, powerCapW }, goal) => {
+  const plan: ServicesPlanner = ({ services, ratesPerS, powerCapW }, goal) => {
     const search = { rateMargin: 1, budgetEvaluations: 600, ...options, powerCapW }
     const objective = goal === 'max-value' ? goal : 'max-load'
     const highest = planServices(model, services, ratesPerS, { ...search, objective })
@@ -62,4 +63,5 @@ export function planWithModel(
     )
     return lean.feasible ? lean.configuration : highest.configuration
   }
+  return (load, goal) => remembered(model, [load, goal, options], () => plan(load, goal))
 }

@@ -12,7 +12,7 @@ const LEAST = 0.02
 /** Number of bisection steps in the search for a share. */
 const HALVINGS = 6
 
-export interface Shortage {
+interface Shortage {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
   /** Capacity that each service needs for requests that already wait, requests/s. */

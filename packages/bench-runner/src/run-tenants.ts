@@ -1,39 +1,24 @@
+import type { Backend } from '@pctodl/backend'
+import { SimulatedGpu } from '@pctodl/gpu-sim'
 import { BatchLatencies, firstSteadyWindow, type RecordedWindow, type RunRecord } from '@pctodl/report'
 import { WINDOW_MS } from '@pctodl/run'
 import { commonLoad, type LoadMix, type WindowObservation } from '@pctodl/scheduler'
-import { type AlgorithmName, createPolicy, type PolicyOptions } from './algorithms.js'
+import { createPolicy } from './algorithms.js'
+import type { Cell } from './cell.js'
 import { latencyObjectives } from './latency-objective.js'
-import { type OpenBoard, openBoard } from './open-board.js'
 import { recordRun } from './record-run.js'
 import { type BenchTask, capsOf } from './tasks.js'
 
-export interface RunTaskOptions extends PolicyOptions {
-  readonly iterations: number
-  /** Seed of the simulated board's sensor error and noise; the same for every algorithm. */
-  readonly seed: number
-  readonly signal?: AbortSignal
-}
-
-/** Run one algorithm on one task on the simulated board, from a cold start. */
-export async function runTask(task: BenchTask, algorithm: AlgorithmName, options: RunTaskOptions): Promise<RunRecord> {
-  const board = await openBoard({ ...options, task })
-  try {
-    return await runTaskOn(board, task, algorithm, options)
-  } finally {
-    await board.close()
-  }
-}
-
-/** The same on a board that is already open; the board stays open. */
-export async function runTaskOn(
-  { gpu, pool, clock, trueEnergyJ }: OpenBoard,
-  task: BenchTask,
-  algorithm: AlgorithmName,
-  options: Omit<RunTaskOptions, 'seed'>,
+/** Run a cell whose tenants run batch after batch, on its open board. The board stays open. */
+export async function runTenants(
+  { gpu, tenants: pool, clock }: Backend,
+  cell: Cell & { readonly task: BenchTask },
+  signal?: AbortSignal,
 ): Promise<RunRecord> {
+  const { task, algorithm } = cell
   const { id: taskId, model, dataset, mix, set } = task
-  const policy = createPolicy(algorithm, task, options)
-  const iterations = task.fixedIterations ?? options.iterations
+  const policy = createPolicy(algorithm, task, cell)
+  const iterations = task.fixedIterations ?? cell.iterations
   const steadyFromMs = firstSteadyWindow(iterations) * WINDOW_MS
   const latencies = new BatchLatencies()
   const record = await recordRun(
@@ -41,10 +26,10 @@ export async function runTaskOn(
       ...{ gpu, pool, clock, policy, iterations },
       caps: capsOf(task, WINDOW_MS),
       windowMs: WINDOW_MS,
-      ...(options.signal ? { signal: options.signal } : {}),
+      ...(signal ? { signal } : {}),
     },
     { algorithm, taskId, model, dataset },
-    trueEnergyJ,
+    gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined,
     (_, beforeMs) => latencies.add(pool.counters(), beforeMs >= steadyFromMs),
   )
   const windows = mix ? record.windows.map((window) => servedTogether(window as Observed, mix)) : record.windows

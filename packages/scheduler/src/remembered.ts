@@ -1,0 +1,21 @@
+/** Results kept for a predictor; when there are more, all are forgotten. */
+const KEPT = 256
+
+const known = new WeakMap<object, Map<string, unknown>>()
+
+/**
+ * The result of a search that depends on nothing but a predictor and a question. Searches take long, and every run of a
+ * policy on one kind of board needs the same plans.
+ *
+ * @param question plain data that tells the search from all others with this predictor
+ */
+export function remembered<Result>(predictor: object, question: unknown, search: () => Result): Result {
+  const results = known.get(predictor) ?? new Map<string, unknown>()
+  known.set(predictor, results)
+  const key = JSON.stringify(question)
+  if (!results.has(key)) {
+    if (results.size >= KEPT) results.clear()
+    results.set(key, search())
+  }
+  return results.get(key) as Result
+}
