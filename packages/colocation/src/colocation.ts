@@ -1,3 +1,4 @@
+import { sum } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import type { Workload } from './workload.js'
 
@@ -32,7 +33,7 @@ export function assertColocation({ members, throughputs, powerW }: Colocation): 
 
 /** Sum of the members' throughputs, samples/s. This is the target value of the published study. */
 export function throughputSum({ throughputs }: Pick<Colocation, 'throughputs'>): number {
-  return throughputs.reduce((sum, throughput) => sum + throughput, 0)
+  return sum(throughputs)
 }
 
 /** Share of its exclusive throughput that each member retains: 1 is undisturbed. */

@@ -1,4 +1,4 @@
-import { mean } from '@pctodl/numerics'
+import { mean, sampleVariance, sum } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
 /** Prediction errors over one set of colocations. */
@@ -22,22 +22,11 @@ export function accuracy(measured: readonly number[], predicted: readonly number
   if (n < 2 || predicted.length !== n) {
     throw new InvalidInputError('measured and predicted', [n, predicted.length], 'two lists of one length, at least 2')
   }
-  const meanMeasured = mean(measured)
-  let squares = 0
-  let variance = 0
-  let absolute = 0
-  let relative = 0
-  measured.forEach((value, i) => {
-    const error = predicted[i]! - value
-    squares += error ** 2
-    variance += (value - meanMeasured) ** 2 / (n - 1)
-    absolute += Math.abs(error)
-    relative += Math.abs(error) / value
-  })
+  const errors = predicted.map((value, i) => Math.abs(value - measured[i]!))
   return {
-    mse: squares / n / variance,
-    maePerS: absolute / n,
-    mapePercent: (100 * relative) / n,
+    mse: mean(errors.map((error) => error ** 2)) / sampleVariance(measured),
+    maePerS: mean(errors),
+    mapePercent: 100 * mean(errors.map((error, i) => error / measured[i]!)),
     spearman: correlation(ranks(measured), ranks(predicted)),
   }
 }
@@ -56,15 +45,7 @@ function ranks(values: readonly number[]): number[] {
 }
 
 function correlation(a: readonly number[], b: readonly number[]): number {
-  const meanA = mean(a)
-  const meanB = mean(b)
-  let ab = 0
-  let aa = 0
-  let bb = 0
-  a.forEach((value, i) => {
-    ab += (value - meanA) * (b[i]! - meanB)
-    aa += (value - meanA) ** 2
-    bb += (b[i]! - meanB) ** 2
-  })
-  return ab / Math.sqrt(aa * bb)
+  const [meanA, meanB] = [mean(a), mean(b)]
+  const products = a.map((value, i) => (value - meanA) * (b[i]! - meanB))
+  return sum(products) / (a.length - 1) / Math.sqrt(sampleVariance(a) * sampleVariance(b))
 }

@@ -1,4 +1,4 @@
-import { mean, sampleVariance } from '@pctodl/numerics'
+import { mean, sampleVariance, sum } from '@pctodl/numerics'
 import { type Colocation, contains, throughputSum } from '../colocation.js'
 import { type ColocationPrediction, expectedValue, type Interval, logSpread } from '../model/prediction.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
@@ -52,7 +52,7 @@ export const fastestAloneMethod: Method = {
   name: 'fastest alone',
   prepare: () => ({
     scoresOf: (candidates) =>
-      candidates.map(({ members }) => members.reduce((sum, { exclusiveThroughput }) => sum + exclusiveThroughput, 0)),
+      candidates.map(({ members }) => sum(members.map(({ exclusiveThroughput }) => exclusiveThroughput))),
   }),
 }
 

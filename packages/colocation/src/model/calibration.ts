@@ -1,4 +1,4 @@
-import { conformalQuantile, type LeftOutGroup } from '@pctodl/numerics'
+import { conformalQuantile, type LeftOutGroup, sum } from '@pctodl/numerics'
 import { kinOf } from '../workload.js'
 import type { CoRunnerProcess, FittedProcess } from './co-runner-process.js'
 import { Acquaintance, type Novelty } from './novelty.js'
@@ -131,14 +131,13 @@ function addMiss(
     return row.count * workloads[row.own]!.exclusiveThroughput * Math.exp(coRunners * row.exponent)
   })
   const predicted = measured.map((throughput, i) => throughput * Math.exp(-coRunners * errors[i]!))
-  const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
   const spread = spreadOf(
-    predicted.map((throughput) => throughput / total(predicted)),
+    predicted.map((throughput) => throughput / sum(predicted)),
     predicted.map((_, i) => Array.from(covariance.subarray(i * count, (i + 1) * count))),
   )
   errors.forEach((error, i) => {
     const kind = left.includes(rows[begin + i]!.own) ? misses.unseen : misses.members
     kind.push(Math.abs(error) / Math.sqrt(covariance[i * count + i]!))
   })
-  misses.sums.push(Math.abs(Math.log(total(measured) / total(predicted))) / (coRunners * spread))
+  misses.sums.push(Math.abs(Math.log(sum(measured) / sum(predicted))) / (coRunners * spread))
 }

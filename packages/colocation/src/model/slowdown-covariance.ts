@@ -42,6 +42,7 @@ const sharedParts: readonly CovariancePart[] = [
   { own: 'identity', others: 'identity' },
   { own: 'smooth', others: 'blend' },
   { own: 'identity', others: 'blend' },
+  { own: 'pace' },
 ]
 
 /** Number of parts common to all sizes; these come first. */

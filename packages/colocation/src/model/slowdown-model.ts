@@ -1,3 +1,4 @@
+import { mean, sum } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, type Members, throughputSum } from '../colocation.js'
 import type { KeptShareSource } from '../select/group-judge.js'
@@ -57,8 +58,8 @@ export class SlowdownModel {
   static fit(colocations: readonly Colocation[]): SlowdownModel {
     const training = trainingRows(colocations)
     const { rows } = training
-    const mean = rows.reduce((sum, { exponent }) => sum + exponent, 0) / rows.length
-    const fitted: FittedProcess = { ...training, mean, variances: fitVariances(training, mean) }
+    const centre = mean(rows.map(({ exponent }) => exponent))
+    const fitted: FittedProcess = { ...training, mean: centre, variances: fitVariances(training, centre) }
     const process = new CoRunnerProcess(fitted, MAX_RANK)
     const misses = missesOf(fitted, process, new CoRunnerProcess(fitted, COARSE_RANK))
     const power = GroupPowerModel.fit(colocations)?.fitted ?? null
@@ -89,13 +90,12 @@ export class SlowdownModel {
       ? view.covarianceOf(distinct.map((member) => view.row(member, withoutOne(members, member))))
       : null
     const coRunners = coRunnerExponent(size)
-    const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
     /** Interval of a sum over the members, from its terms. */
     const ofSum = (terms: readonly number[]): Interval | null => {
       if (covariance === null) return null
-      const sum = total(terms)
-      const parts = distinct.map((_, d) => total(terms.filter((_term, i) => rankOf[i] === d)) / sum)
-      return around(sum, coRunners * sumWidth! * spreadOf(parts, covariance))
+      const whole = sum(terms)
+      const parts = distinct.map((_, d) => sum(terms.filter((_term, i) => rankOf[i] === d)) / whole)
+      return around(whole, coRunners * sumWidth! * spreadOf(parts, covariance))
     }
     return {
       members,
@@ -109,7 +109,7 @@ export class SlowdownModel {
         ),
       throughputSum: throughputSum({ throughputs }),
       throughputSumInterval: ofSum(throughputs),
-      weightedSpeedup: total(keptShares),
+      weightedSpeedup: sum(keptShares),
       weightedSpeedupInterval: ofSum(keptShares),
       powerW: this.power?.knows(members) ? this.power.of(members, keptShares) : null,
     }

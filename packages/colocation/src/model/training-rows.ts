@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { assertColocation, type Colocation, membersKey, throughputSum } from '../colocation.js'
 import type { Workload } from '../workload.js'
@@ -72,7 +73,7 @@ function rowsOf({ members, throughputs }: Colocation, indexOf: ReadonlyMap<strin
         others: others.sort((a, b) => a - b),
         colocation,
         count: logs.length,
-        exponent: logs.reduce((sum, log) => sum + log, 0) / logs.length / coRunnerExponent(members.length),
+        exponent: mean(logs) / coRunnerExponent(members.length),
       }
     })
 }

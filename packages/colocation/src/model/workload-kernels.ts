@@ -1,13 +1,14 @@
+import { mean } from '@pctodl/numerics'
 import { kinOf, type Workload } from '../workload.js'
 import { scalingOf, standardize } from './standardize.js'
 
 /**
  * Similarities of two workloads: over all features at short distance (`rough`), at long distance (`smooth`) and
- * linearly; by the same network and mode (`kin`); by the same workload (`identity`). The last two represent properties
- * that no metric shows, such as a wrong solo baseline. The model learns these for known workloads and treats them as
- * uncertain for others.
+ * linearly; by the same network and mode (`kin`); by the same workload (`identity`); and, within a network and mode,
+ * linearly in the logarithm of the throughput alone (`pace`). The last three represent properties that no metric shows,
+ * such as a wrong solo baseline. The model learns these for known workloads and treats them as uncertain for others.
  */
-export const workloadKernelNames = ['rough', 'smooth', 'linear', 'kin', 'identity'] as const
+export const workloadKernelNames = ['rough', 'smooth', 'linear', 'kin', 'identity', 'pace'] as const
 export type WorkloadKernelName = (typeof workloadKernelNames)[number]
 
 /** Length scale of the `rough` kernel, in standard deviations of a feature. */
@@ -37,16 +38,20 @@ export interface KernelPoint {
   readonly name: string
   readonly kin: string
   readonly features: Float64Array
+  /** Logarithm of its throughput alone over the geometric mean of its known kin; 0 without any. */
+  readonly pace: number
 }
 
 /** Returns a function from workloads to points. Features are scaled by the training set only. */
 export function pointsScaledBy(trained: readonly Workload[]): (workload: Workload) => KernelPoint {
   const scaling = scalingOf(trained.map(featuresOf))
-  return (workload) => ({
-    name: workload.name,
-    kin: kinOf(workload.name),
-    features: standardize(featuresOf(workload), scaling),
-  })
+  const paceOf = ({ exclusiveThroughput }: Workload) => Math.log(exclusiveThroughput)
+  return (workload) => {
+    const kin = kinOf(workload.name)
+    const paces = trained.filter(({ name }) => kinOf(name) === kin).map(paceOf)
+    const pace = paces.length === 0 ? 0 : paceOf(workload) - mean(paces)
+    return { name: workload.name, kin, features: standardize(featuresOf(workload), scaling), pace }
+  }
 }
 
 /** Write the similarities of two workloads to `out` from `offset`, in the order of `workloadKernelNames`. */
@@ -64,6 +69,7 @@ export function writeKernels(a: KernelPoint, b: KernelPoint, out: Float64Array, 
   out[offset + 2] = products / used
   out[offset + 3] = a.kin === b.kin ? 1 : 0
   out[offset + 4] = a.name === b.name ? 1 : 0
+  out[offset + 5] = a.kin === b.kin ? a.pace * b.pace : 0
 }
 
 /** Matern kernel with smoothness 3/2. */

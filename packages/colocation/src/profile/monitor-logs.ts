@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import { TableError } from '../tables/csv-table.js'
 
 /** Mean utilisation over a solo run, percent. */
@@ -24,14 +25,14 @@ export function parseProcessMonitorLog(text: string, file = 'pmon log'): MeanUti
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .slice(WARM_UP_SAMPLES)
     .map((line) => line.trim().split(/\s+/))
-  const mean = (name: string) => {
+  const meanOf = (name: string) => {
     const index = names.indexOf(name)
     if (index < 0) throw new TableError(file, undefined, name, `missing; the columns are ${names.join(', ')}`)
     const values = samples.map((cells) => cells[index] ?? '-').filter((cell) => /^\d+(\.\d+)?$/.test(cell))
     if (values.length === 0) throw new TableError(file, undefined, name, `no number after ${WARM_UP_SAMPLES} samples`)
-    return values.reduce((sum, value) => sum + Number(value), 0) / values.length
+    return mean(values.map(Number))
   }
-  return { smUtilPercent: mean('sm'), memUtilPercent: mean('mem') }
+  return { smUtilPercent: meanOf('sm'), memUtilPercent: meanOf('mem') }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { sum } from '@pctodl/numerics'
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type CsvRow, parseCsvTable, TableError } from '../tables/csv-table.js'
 import type { Objective } from './group-judge.js'
@@ -129,7 +130,7 @@ export function chooseShares(
   const choices = points.map(({ mpsPercents, throughputs }): ShareChoice => {
     const keptShares = throughputs.map((throughput, i) => throughput / exclusiveThroughputs[i]!)
     const summed = objective === 'throughput' ? throughputs : keptShares
-    return { mpsPercents, throughputs, keptShares, value: summed.reduce((sum, value) => sum + value, 0) }
+    return { mpsPercents, throughputs, keptShares, value: sum(summed) }
   })
   return choices
     .filter(({ keptShares }) => keptShares.every((kept, i) => kept >= (minKeptShares[i] ?? 0)))

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { assertAtLeast, assertInteger, assertPositive } from '../checks.js'
 
 /** A kind of server and the number of such servers. */
 export interface ServerKind {
@@ -43,9 +44,7 @@ export function assertCluster(cluster: Cluster): void {
     throw new InvalidInputError('cluster.servers', 'none', 'at least one kind of server')
   cluster.servers.forEach((kind, i) => {
     for (const field of ['count', 'gpus', 'cpus'] as const) {
-      if (!(Number.isInteger(kind[field]) && kind[field] >= 1)) {
-        throw new InvalidInputError(`cluster.servers[${i}].${field}`, kind[field], 'an integer of at least 1')
-      }
+      assertInteger(`cluster.servers[${i}].${field}`, kind[field])
     }
     if ((kind.gpuType === undefined) !== (cluster.servers[0]!.gpuType === undefined)) {
       throw new InvalidInputError(
@@ -54,13 +53,9 @@ export function assertCluster(cluster: Cluster): void {
         'a type for all kinds of servers or for none',
       )
     }
-    if (!((kind.idlePowerW ?? 0) >= 0)) {
-      throw new InvalidInputError(`cluster.servers[${i}].idlePowerW`, kind.idlePowerW, 'watts of at least 0')
-    }
+    assertAtLeast(`cluster.servers[${i}].idlePowerW`, kind.idlePowerW ?? 0, 0, 'watts')
     for (const field of ['memoryGb', 'storageMBps'] as const) {
-      if (!(kind[field] > 0 && Number.isFinite(kind[field]))) {
-        throw new InvalidInputError(`cluster.servers[${i}].${field}`, kind[field], 'a positive number')
-      }
+      assertPositive(`cluster.servers[${i}].${field}`, kind[field])
     }
   })
 }

@@ -43,6 +43,8 @@ export class EngineJob {
   readonly dominantShare: number
   readonly summedShare: number
   remaining: number
+  /** Seconds per iteration, now or in its last run; `fairIterationS` before its first. */
+  iterationS: number
   /** Iterations left if everything after the last checkpoint is lost. */
   savedRemaining: number
   /** Iterations per second now. */
@@ -80,6 +82,7 @@ export class EngineJob {
     this.dominantShare = of.dominantShare
     this.summedShare = of.summedShare
     this.remaining = job.iterations
+    this.iterationS = of.fairIterationS
     this.savedRemaining = job.iterations
     this.heldSinceS = nowS
     this.lastRunS = job.arrivalS

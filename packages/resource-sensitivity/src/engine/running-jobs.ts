@@ -180,6 +180,7 @@ export class RunningJobs {
     job.throughput = throughput
     const penalty = job.server >= 0 ? 1 : this.spreadPenaltyOf(job)
     job.rate = throughput / (job.profile.iterationS * penalty)
+    job.iterationS = 1 / job.rate
     this.#expect(job)
   }
 

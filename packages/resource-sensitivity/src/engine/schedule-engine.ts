@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { assertAtLeast } from '../checks.js'
 import { type CanonicalCluster, expandServers, idleWattsOf, inCanonicalOrder } from '../cluster/cluster.js'
 import { createMechanism } from '../mechanisms/create-mechanism.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
@@ -430,8 +431,8 @@ export class ScheduleEngine {
           if (this.running.table.find(event.jobId) === undefined && !known.has(event.jobId)) {
             throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
           }
-          if ('doneIterations' in event && event.doneIterations !== undefined && !(event.doneIterations >= 0)) {
-            throw new InvalidInputError(`${event.type}: doneIterations`, event.doneIterations, 'a number of at least 0')
+          if ('doneIterations' in event && event.doneIterations !== undefined) {
+            assertAtLeast(`${event.type}: doneIterations`, event.doneIterations)
           }
           break
         case 'server-failed':
@@ -472,7 +473,5 @@ function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, 
       `a number of at least 0 and below ${iterations}`,
     )
   }
-  if (!(attainedGpuS >= 0 && Number.isFinite(attainedGpuS))) {
-    throw new InvalidInputError(`job ${jobId}: attainedGpuS`, attainedGpuS, 'GPU-seconds of at least 0')
-  }
+  assertAtLeast(`job ${jobId}: attainedGpuS`, attainedGpuS, 0, 'GPU-seconds')
 }

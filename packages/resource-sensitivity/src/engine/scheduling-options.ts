@@ -1,4 +1,5 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { assertAtLeast, assertInteger, assertPositive } from '../checks.js'
 import { assertCluster, type Cluster, countGpus } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
 import type { AllocationSolver } from '../mechanisms/allocation-solver.js'
@@ -68,21 +69,18 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     const twice = profiles.find(({ model }, i) => profiles.findIndex((other) => other.model === model) < i)!
     throw new InvalidInputError('profiles', twice.model, 'one profile per model')
   }
-  return {
-    powerBudgetW: checkPower(options),
-    budgetLeadS: atLeast('budgetLeadS', options.budgetLeadS ?? 0, 0),
-    limitsChange: options.limitsChange ?? true,
-    cluster,
-    profiles,
-    policy,
-    mechanism,
-    solver: options.solver ?? null,
-    roundS: atLeast('roundS', options.roundS ?? 300, 0, true),
-    startCostS: atLeast('startCostS', options.startCostS ?? 0, 0),
-    restartCostS: atLeast('restartCostS', options.restartCostS ?? 0, 0),
-    resizeCostS: atLeast('resizeCostS', options.resizeCostS ?? 0, 0),
-    spreadPenalty: atLeast('spreadPenalty', options.spreadPenalty ?? 1, 1),
+  const powerBudgetW = checkPower(options)
+  const { limitsChange = true, solver = null, roundS = 300, spreadPenalty = 1 } = options
+  const { budgetLeadS = 0, startCostS = 0, restartCostS = 0, resizeCostS = 0 } = options
+  for (const [field, value] of Object.entries({ budgetLeadS, startCostS, restartCostS, resizeCostS })) {
+    assertAtLeast(field, value)
   }
+  assertAtLeast('spreadPenalty', spreadPenalty, 1)
+  if (!(roundS > 0 && Number.isFinite(roundS))) throw new InvalidInputError('roundS', roundS, 'a number above 0')
+  // The journal of a schedule keeps a digest of these fields in this order.
+  const power = { powerBudgetW, budgetLeadS, limitsChange }
+  const times = { roundS, startCostS, restartCostS, resizeCostS, spreadPenalty }
+  return { ...power, cluster, profiles, policy, mechanism, solver, ...times }
 }
 
 /** @returns the budget; see `CheckedEngineOptions` */
@@ -108,15 +106,9 @@ function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOption
 /** @throws InvalidInputError, UnknownNameError for a job that is invalid on any cluster */
 export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<string, unknown>): void {
   if (!models.has(job.model)) throw new UnknownNameError('model', job.model, [...models.keys()])
-  if (!(job.arrivalS >= 0 && Number.isFinite(job.arrivalS))) {
-    throw new InvalidInputError(`job ${job.id}: arrivalS`, job.arrivalS, 'seconds of at least 0')
-  }
-  if (!(job.iterations > 0 && Number.isFinite(job.iterations))) {
-    throw new InvalidInputError(`job ${job.id}: iterations`, job.iterations, 'a positive number')
-  }
-  if (!(Number.isInteger(job.gpus) && job.gpus >= 1)) {
-    throw new InvalidInputError(`job ${job.id}: gpus`, job.gpus, 'an integer of at least 1')
-  }
+  assertAtLeast(`job ${job.id}: arrivalS`, job.arrivalS, 0, 'seconds')
+  assertPositive(`job ${job.id}: iterations`, job.iterations)
+  assertInteger(`job ${job.id}: gpus`, job.gpus)
 }
 
 /** Separates jobs that the cluster can run from those it never can; returns an error for each of the latter. */
@@ -136,11 +128,4 @@ export function possibleJobs(
         ),
     )
   return { possible: skipped.length === 0 ? jobs : jobs.filter((job) => job.gpus <= gpus), skipped }
-}
-
-function atLeast(field: string, value: number, least: number, above = false): number {
-  if (!Number.isFinite(value) || value < least || (above && value === least)) {
-    throw new InvalidInputError(field, value, `a number ${above ? 'above' : 'of at least'} ${least}`)
-  }
-  return value
 }

@@ -102,6 +102,11 @@ export class ServerPool {
     return this.#byFree[gpus] ?? []
   }
 
+  /** At most `each` servers of every number of free GPUs above 0. */
+  someWithFree(each: number): number[] {
+    return this.#byFree.flatMap((servers, free) => (free === 0 ? [] : servers.slice(0, each)))
+  }
+
   take(server: number, gpus: number): void {
     this.#changeFree(server, -gpus)
   }

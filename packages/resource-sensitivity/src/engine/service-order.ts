@@ -8,8 +8,8 @@ const PROMOTE_AFTER = 8
  * Sorts jobs into the order in which a policy serves them.
  *
  * - FIFO: by arrival. SRTF: least remaining work. LAS: least GPU time attained.
- * - FTF: largest finish-time ratio rho = (age + remaining work) / work first (Themis, NSDI '20). The published
- * simulator serves the smallest first.
+ * - FTF: largest finish-time ratio rho = (age + remaining work) / work first (Themis, NSDI '20), with the work at the
+ * GPU-proportional share. The published simulator serves the smallest first.
  * - DRF: smallest dominant share, integrated over time. Shares are reassigned every round, so fairness requires
  * counting the shares that a job has held. The published simulator sorts by the demand, which never changes.
  * - Tetris: smallest (remaining work x sum of demanded shares).
@@ -18,8 +18,8 @@ const PROMOTE_AFTER = 8
  * waited `PROMOTE_AFTER` times as long as it has run starts again at zero (Tiresias, NSDI '19). It then runs at least a
  * ninth of its time.
  *
- * Work is the time in seconds that a job takes alone with the GPU-proportional share (`fairIterationS`). Ties go to the
- * earlier submission.
+ * Work is in seconds: for SRTF and Tetris at the latest speed of the job (`iterationS`), for FTF alone with the
+ * GPU-proportional share (`fairIterationS`). Ties go to the earlier submission.
  */
 export class ServiceOrder {
   readonly #policy: PolicyName
@@ -47,7 +47,9 @@ export class ServiceOrder {
       case 'las':
         return serviceGpuS(job, nowS)
       case 'ftf':
-        return -(nowS - job.job.arrivalS + workLeftS(job)) / (job.job.iterations * job.fairIterationS)
+        return (
+          -(nowS - job.job.arrivalS + job.remaining * job.fairIterationS) / (job.job.iterations * job.fairIterationS)
+        )
       case 'drf':
         return (serviceGpuS(job, nowS) / job.gpus) * job.dominantShare
       case 'tetris':
@@ -69,6 +71,6 @@ function serviceGpuS(job: EngineJob, nowS: number): number {
   return 0
 }
 
-function workLeftS({ remaining, fairIterationS }: EngineJob): number {
-  return remaining * fairIterationS
+function workLeftS({ remaining, iterationS }: EngineJob): number {
+  return remaining * iterationS
 }

@@ -6,6 +6,7 @@ import {
   type Variable,
 } from '@pctodl/numerics/programs'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { assertInteger, assertPositive } from '../checks.js'
 import type { AllocationOption } from './allocation-options.js'
 
 /** Identical jobs: same options, same number of GPUs. */
@@ -115,15 +116,11 @@ function solutionOf(
 
 /** @throws InvalidInputError */
 function assertAllocationProblem({ cpus, memoryGb, groups }: AllocationProblem): void {
-  if (!(cpus > 0)) throw new InvalidInputError('problem.cpus', cpus, 'a positive number')
-  if (!(memoryGb > 0)) throw new InvalidInputError('problem.memoryGb', memoryGb, 'a positive number')
+  assertPositive('problem.cpus', cpus)
+  assertPositive('problem.memoryGb', memoryGb)
   groups.forEach(({ count, gpus, options, minThroughput }, i) => {
-    if (!(Number.isInteger(count) && count >= 1)) {
-      throw new InvalidInputError(`problem.groups[${i}].count`, count, 'an integer of at least 1')
-    }
-    if (!(Number.isInteger(gpus) && gpus >= 1)) {
-      throw new InvalidInputError(`problem.groups[${i}].gpus`, gpus, 'an integer of at least 1')
-    }
+    assertInteger(`problem.groups[${i}].count`, count)
+    assertInteger(`problem.groups[${i}].gpus`, gpus)
     if (!options.some(({ throughput }) => isFastEnough(throughput, minThroughput))) {
       throw new InvalidInputError(
         `problem.groups[${i}].options`,

@@ -6,6 +6,9 @@ import { allocatedThroughput, allocateServer, type Resident } from './server-all
 
 const ROUNDING = 1e-9
 
+/** Number of unchanged servers examined as seats of new jobs, for each number of free GPUs. */
+const MAX_OPEN = 4
+
 interface Allocation {
   readonly choice: readonly AllocationOption[]
   readonly value: number
@@ -30,7 +33,8 @@ export class TuneMechanism extends WholeGpuMechanism {
       for (const job of running.pool.residents[server]!) if (job.server < 0) spread.add(job)
     }
     for (const job of spread) this.#feed(job, this.#optionsOf(job)[0]!)
-    improveSeats(running, changed, (server) => this.#allocation(server, this.#wholeOn(server)).value)
+    const open = running.pool.someWithFree(MAX_OPEN).filter((server) => !changed.includes(server))
+    improveSeats(running, [...changed, ...open], (server) => this.#allocation(server, this.#wholeOn(server)).value)
     for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
     // If resizing costs time, jobs on several servers keep the share that is always available.
     if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)

@@ -1,3 +1,4 @@
+import type { ActionRecord } from '../engine/action-record.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
@@ -19,11 +20,6 @@ interface Leaving {
   readonly watts: number
 }
 
-/** Tells which jobs have a started run; implemented by `ActionRecord`. */
-export interface ToldRuns {
-  hasTold(job: EngineJob): boolean
-}
-
 /**
  * Treats power as a resource of the whole cluster. Each plan distributes among running jobs what stopping jobs do not
  * draw. Jobs that get no watts wait. A job whose watts are still drawn by stopping jobs keeps its seat and starts when
@@ -35,7 +31,7 @@ export class PowerShares {
   readonly #rules: ShareRules
   readonly #budget: PowerBudget
   readonly #types: readonly string[]
-  readonly #told: ToldRuns
+  readonly #told: ActionRecord
   readonly #leaving = new Map<EngineJob, Leaving>()
   /** Operating point of each started run. */
   readonly #ways = new Map<EngineJob, PowerWay>()
@@ -48,7 +44,7 @@ export class PowerShares {
     running: RunningJobs,
     rules: ShareRules,
     budget: PowerBudget,
-    told: ToldRuns,
+    told: ActionRecord,
   ) {
     this.#options = options
     this.#running = running

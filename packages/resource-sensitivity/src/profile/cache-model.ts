@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { assertPositive } from '../checks.js'
 
 /** Input of the cache model for a job at one CPU count. */
 export interface CacheModelInput {
@@ -30,9 +31,7 @@ export interface CacheModelResult {
 export function epochWithCache(input: CacheModelInput): CacheModelResult {
   const { datasetGb, storageMBps, memoryGBps, cachedEpochS } = input
   for (const field of ['datasetGb', 'storageMBps', 'memoryGBps', 'cachedEpochS'] as const) {
-    if (!(input[field] > 0 && Number.isFinite(input[field]))) {
-      throw new InvalidInputError(field, input[field], 'a positive number')
-    }
+    assertPositive(field, input[field])
   }
   if (!(input.cacheGb >= 0)) throw new InvalidInputError('cacheGb', input.cacheGb, 'a number of at least 0')
   const cachedGb = Math.min(datasetGb, input.cacheGb)

@@ -1,5 +1,6 @@
 import { makeNonDecreasing } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
+import { assertInteger, assertPositive } from '../checks.js'
 
 export interface CurvePoint {
   readonly cpus: number
@@ -27,10 +28,8 @@ export class ThroughputCurve {
   constructor(points: readonly CurvePoint[]) {
     if (points.length === 0) throw new InvalidInputError('points', 'none', 'at least one measured point')
     for (const { cpus, throughput } of points) {
-      if (!(cpus > 0)) throw new InvalidInputError('cpus', cpus, 'a positive number')
-      if (!(throughput > 0 && Number.isFinite(throughput))) {
-        throw new InvalidInputError('throughput', throughput, 'a positive number')
-      }
+      assertPositive('cpus', cpus)
+      assertPositive('throughput', throughput)
     }
     this.points = monotone([...points].sort((a, b) => a.cpus - b.cpus))
   }
@@ -110,11 +109,11 @@ export async function searchCpus(
   options: CpuSearchOptions,
 ): Promise<CpuSearchResult> {
   const { gpus = 1, tolerancePercent = 5 } = options
-  if (!(Number.isInteger(gpus) && gpus >= 1)) throw new InvalidInputError('gpus', gpus, 'an integer of at least 1')
+  assertInteger('gpus', gpus)
   if (!(Number.isInteger(options.maxCpus) && options.maxCpus >= gpus)) {
     throw new InvalidInputError('maxCpus', options.maxCpus, `an integer of at least ${gpus}, one core a GPU`)
   }
-  if (!(tolerancePercent > 0)) throw new InvalidInputError('tolerancePercent', tolerancePercent, 'a positive number')
+  assertPositive('tolerancePercent', tolerancePercent)
   const counts = Array.from({ length: Math.floor(options.maxCpus / gpus) }, (_, i) => (i + 1) * gpus)
   const maxRuns = Math.max(3, Math.floor(counts.length / 3))
 

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { assertAtLeast, assertPositive } from '../checks.js'
 
 /** Model classes mixed by a generated trace; they differ in their demand for CPU and memory. */
 export const modelClasses = ['image', 'language', 'speech'] as const
@@ -59,13 +60,9 @@ export function assertJobProfile(profile: JobProfile): void {
   })
   assertPositive(`${model}.iterationS`, profile.iterationS)
   assertPositive(`${model}.demand.cpus`, profile.demand.cpus)
-  if (!(profile.demand.memoryGb >= 0 && Number.isFinite(profile.demand.memoryGb))) {
-    throw new InvalidInputError(`${model}.demand.memoryGb`, profile.demand.memoryGb, 'a number of at least 0')
-  }
+  assertAtLeast(`${model}.demand.memoryGb`, profile.demand.memoryGb)
   assertPositive(`${model}.speedupAtDemand`, profile.speedupAtDemand)
-  if (!(profile.spreadPenalty >= 1 && Number.isFinite(profile.spreadPenalty))) {
-    throw new InvalidInputError(`${model}.spreadPenalty`, profile.spreadPenalty, 'a number of at least 1')
-  }
+  assertAtLeast(`${model}.spreadPenalty`, profile.spreadPenalty, 1)
 }
 
 function assertTable(
@@ -90,10 +87,6 @@ function assertAxis(field: string, values: readonly number[], fromZero = false):
   if (values.length === 0 || !ascending) {
     throw new InvalidInputError(field, values.join(', '), 'positive numbers in ascending order, at least one')
   }
-}
-
-function assertPositive(field: string, value: number): void {
-  if (!(value > 0 && Number.isFinite(value))) throw new InvalidInputError(field, value, 'a positive number')
 }
 
 /**

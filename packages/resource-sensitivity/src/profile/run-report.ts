@@ -57,10 +57,7 @@ export function parseReportFile(text: string, file: string): RunReport {
   if (lines.length < 3 || !Number.isFinite(last) || !Number.isFinite(epoch)) {
     throw new ProfiledRunError(file, `holds ${JSON.stringify(text.slice(0, 60))}, expected three lines of numbers`)
   }
-  if (!(mean! > 0 && Number.isFinite(mean))) {
-    throw new ProfiledRunError(file, `reports ${lines[0]} seconds per iteration, expected a positive number`)
-  }
-  return { iterationS: { mean: mean!, low: null, high: null }, iterations: null }
+  return { iterationS: positive({ mean: mean!, low: null, high: null }, file, lines[0]!), iterations: null }
 }
 
 /**
@@ -88,13 +85,12 @@ export function parseReportLines(output: string): RunReport | null {
     )
   }
   const iterationS = seriesMean(counted)
-  if (!(iterationS.mean > 0 && Number.isFinite(iterationS.mean))) {
-    throw new ProfiledRunError(
-      'the report',
-      `reports ${iterationS.mean} seconds per iteration, expected a positive number`,
-    )
-  }
-  return { iterationS, iterations: counted.length }
+  return { iterationS: positive(iterationS, 'the report', String(iterationS.mean)), iterations: counted.length }
+}
+
+function positive(iterationS: SeriesMean, what: string, shown: string): SeriesMean {
+  if (iterationS.mean > 0 && Number.isFinite(iterationS.mean)) return iterationS
+  throw new ProfiledRunError(what, `reports ${shown} seconds per iteration, expected a positive number`)
 }
 
 /** Null for text that is no JSON. */

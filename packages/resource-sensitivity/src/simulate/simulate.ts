@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { assertAtLeast } from '../checks.js'
 import { countGpus, idleWattsOf } from '../cluster/cluster.js'
 import type { Plan } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
@@ -21,7 +21,7 @@ import { checkOptions, type PlanOptions, type SimulationOptions } from './simula
 export function simulate(options: SimulationOptions): SimulationResult {
   const { jobs, incidents, skipped } = checkOptions(options)
   const { onPlan, onActions, stopS = 0 } = options
-  if (!(stopS >= 0 && Number.isFinite(stopS))) throw new InvalidInputError('stopS', stopS, 'seconds of at least 0')
+  assertAtLeast('stopS', stopS, 0, 'seconds')
   const hasTypes = options.cluster.servers.some(({ gpuType }) => gpuType !== undefined)
   const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
@@ -66,9 +66,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
  */
 export function planNow(options: PlanOptions): Plan {
   const { nowS, running = [], waiting = [] } = options
-  if (nowS !== undefined && !(nowS >= 0 && Number.isFinite(nowS))) {
-    throw new InvalidInputError('nowS', nowS, 'seconds of at least 0')
-  }
+  if (nowS !== undefined) assertAtLeast('nowS', nowS, 0, 'seconds')
   const present =
     nowS === undefined
       ? options.jobs.map((job): Job => ({ ...job, arrivalS: 0 }))

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { assertAtLeast } from '../checks.js'
 import type { JobState, Plan, RunningJobState, ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import {
@@ -75,9 +76,7 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
     throw new InvalidInputError('jobs', `${jobs.length} that can never run`, 'at least one the cluster can run')
   }
   incidents.forEach(({ atS }, i) => {
-    if (!(atS >= 0 && Number.isFinite(atS))) {
-      throw new InvalidInputError(`incidents[${i}].atS`, atS, 'seconds of at least 0')
-    }
+    assertAtLeast(`incidents[${i}].atS`, atS, 0, 'seconds')
   })
   return {
     ...checked,

@@ -10,6 +10,7 @@ import {
   workFolder,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { assertAtLeast, assertInteger } from '../checks.js'
 import type { Grant, PreemptAction, ScheduleAction, Seat } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
@@ -128,11 +129,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'one unique name per server')
     }
     this.#limits = { graceS, maxFailures, maxNodeFailures }
-    if (!(graceS >= 0)) throw new InvalidInputError('graceS', graceS, 'seconds of at least 0')
-    for (const field of ['maxFailures', 'maxNodeFailures'] as const) {
-      if (Number.isInteger(this.#limits[field]) && this.#limits[field] >= 0) continue
-      throw new InvalidInputError(field, this.#limits[field], 'an integer of at least 0')
-    }
+    assertAtLeast('graceS', graceS, 0, 'seconds')
+    assertInteger('maxFailures', maxFailures, 0)
+    assertInteger('maxNodeFailures', maxNodeFailures, 0)
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#nodes = new SlurmNodes({ ...options, pollMs: nodePollMs })

@@ -1,5 +1,6 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
+import { assertInteger } from '../checks.js'
 import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
 import type { Job } from './job.js'
 
@@ -61,7 +62,7 @@ export interface GenerateOptions {
 export function generateTrace(options: GenerateOptions): Job[] {
   const { jobs, jobsPerHour, seed } = options
   const { split = { image: 20, language: 70, speech: 10 }, durations = phillyDurations, gpuCounts = multiGpu } = options
-  if (!(Number.isInteger(jobs) && jobs >= 1)) throw new InvalidInputError('jobs', jobs, 'an integer of at least 1')
+  assertInteger('jobs', jobs)
   if (!(jobsPerHour > 0)) throw new InvalidInputError('jobsPerHour', jobsPerHour, 'a positive number')
   if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
   assertProbabilities('durations', durations)

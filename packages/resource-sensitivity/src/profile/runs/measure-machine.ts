@@ -62,27 +62,25 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
 
 /** Each thread searches its buffer five times for a byte that does not occur. The fastest pass counts. */
 const READ_MEMORY = `
-const { Worker, isMainThread, parentPort } = require('node:worker_threads')
+const { Worker } = require('node:worker_threads')
 const bytes = 128 * 2 ** 20
-if (isMainThread) {
-  const count = Number(process.argv[1])
-  const source = ${'`'}const { parentPort } = require('node:worker_threads')
-    const buffer = Buffer.alloc(\${bytes}, 1)
-    let best = Infinity
-    for (let i = 0; i < 5; i++) {
-      const began = process.hrtime.bigint()
-      if (buffer.includes(7)) throw new Error('found')
-      best = Math.min(best, Number(process.hrtime.bigint() - began))
-    }
-    parentPort.postMessage(\${bytes} / best)${'`'}
-  let sum = 0
-  let left = count
-  for (let i = 0; i < count; i++) {
-    new Worker(source, { eval: true }).on('message', (rate) => {
-      sum += rate * 1e9 / 2 ** 30
-      if (--left === 0) console.log(sum)
-    })
+const source = ${'`'}const { parentPort } = require('node:worker_threads')
+  const buffer = Buffer.alloc(\${bytes}, 1)
+  let best = Infinity
+  for (let i = 0; i < 5; i++) {
+    const began = process.hrtime.bigint()
+    if (buffer.includes(7)) throw new Error('found')
+    best = Math.min(best, Number(process.hrtime.bigint() - began))
   }
+  parentPort.postMessage(\${bytes} / best)${'`'}
+const count = Number(process.argv[1])
+let sum = 0
+let left = count
+for (let i = 0; i < count; i++) {
+  new Worker(source, { eval: true }).on('message', (rate) => {
+    sum += rate * 1e9 / 2 ** 30
+    if (--left === 0) console.log(sum)
+  })
 }`
 
 /** Combined memory read rate of a number of cores, GB/s (2^30). */
