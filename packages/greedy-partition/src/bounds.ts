@@ -1,7 +1,7 @@
 import type { Prediction, Predictor } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError } from '@pctodl/platform'
 import type { Composition } from './composition.js'
-import { riskOfEach, upperPowerW } from './plan-risk.js'
+import { upperPowerW } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
 
 /**
@@ -12,13 +12,12 @@ import type { SearchProblem } from './search-problem.js'
  */
 export function powerToCap(
   predictor: Predictor,
-  { capExceedanceProbability }: SearchProblem,
+  { riskOfEach }: SearchProblem,
   configuration: Configuration,
   prediction: Prediction,
 ): number {
-  if (capExceedanceProbability === undefined) return prediction.powerW
-  const each = riskOfEach(capExceedanceProbability)
-  return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, each))
+  if (riskOfEach === undefined) return prediction.powerW
+  return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, riskOfEach))
 }
 
 /** A bound on a tenant's latency or throughput, and how well it is met. */

@@ -10,8 +10,8 @@ export interface SolvedClock {
 
 /**
  * Find the highest clock at which `powerToCap` is within the limit; undefined if the power exceeds the limit even at
- * the lowest clock. The predictor solves for mean power only: its result may exceed the limit by rounding, and a chance
- * constraint needs extra margin. The clock is therefore stepped until the limit holds.
+ * the lowest clock. The predictor's answer may exceed the limit by rounding, or because the predictor solves for the
+ * mean power only. The clocks below it are then searched, because power rises with the clock.
  */
 export function highestClock(
   predictor: Predictor,
@@ -19,34 +19,28 @@ export function highestClock(
   tenants: readonly Tenant[],
   memClockMhz: number,
 ): SolvedClock | undefined {
-  const { powerLimitW } = problem
-  const highestMhz = predictor.solveSmClock(tenants, memClockMhz, powerLimitW)
+  const { powerLimitW, riskOfEach } = problem
+  const highestMhz = predictor.solveSmClock(tenants, memClockMhz, powerLimitW, riskOfEach)
   if (highestMhz === undefined) return undefined
-  const at = (smClockMhz: number) => {
+  const within = (smClockMhz: number): SolvedClock | undefined => {
     const configuration = { tenants, smClockMhz, memClockMhz }
     const prediction = predictor.predict(configuration)
-    return { smClockMhz, prediction, powerW: powerToCap(predictor, problem, configuration, prediction) }
+    const powerW = powerToCap(predictor, problem, configuration, prediction)
+    return powerW <= powerLimitW ? { smClockMhz, prediction } : undefined
   }
-  const top = at(highestMhz)
-  if (top.powerW <= powerLimitW) return top
-
+  let found = within(highestMhz)
+  if (found !== undefined) return found
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
-  const topIndex = clocks.indexOf(highestMhz)
-  // The margin is nearly the same fraction of the power at every clock, so the answer is next to this clock.
-  const guessMhz = predictor.solveSmClock(tenants, memClockMhz, (powerLimitW * top.prediction.powerW) / top.powerW)
-  let index = guessMhz === undefined ? 0 : clocks.indexOf(guessMhz)
-  let found = at(clocks[index]!)
-  if (found.powerW <= powerLimitW) {
-    while (index + 1 < topIndex) {
-      const higher = at(clocks[++index]!)
-      if (higher.powerW > powerLimitW) break
-      found = higher
+  let low = -1
+  let high = clocks.indexOf(highestMhz)
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    const tried = within(clocks[middle]!)
+    if (tried === undefined) high = middle
+    else {
+      low = middle
+      found = tried
     }
-    return found
   }
-  while (--index >= 0) {
-    found = at(clocks[index]!)
-    if (found.powerW <= powerLimitW) return found
-  }
-  return undefined
+  return found
 }

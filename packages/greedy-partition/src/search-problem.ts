@@ -1,6 +1,7 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
 import { knownOptions, type NetworkDemand, type PartitionObjective, type PartitionOptions } from './options.js'
+import { riskOfEach } from './plan-risk.js'
 import { integer, number, type SearchLimits, searchLimits } from './search-options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
@@ -22,6 +23,8 @@ export interface SearchProblem extends SearchLimits {
   /** Weight of each network in the objective, in the order of `kinds.networks`. */
   readonly weights: readonly number[]
   readonly capExceedanceProbability: number | undefined
+  /** The same probability for a single configuration; undefined without a chance constraint. */
+  readonly riskOfEach: number | undefined
   /** Latency SLO of each network, ms; Infinity for no bound. */
   readonly latencySloMs: readonly number[]
   readonly latencyPercentile: 'mean' | 'p99'
@@ -89,6 +92,7 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     kinds,
     weights: ordered.map((demand) => demand.weight),
     capExceedanceProbability: probability,
+    riskOfEach: probability === undefined ? undefined : riskOfEach(probability),
     latencySloMs,
     latencyPercentile: latencyPercentile(options.latencyPercentile),
     minTenantThroughput,

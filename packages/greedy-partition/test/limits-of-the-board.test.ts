@@ -60,7 +60,7 @@ describe('device memory', () => {
       spec,
       memClocksMhz: board.memClocksMhz,
       predict: (configuration) => board.predict(configuration),
-      solveSmClock: (...given) => board.solveSmClock(...given),
+      solveSmClock: (tenants, memClockMhz, capW) => board.solveSmClock(tenants, memClockMhz, capW),
       memoryBytes: (one) => board.memoryBytes(one),
       reservedMemoryBytes: bytes,
     })
@@ -139,9 +139,9 @@ it('the clock that the predictor solves costs one prediction where it keeps the 
   const counting: Predictor = {
     spec: board.spec,
     memClocksMhz: board.memClocksMhz,
-    solveSmClock: (...given) => {
+    solveSmClock: (tenants, memClockMhz, capW) => {
       solved++
-      return board.solveSmClock(...given)
+      return board.solveSmClock(tenants, memClockMhz, capW)
     },
     predict: (configuration) => {
       predicted++

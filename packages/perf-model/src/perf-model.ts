@@ -232,13 +232,17 @@ export class PerfModel implements Predictor {
 
   /** Power that a board of the kind exceeds with a given probability, W. */
   upperPowerW(configuration: Configuration, probability: number): number {
-    const { powerW } = this.#evaluate(configuration)
+    this.#evaluate(configuration)
+    return this.#upperPowerW(probability)
+  }
+
+  #upperPowerW(probability: number): number {
     const { centre, sd } = this.#errorOf('power')
     // A search asks for one probability repeatedly, so its score is cached.
     if (probability !== this.#scored.probability) {
       this.#scored = { probability, score: normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))) }
     }
-    return powerW * Math.exp(centre - sd * this.#scored.score)
+    return this.#solution.powerW * Math.exp(centre - sd * this.#scored.score)
   }
 
   /**
@@ -328,9 +332,15 @@ export class PerfModel implements Predictor {
    * predicted power rises with the clock. If a `refit` makes the power fall somewhere, the result may depend on earlier
    * calls.
    *
+   * @param exceedanceProbability if given, `upperPowerW` for this probability must be within the cap, too
    * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
    */
-  solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
+  solveSmClock(
+    tenants: readonly Tenant[],
+    memClockMhz: number,
+    powerCapW: number,
+    exceedanceProbability?: number,
+  ): number | undefined {
     if (typeof powerCapW !== 'number' || Number.isNaN(powerCapW))
       throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
     const memIndex = this.#memIndex(memClockMhz)
@@ -344,7 +354,8 @@ export class PerfModel implements Predictor {
     while (high - low > 1) {
       this.#solve(clocks[index]!)
       const drive = drives[index]!
-      const powerW = this.#powerW()
+      let powerW = this.#powerW()
+      if (exceedanceProbability !== undefined) powerW = Math.max(powerW, this.#upperPowerW(exceedanceProbability))
       if (powerW <= powerCapW) low = index
       else high = index
       const wanted = drive + ((powerCapW - powerW) * (driveBefore - drive)) / (powerBeforeW - powerW)

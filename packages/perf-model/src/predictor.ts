@@ -51,9 +51,15 @@ export interface Predictor {
   predict(configuration: Configuration): Prediction
   /**
    * The highest SM clock of the board's table at which the predicted power is at most `powerCapW`; undefined if the
-   * power exceeds the cap even at the lowest clock.
+   * power exceeds the cap even at the lowest clock. With `exceedanceProbability`, a predictor may return the highest
+   * clock at which `upperPowerW` for this probability is within the cap, too; a search is then faster.
    */
-  solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined
+  solveSmClock(
+    tenants: readonly Tenant[],
+    memClockMhz: number,
+    powerCapW: number,
+    exceedanceProbability?: number,
+  ): number | undefined
   /** GPU memory that one tenant process needs, bytes. */
   memoryBytes(tenant: Tenant): number
   /** GPU memory in use apart from the tenants' processes, bytes; absent if the predictor does not know it. */

@@ -52,7 +52,7 @@ export function commonLoadPredictor(predictor: Predictor, mix: LoadMix): Predict
       const throughput = commonLoad(tenants, (i) => prediction.tenants[i]!.throughput, there)
       return { ...prediction, throughput }
     },
-    solveSmClock: (tenants, memClockMhz, powerCapW) => predictor.solveSmClock(tenants, memClockMhz, powerCapW),
+    solveSmClock: (...asked) => predictor.solveSmClock(...asked),
     memoryBytes: (tenant) => predictor.memoryBytes(tenant),
     ...(predictor.reservedMemoryBytes === undefined ? {} : { reservedMemoryBytes: predictor.reservedMemoryBytes }),
     ...(predictor.domain ? { domain: (configuration) => predictor.domain!(configuration) } : {}),
