@@ -12,6 +12,8 @@ const TIMEOUT_MS = 1000
 /** Time limit of the first answer, ms. It is longer, because without that answer the program cannot start. */
 const FIRST_TIMEOUT_MS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
+const REMEDY =
+  'allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api (PyTriton: TritonSecurityConfig.restricted_endpoints)'
 /** Interval between readiness probes, ms. */
 const PROBE_MS = 1000
 
@@ -49,18 +51,23 @@ export class Endpoint {
   }
 
   /**
-   * Batching limits of the server; null if the server does not report them.
+   * Batching limits of the server; null if the server does not report them. Also reads the counters once, so that a
+   * server that hides them is reported before the board is governed.
    *
    * @throws PctodlError `ENDPOINT`
    */
   async limits(): Promise<BatchLimits | null> {
     const { config } = this
     try {
-      if ('triton' in config)
-        return readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'), FIRST_TIMEOUT_MS)))
+      if ('triton' in config) {
+        const limits = readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'), FIRST_TIMEOUT_MS)))
+        await this.#sample(FIRST_TIMEOUT_MS)
+        return limits
+      }
       this.objectiveMs = (await this.#histogram(config, FIRST_TIMEOUT_MS))?.objectiveMs ?? this.objectiveMs
       return null
     } catch (error) {
+      if (error instanceof PctodlError) throw error
       throw new PctodlError('ENDPOINT', `${config.name}: ${messageOf(error)}; is the server up, and the model loaded?`)
     }
   }
@@ -76,19 +83,19 @@ export class Endpoint {
     }
   }
 
-  async #sample(): Promise<ServiceSample | null> {
+  async #sample(timeoutMs = TIMEOUT_MS): Promise<ServiceSample | null> {
     const { config } = this
     if ('triton' in config) {
       const [metrics, stats] = await Promise.all([
-        this.#get(config.metrics ?? defaultMetrics(config.triton)),
-        this.#get(tritonModel(config, 'stats')),
+        this.#get(config.metrics ?? defaultMetrics(config.triton), timeoutMs),
+        this.#get(tritonModel(config, 'stats'), timeoutMs),
       ])
       return readTriton(config.model, metrics, JSON.parse(stats))
     }
-    return this.#histogram(config)
+    return this.#histogram(config, timeoutMs)
   }
 
-  async #histogram(config: VllmService | MappedService, timeoutMs = TIMEOUT_MS): Promise<HistogramSample | null> {
+  async #histogram(config: VllmService | MappedService, timeoutMs: number): Promise<HistogramSample | null> {
     const { ms } = config.objective
     if ('prometheus' in config) return readMapped(await this.#get(config.prometheus, timeoutMs), config.series, ms)
     return readVllm(config.model, await this.#get(`${config.vllm}/metrics`, timeoutMs), ms, config.objective.of)
@@ -105,11 +112,13 @@ export class Endpoint {
     return this.#ready
   }
 
-  async #get(address: string, timeoutMs = TIMEOUT_MS): Promise<string> {
+  async #get(address: string, timeoutMs: number): Promise<string> {
     const answer = await request(address, timeoutMs)
     if (answer.statusCode !== 200) {
       answer.resume()
-      throw new Error(`${address} answers ${answer.statusCode}`)
+      const refusal = `${address} answers ${answer.statusCode}`
+      if (answer.statusCode !== 401 && answer.statusCode !== 403) throw new Error(refusal)
+      throw new PctodlError('ENDPOINT', `${this.config.name}: ${refusal}, access is restricted; ${REMEDY}`)
     }
     const chunks: Buffer[] = []
     let bytes = 0

@@ -1,6 +1,8 @@
+import { poissonArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
+import { ServiceForecast } from '../src/law/service-forecast.js'
 import { drawLlm, runLlm } from './virtual-llm.js'
-import { VirtualServer } from './virtual-server.js'
+import { type VirtualLoad, VirtualServer } from './virtual-server.js'
 import { drawTrial, judgeTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
 
 /** A trial with two models on one board. */
@@ -53,6 +55,40 @@ describe('the law against the serving engine', () => {
         const error = learnt / topLearnt / (sum / topSum) - 1
         expect(Math.abs(error), `${service.name} at ${smClockMhz} MHz`).toBeLessThan(0.05)
       })
+    }
+  })
+
+  it('plans for the items of requests', async () => {
+    const [{ service }] = coLocated('steady', 7, 60).loads as [VirtualLoad]
+    const poisson = poissonArrivals({ ratePerS: 110 })
+    const server = await VirtualServer.start('A100', [{ service, arrivals: () => poisson.start(11), items: 4 }], 11)
+    const law = lawOf(server)
+    const late = () => server.counters()[0]!.late
+    const clocksMhz: number[] = []
+    let lateAtFirst = 0
+    for (let ms = 0; ms < 60_000; ms += SCRAPE_MS) {
+      if (ms === 10_000) lateAtFirst = late()
+      const { smClockMhz } = await stepOf(law, server)
+      await server.lock(smClockMhz)
+      clocksMhz.push(smClockMhz ?? 0)
+    }
+    expect((late() - lateAtFirst) / server.counters()[0]!.completed).toBeLessThan(0.01)
+    expect(clocksMhz.at(-1)).toBeLessThan(500)
+  })
+
+  it('knows a low rate while waiting requests start to run', () => {
+    const service = new ServiceForecast(
+      { name: 'a', objectiveMs: 1000, attainment: 0.99, limits: { maxBatchSize: 1, maxQueueDelayMs: 0, instances: 1 } },
+      1410,
+    )
+    const interval = { seconds: 0.25, clockMhz: 1410, isSteady: true, busyShare: 0.5, excused: false }
+    // Each second, a request waits at two samples and runs at the other two.
+    for (let i = 0; i < 240; i++) {
+      const completed = Math.floor(i / 4)
+      const sums = { completed, failed: 0, latencyMs: 900 * completed, waitMs: 500 * completed }
+      const sample = { ...sums, queued: i % 4 < 2 ? 1 : 0, running: null, late: null, batches: [], judged: null }
+      service.update(sample, { ...interval, timeMs: 250 * i })
+      if (i > 40) expect(service.rates[1]).toBeCloseTo(1, 0)
     }
   })
 

@@ -1,24 +1,26 @@
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../src/config.js'
+import { Endpoint } from '../src/endpoint.js'
 import { readTriton, readVllm } from '../src/index.js'
 import { readMapped } from '../src/metrics/histograms.js'
 import { endpointState, type ServiceSample, since } from '../src/metrics/service-sample.js'
 import { readTritonLimits } from '../src/metrics/triton.js'
+import { TritonStandIn } from './triton-stand-in.js'
 
-const triton = `# HELP nv_inference_request_success Number of successful inference requests
-nv_inference_request_success{model="a",version="1"} 30
-nv_inference_request_success{model="a",version="2"} 12
-nv_inference_request_success{model="b",version="1"} 7
-nv_inference_request_failure{model="a",reason="OTHER",version="1"} 2
-nv_inference_pending_request_count{model="a",version="1"} 3
-nv_inference_request_duration_us{model="a",version="1"} 84000
-nv_inference_queue_duration_us{model="a",version="1"} 21000
+const triton = `# HELP nv_inference_pending_request_count Instantaneous number of pending requests
+nv_inference_pending_request_count{model="a",version="1"} 2
+nv_inference_pending_request_count{model="a",version="2"} 1
+nv_inference_pending_request_count{model="b",version="1"} 7
 not a line
 `
+const version = (requests: number, failed: number, batches: object[]) => {
+  const [success, queue] = [2e6, 5e5].map((ns) => ({ count: requests, ns: ns * requests }))
+  return { inference_stats: { success, fail: { count: failed, ns: 0 }, queue }, batch_stats: batches }
+}
 const stats = {
   model_stats: [
-    { name: 'a', version: '1', batch_stats: [{ batch_size: 4, compute_infer: { count: 5, ns: 20_000_000 } }] },
-    { name: 'a', version: '2', batch_stats: [{ batch_size: 4, compute_infer: { count: 1, ns: 4_000_000 } }] },
+    version(30, 1, [{ batch_size: 4, compute_infer: { count: 5, ns: 20_000_000 } }]),
+    version(12, 1, [{ batch_size: 4, compute_infer: { count: 1, ns: 4_000_000 } }]),
   ],
 }
 const vllm = (name: string) => `vllm:${name}_bucket{le="0.3",model_name="m"} 90
@@ -42,29 +44,21 @@ describe('metrics', () => {
       judged: null,
     })
     expect(readTriton('c', triton, stats)).toBeNull()
-    expect(() => readTriton('a', triton, { model_stats: [{ batch_stats: [{ batch_size: 'x' }] }] })).toThrow(
-      'batch_size',
-    )
+    expect(readTriton('a', triton, { model_stats: [] })).toBeNull()
+    const wrong = { model_stats: [version(1, 0, [{ batch_size: 'x' }])] }
+    expect(() => readTriton('a', triton, wrong)).toThrow('batch_size')
   })
 
   it('are read from what the Triton of PyTriton 0.7.0 answered', () => {
-    const text = `nv_inference_request_success{model="vgg19",version="1"} 95
-nv_inference_request_failure{model="vgg19",reason="OTHER",version="1"} 0
-nv_inference_request_failure{model="vgg19",reason="BACKEND",version="1"} 0
-nv_inference_request_failure{model="vgg19",reason="CANCELED",version="1"} 0
-nv_inference_request_failure{model="vgg19",reason="REJECTED",version="1"} 0
-nv_inference_request_duration_us{model="vgg19",version="1"} 10131824
-nv_inference_queue_duration_us{model="vgg19",version="1"} 1866827
-nv_inference_pending_request_count{model="vgg19",version="1"} 0
-`
+    const text = 'nv_inference_pending_request_count{model="vgg19",version="1"} 0\n'
     const stats =
-      '{"model_stats":[{"name":"vgg19","version":"1","batch_stats":[{"batch_size":1,"compute_input":{"count":74,"ns":3060605},"compute_infer":{"count":74,"ns":4966962916},"compute_output":{"count":74,"ns":37041992}},{"batch_size":2,"compute_input":{"count":6,"ns":253867},"compute_infer":{"count":6,"ns":790503211},"compute_output":{"count":6,"ns":3766824}},{"batch_size":3,"compute_input":{"count":3,"ns":216442},"compute_infer":{"count":3,"ns":554726470},"compute_output":{"count":3,"ns":1128185}}]}]}'
+      '{"model_stats":[{"name":"vgg19","version":"1","last_inference":1795760832814,"inference_count":95,"execution_count":83,"inference_stats":{"success":{"count":95,"ns":10131874305},"fail":{"count":0,"ns":0},"queue":{"count":95,"ns":1866876075},"compute_input":{"count":95,"ns":4217665},"compute_infer":{"count":95,"ns":8212148748},"compute_output":{"count":95,"ns":47960195},"cache_hit":{"count":0,"ns":0},"cache_miss":{"count":0,"ns":0}},"response_stats":{},"batch_stats":[{"batch_size":1,"compute_input":{"count":74,"ns":3060605},"compute_infer":{"count":74,"ns":4966962916},"compute_output":{"count":74,"ns":37041992}},{"batch_size":2,"compute_input":{"count":6,"ns":253867},"compute_infer":{"count":6,"ns":790503211},"compute_output":{"count":6,"ns":3766824}},{"batch_size":3,"compute_input":{"count":3,"ns":216442},"compute_infer":{"count":3,"ns":554726470},"compute_output":{"count":3,"ns":1128185}}]}]}'
     expect(readTriton('vgg19', text, JSON.parse(stats))).toMatchObject({
       completed: 95,
       failed: 0,
       queued: 0,
-      latencyMs: 10131.824,
-      waitMs: 1866.827,
+      latencyMs: 10131.874305,
+      waitMs: 1866.876075,
       batches: [
         { size: 1, count: 74, ms: 4966.962916 },
         { size: 2, count: 6, ms: 790.503211 },
@@ -117,11 +111,10 @@ nv_inference_pending_request_count{model="vgg19",version="1"} 0
   })
 
   it.each(['-1', '1e308', 'NaN', '+Inf', 'x'])('leave out what no counter says: %s', (value) => {
-    const success = 'nv_inference_request_success{model="a"'
-    expect(readTriton('a', `${success}} ${value}\n`, stats)).toBeNull()
-    expect(readTriton('a', `${success},version="1"} 4\n${success},version="2"} ${value}\n`, stats)).toMatchObject({
-      completed: 4,
-    })
+    const pending = 'nv_inference_pending_request_count{model="a"'
+    expect(readTriton('a', `${pending}} ${value}\n`, stats)).toBeNull()
+    const text = `${pending},version="1"} 4\n${pending},version="2"} ${value}\n`
+    expect(readTriton('a', text, stats)).toMatchObject({ queued: 4 })
   })
 
   it('are read behind labels with braces and quotes, and before exemplars', () => {
@@ -169,6 +162,27 @@ nv_inference_pending_request_count{model="vgg19",version="1"} 0
     expect(endpointState(at(2), at(3), false)).toBe('draining')
     expect(endpointState(at(2), null, true)).toBe('gone')
     expect(endpointState(at(2), at(1), true)).toBe('reset')
+  })
+})
+
+describe('a server', () => {
+  it.each(['stats', 'config'])('that hides its %s is refused with endpoint, cause and remedy', async (what) => {
+    const triton = new TritonStandIn()
+    triton.hidden = what
+    await triton.start()
+    const objective = { ms: 60, attainment: 0.99 }
+    const endpoint = new Endpoint({
+      name: 'a',
+      triton: triton.url,
+      metrics: `${triton.url}/metrics`,
+      model: 'm',
+      objective,
+    })
+    const message = `a: ${triton.url}/v2/models/m/${what} answers 403, access is restricted; allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api`
+    await expect(endpoint.limits()).rejects.toThrow(message)
+    triton.hidden = ''
+    expect(await endpoint.limits()).toMatchObject({ maxBatchSize: 8 })
+    await triton.stop()
   })
 })
 

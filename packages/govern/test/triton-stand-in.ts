@@ -9,6 +9,8 @@ export class TritonStandIn {
   /** Before it answers, ms. */
   delayMs = 0
   ready = true
+  /** What is restricted: PyTriton hides `stats` by default. */
+  hidden = ''
   #server: Server | undefined
   #port = 0
   #startedMs = performance.now()
@@ -23,6 +25,7 @@ export class TritonStandIn {
     const server = createServer(async ({ url }, response) => {
       if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
       if (url === '/v2/health/ready') response.writeHead(this.ready ? 200 : 400)
+      if (this.hidden !== '' && url?.endsWith(`/${this.hidden}`)) response.writeHead(403)
       response.end(this.#answer(url ?? ''))
     })
     this.#server = server
@@ -40,19 +43,16 @@ export class TritonStandIn {
 
   #answer(url: string): string {
     const count = Math.floor((RATE_PER_S * (performance.now() - this.#startedMs)) / 1000)
-    if (url === '/metrics') {
-      const line = (name: string, value: number) => `nv_inference_${name}{model="m",version="1"} ${value}\n`
-      return (
-        line('request_success', count) +
-        line('pending_request_count', 0) +
-        line('request_duration_us', 1000 * BATCH_MS * count) +
-        line('queue_duration_us', 0)
-      )
-    }
+    if (url === '/metrics') return 'nv_inference_pending_request_count{model="m",version="1"} 0\n'
     if (url.endsWith('/config'))
       return '{"max_batch_size": 8, "dynamic_batching": {}, "instance_group": [{"count": 1}]}'
     if (!url.endsWith('/stats')) return ''
-    const batch = { batch_size: 1, compute_infer: { count, ns: 1e6 * BATCH_MS * count } }
-    return JSON.stringify({ model_stats: [{ name: 'm', version: '1', batch_stats: [batch] }] })
+    const ran = { count, ns: 1e6 * BATCH_MS * count }
+    const none = { count: 0, ns: 0 }
+    const stats = {
+      inference_stats: { success: ran, fail: none, queue: { count, ns: 0 } },
+      batch_stats: [{ batch_size: 1, compute_infer: ran }],
+    }
+    return JSON.stringify({ model_stats: [{ name: 'm', version: '1', ...stats }] })
   }
 }

@@ -18,19 +18,21 @@ export class ManualClock implements Clock {
 export interface VirtualLoad {
   readonly service: Service
   readonly arrivals: () => Arrivals
+  /** Items of each request. The engine serves items: those of a request arrive together. Default 1. */
+  readonly items?: number
 }
 
 interface Batches {
   readonly bySize: Map<number, { count: number; ns: number }>
-  requests: number
-  computeUs: number
+  /** Sum over items. */
+  computeMs: number
 }
 
 const LOOK_MS = 10
 
 /**
- * A simulated board that serves models as Triton would, and what Triton would export of them: sums weighted by request, statistics by
- * batch size in which times include the wait for co-located models, `pending` without what runs.
+ * A simulated board that serves models as Triton would, and what Triton would export of them: statistics by batch size
+ * in which times include the wait for co-located models, `pending` without what runs.
  */
 export class VirtualServer {
   readonly clock: ManualClock = new ManualClock()
@@ -59,7 +61,11 @@ export class VirtualServer {
   ): Promise<VirtualServer> {
     const server = new VirtualServer(board, loads, seed, watched)
     server.#served = server.gpu.serve(
-      loads.map(({ service, arrivals }) => ({ service, arrivals: arrivals(), maxQueued: 100_000 })),
+      loads.map(({ service, arrivals, items = 1 }) => ({
+        service,
+        arrivals: together(arrivals(), items),
+        maxQueued: 100_000,
+      })),
       { seed, batchSpread: 0.03 },
     )
     const launch = server.gpu.launch.bind(server.gpu)
@@ -112,29 +118,30 @@ export class VirtualServer {
 
   metrics(): string {
     const lines: string[] = []
-    this.counters().forEach(({ completed, failed, queued }, i) => {
-      const { requests, computeUs } = this.batches[i]!
-      const waitUs = 1000 * this.#waitMs[i]!
-      const labels = `model="${this.loads[i]!.service.name}",version="1"`
-      const line = (name: string, value: number, more = '') =>
-        lines.push(`nv_inference_${name}{${labels}${more}} ${value}`)
-      line('request_success', completed)
-      line('request_failure', failed, ',reason="OTHER"')
-      line('count', requests)
-      line('pending_request_count', queued)
-      line('request_duration_us', Math.round(waitUs + computeUs))
-      line('queue_duration_us', Math.round(waitUs))
-      line('compute_infer_duration_us', Math.round(computeUs))
+    this.counters().forEach(({ queued }, i) => {
+      const { service, items = 1 } = this.loads[i]!
+      const requests = Math.ceil(queued / items)
+      lines.push(`nv_inference_pending_request_count{model="${service.name}",version="1"} ${requests}`)
     })
     return `${lines.join('\n')}\n`
   }
 
   stats(index: number): unknown {
-    const batchStats = [...this.batches[index]!.bySize].map(([size, time]) => ({
-      batch_size: size,
-      compute_infer: time,
-    }))
-    return { model_stats: [{ name: this.loads[index]!.service.name, version: '1', batch_stats: batchStats }] }
+    const { service, items = 1 } = this.loads[index]!
+    const { completed, failed } = this.counters()[index]!
+    const { bySize, computeMs } = this.batches[index]!
+    const duration = (count: number, ms: number) => {
+      return { count: Math.floor(count / items), ns: Math.round((1e6 * ms) / items) }
+    }
+    const waitMs = this.#waitMs[index]!
+    const inferenceStats = {
+      success: duration(completed, waitMs + computeMs),
+      fail: duration(failed, 0),
+      queue: duration(completed, waitMs),
+    }
+    const batchStats = [...bySize].map(([size, time]) => ({ batch_size: size, compute_infer: time }))
+    const stats = { name: service.name, version: '1', inference_stats: inferenceStats, batch_stats: batchStats }
+    return { model_stats: [stats] }
   }
 
   config(index: number): unknown {
@@ -148,9 +155,25 @@ export class VirtualServer {
   }
 }
 
+/** Each arrival as many times. */
+function together(arrivals: Arrivals, times: number): Arrivals {
+  let left = 0
+  let ms = 0
+  return {
+    nextMs() {
+      if (left === 0) {
+        left = times
+        ms = arrivals.nextMs()
+      }
+      left--
+      return ms
+    },
+  }
+}
+
 /** The engine adds to a process's sums as each batch ends: those are split by its size. */
 function countBatches(process: SimulatedProcess): Batches {
-  const batches: Batches = { bySize: new Map(), requests: 0, computeUs: 0 }
+  const batches: Batches = { bySize: new Map(), computeMs: 0 }
   let [samples, sumMs, count] = [0, 0, 0]
   Object.defineProperty(process, 'samples', {
     get: () => samples,
@@ -169,8 +192,7 @@ function countBatches(process: SimulatedProcess): Batches {
       time.count++
       time.ns += Math.round(1e6 * ms)
       batches.bySize.set(count, time)
-      batches.requests += count
-      batches.computeUs += 1000 * count * ms
+      batches.computeMs += count * ms
     },
   })
   return batches

@@ -22,8 +22,8 @@ export interface ServiceEnergy {
  * @throws PctodlError `LOG` with the line
  */
 export function energyOf(log: string, file: string): ServiceEnergy[] {
-  const sums = new Map<string, { requests: number; joules: number }>()
-  const last = new Map<string, { requests: number; joules: number }>()
+  const nothing = { requests: 0, joules: 0 }
+  const sums = new Map<string, { requests: number; joules: number; last: typeof nothing }>()
   const lines = log.split('\n')
   lines.forEach((line, i) => {
     if (line === '') return
@@ -35,14 +35,11 @@ export function energyOf(log: string, file: string): ServiceEnergy[] {
       if (i === lines.length - 1) return
       throw new PctodlError('LOG', `${file}, line ${i + 1}: no line of pctodl govern --log`)
     }
-    for (const { name, requests, joules } of services) {
-      const before = last.get(name) ?? { requests: 0, joules: 0 }
-      const sum = sums.get(name) ?? { requests: 0, joules: 0 }
+    for (const now of services) {
+      const { last, ...sum } = sums.get(now.name) ?? { ...nothing, last: nothing }
       // A counter that is lower than before begins another run.
-      sum.requests += requests >= before.requests ? requests - before.requests : requests
-      sum.joules += joules >= before.joules ? joules - before.joules : joules
-      sums.set(name, sum)
-      last.set(name, { requests, joules })
+      for (const key of ['requests', 'joules'] as const) sum[key] += now[key] - (now[key] < last[key] ? 0 : last[key])
+      sums.set(now.name, { ...sum, last: now })
     }
   })
   return [...sums].map(([service, { requests, joules }]) => ({

@@ -30,10 +30,7 @@ export interface GovernDecision {
 const AIM = 0.5
 /** If no clock meets the objective, a lower clock may cost this much attainment compared with the highest clock. */
 const GIVEN_UP = 0.003
-/**
- * The clock falls only by more than `BAND_STATES` states. A fall is limited to the share `LARGEST_FALL`, because lower
- * clocks have not been measured yet.
- */
+/** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
 /**
@@ -138,9 +135,9 @@ export class GovernLaw {
     const present = this.#smClockMhz ?? Math.min(topMhz, clockMhz ?? topMhz)
     let { smClockMhz: chosenMhz, reason } = this.#need()
     if (chosenMhz < present) {
+      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
-      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
     }
     if (this.#powerCapW !== undefined) {
@@ -180,14 +177,26 @@ export class GovernLaw {
    */
   #lowest(ready: boolean): Need {
     const clocks = this.#clocks
-    const goals = this.services.map((service) => this.#goalOf(service, service.rates[ready ? 0 : 1]))
-    const backlogShare = ready ? 0.5 : 1
+    const goals = this.services.map((service) => {
+      const ratePerS = service.rates[ready ? 0 : 1]
+      const target = 1 - AIM * (1 - service.service.attainment)
+      return { ratePerS, wanted: Math.min(target, service.attainmentAt(clocks.at(-1)!, ratePerS) - GIVEN_UP) }
+    })
+    const lackingAt = (smClockMhz: number) => {
+      for (const [i, service] of this.services.entries()) {
+        const { ratePerS, wanted } = goals[i]!
+        const { name } = service.service
+        if (service.attainmentAt(smClockMhz, ratePerS) < wanted) return `latency of ${name}`
+        if (!service.drainsAt(smClockMhz, ready ? 0.5 : 1)) return `backlog of ${name}`
+      }
+      return null
+    }
     let reason = 'lowest clock'
     let high = clocks.length - 1
     let low = -1
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      const lacking = this.#lacking(clocks[middle]!, goals, backlogShare)
+      const lacking = lackingAt(clocks[middle]!)
       if (lacking === null) high = middle
       else {
         low = middle
@@ -196,33 +205,6 @@ export class GovernLaw {
     }
     return { smClockMhz: clocks[high]!, reason }
   }
-
-  /** The constraint that a clock violates; null if the clock suffices. */
-  #lacking(smClockMhz: number, goals: readonly Goal[], backlogShare: number): string | null {
-    for (const [i, service] of this.services.entries()) {
-      const { ratePerS, wanted } = goals[i]!
-      const { name } = service.service
-      if (service.attainmentAt(smClockMhz, ratePerS) < wanted) return `latency of ${name}`
-      if (!service.drainsAt(smClockMhz, backlogShare)) return `backlog of ${name}`
-    }
-    return null
-  }
-
-  /**
-   * The attainment to reach at a rate: the objective's, with a margin, or almost as much as the highest clock would
-   * reach if that is less.
-   */
-  #goalOf(service: ServiceForecast, ratePerS: number): Goal {
-    const target = 1 - AIM * (1 - service.service.attainment)
-    const atTop = service.attainmentAt(this.#clocks.at(-1)!, ratePerS)
-    return { ratePerS, wanted: Math.min(target, atTop - GIVEN_UP * Math.min(1, 1 + atTop)) }
-  }
-}
-
-interface Goal {
-  readonly ratePerS: number
-  /** Attainment that a clock must reach. */
-  readonly wanted: number
 }
 
 interface Need {

@@ -1,7 +1,6 @@
-import { quantile } from '@pctodl/numerics'
 import { BatchQueue, batchSizesUpTo } from '@pctodl/perf-model/serving'
 import { ArrivalRate } from '@pctodl/scheduler'
-import { type BatchLimits, type Latencies, type ServiceSample, since } from '../metrics/service-sample.js'
+import { type BatchLimits, type Latencies, type ServiceSample, since, wasReset } from '../metrics/service-sample.js'
 import { BatchTimes } from './batch-times.js'
 import { HistogramForecast } from './histogram-forecast.js'
 
@@ -40,37 +39,19 @@ export interface Work {
 
 const NO_WORK: Work = { full: 0, busy: 0 }
 /**
- * Measured and predicted mean latency are compared if at least this many requests were answered. The predicted mean is
- * the mean of the quantiles below.
- */
-const MIN_COMPARED = 5
-const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
-const EXTRA_WEIGHT = 0.03
-/** Maximum correction of the predicted latency, as a share of the objective. */
-const MAX_EXTRA = 0.5
-/** Number of intervals whose dispersion is kept; below, the median of the square of a standard normal variable. */
-const DISPERSIONS = 120
-const CHI_SQUARED_MEDIAN = 0.455
-/**
- * Share of the excess dispersion that the queue model applies, because not all of a burst arrives within one batch's
- * time.
- */
-const AT_ONCE = 0.5
-/**
  * To estimate late requests, waits within an interval are assumed uniform between 0 and this multiple of their mean.
  */
 const WAIT_SPREAD = 2.2
-/** Time constant of the measured attainment, s. Initially, it contains `PRIOR_S` seconds without late requests. */
+/** Time constant of the measured attainment, s. */
 const WINDOW_S = 300
-const PRIOR_S = 60
-/**
- * Caution rises from 0 to 1 while late requests grow from `CALM` to `FULL`, both as shares of the late requests that
- * the objective allows.
- */
-const CALM = 0.1
+/** Share of the late requests that the objective allows at which caution reaches 1. */
 const FULL = 0.3
+/** Time constant of the measured number of items of a request, s. */
+const ITEMS_S = 30
 /** Time constant with which the peak rate decays, s. */
 const PEAK_S = 600
+/** Number of requests over which the peak rate is counted. */
+const PEAK_REQUESTS = 20
 /** At full caution, the law prepares for the peak rate times this factor. */
 const PEAK_FACTOR = 1.1
 
@@ -86,6 +67,8 @@ export class ServiceForecast {
   readonly #batchMs: Float64Array
   #before: ServiceSample | null = null
   #queued = 0
+  /** Number of requests known to have arrived since the server started. */
+  #known = 0
   /** Highest rate of the last minutes with exponential decay, requests/s. */
   #peakPerS = 0
   /**
@@ -97,14 +80,11 @@ export class ServiceForecast {
   #caution = 0
   readonly #topMhz: number
   #unitS: number | undefined
+  /** Executed items and answered requests, with exponential decay. */
+  #items = 0
+  #requests = 0
   /** Work of the last interval. */
   work: Work = NO_WORK
-  #burstiness = 1
-  /** Arrival counts of the last intervals. */
-  readonly #arrived: number[] = []
-  readonly #dispersions: number[] = []
-  /** Correction of the predicted latency: measured minus predicted mean, ms. */
-  #extraMs = 0
   /** Share of late requests in the last interval, 0..1. */
   lateShare = 0
 
@@ -137,6 +117,7 @@ export class ServiceForecast {
   /** Starts again from a server's first counters after a restart or a gap. Fitted models are kept. */
   rebase(sample: ServiceSample | null): void {
     this.#before = sample
+    this.#known = 0
     this.work = NO_WORK
   }
 
@@ -144,7 +125,10 @@ export class ServiceForecast {
     const { timeMs, seconds, excused } = interval
     const before = this.#before
     this.#before = sample
-    if (before === null) return
+    if (before === null || wasReset(before, sample)) {
+      this.rebase(sample)
+      return
+    }
     const judged = before.judged && sample.judged && since(before.judged, sample.judged)
     // If the objective is per token, several latencies count for one request.
     const perRequest = sample.judged === null ? 1 : sample.completed / Math.max(1, sample.judged.counts.at(-1)!)
@@ -154,11 +138,11 @@ export class ServiceForecast {
     const late = isComparable ? this.#lateOf(before, sample, answered) * perRequest : 0
     this.lateShare = answered > 0 ? late / answered : 0
     const { queued, running } = sample
-    const arrived = sample.completed + sample.failed + queued + (running ?? 0)
+    // Without a count of running requests, the sum falls when waiting requests start to run.
+    this.#known = Math.max(this.#known, sample.completed + sample.failed + queued + (running ?? 0))
     this.#queued = queued + (running ?? 0)
-    this.#rate.update(timeMs, arrived)
+    this.#rate.update(timeMs, this.#known)
     this.#remember(seconds, answered, excused ? 0 : late)
-    this.#disperse(arrived)
     if (this.#queue !== null) this.#learn(before, sample, answered, interval)
     else if (judged !== null) this.#learnLatencies(before, sample, judged, answered, interval)
   }
@@ -199,34 +183,22 @@ export class ServiceForecast {
     answered: number,
     { seconds, clockMhz, isSteady }: Interval,
   ): void {
-    const heldMhz = isSteady ? clockMhz : null
     let busyMs = 0
-    let requests = 0
+    let items = 0
     for (const { size, count, ms } of after.batches) {
       const earlier = before.batches.find((each) => each.size === size)
       const ran = count - (earlier?.count ?? 0)
       if (!(ran > 0)) continue
       const ranMs = ms - (earlier?.ms ?? 0)
-      if (heldMhz !== null) this.times.observe(heldMhz, size, ran, ranMs)
+      if (isSteady && clockMhz !== null) this.times.observe(clockMhz, size, ran, ranMs)
       busyMs += ranMs
-      requests += ran * size
+      items += ran * size
     }
-    this.work = this.#workOf(requests / seconds, busyMs / 1000 / seconds)
-    if (heldMhz !== null && this.times.known && answered >= MIN_COMPARED) {
-      this.#compare((after.latencyMs - before.latencyMs) / answered, answered / seconds, heldMhz)
-    }
+    const kept = Math.exp(-seconds / ITEMS_S)
+    this.#items = kept * this.#items + items
+    this.#requests = kept * this.#requests + answered
+    this.work = this.#workOf(items / seconds, busyMs / 1000 / seconds)
     this.times.fit()
-  }
-
-  /** Corrects the queue model by the difference between measured and predicted mean latency. */
-  #compare(measuredMs: number, ratePerS: number, smClockMhz: number): void {
-    const queue = this.#queue!
-    this.#solve(smClockMhz, ratePerS)
-    if (queue.overloaded) return
-    const predictedMs = MEAN_POINTS.reduce((sum, share) => sum + queue.quantileMs(share), 0) / MEAN_POINTS.length
-    const most = MAX_EXTRA * this.service.objectiveMs
-    const extraMs = Math.min(most, Math.max(-most, measuredMs - predictedMs))
-    this.#extraMs += EXTRA_WEIGHT * (extraMs - this.#extraMs)
   }
 
   /**
@@ -234,36 +206,28 @@ export class ServiceForecast {
    * number is reached.
    */
   #remember(seconds: number, answered: number, late: number): void {
-    const { perS } = this.#rate
+    // A rate counted over few requests is no peak. `meanPerS` takes ten samples for a second.
+    const samples = Math.ceil(PEAK_REQUESTS / Math.max(0.1, this.#rate.perS) / seconds)
+    const perS = this.#rate.meanPerS(samples / 10)
     const kept = Math.exp(-seconds / WINDOW_S)
-    this.#peakPerS = Math.max(perS, perS + Math.exp(-seconds / PEAK_S) * (this.#peakPerS - perS))
+    this.#peakPerS = Math.max(perS, Math.exp(-seconds / PEAK_S) * this.#peakPerS)
     this.#decided = kept * this.#decided + answered
     this.#late = kept * this.#late + late
-    const share = this.#late / (this.#decided + PRIOR_S * Math.max(1, perS))
-    const spent = share / (1 - this.service.attainment)
-    this.#caution = Math.min(1, Math.max(0, (spent - CALM) / (FULL - CALM)))
+    const share = this.#late / Math.max(1, this.#decided)
+    this.#caution = Math.min(1, share / (1 - this.service.attainment) / FULL)
   }
 
-  /**
-   * Estimates the burstiness: variance divided by mean of the arrivals in an interval. It uses the median over
-   * intervals, so that a change of the rate does not count as a burst.
-   */
-  #disperse(arrived: number): void {
-    this.#arrived.push(arrived)
-    if (this.#arrived.length > 3) this.#arrived.shift()
-    const [a, b, c] = this.#arrived
-    if (c === undefined || c <= a!) return
-    this.#dispersions.push((c - 2 * b! + a!) ** 2 / (c - a!))
-    if (this.#dispersions.length > DISPERSIONS) this.#dispersions.shift()
-    this.#burstiness = Math.max(1, quantile(this.#dispersions, 0.5) / CHI_SQUARED_MEDIAN)
+  /** Mean number of items of a request. Cached answers count as requests without items. */
+  get #itemsPerRequest(): number {
+    return this.#requests > 0 ? this.#items / this.#requests : 1
   }
 
-  #workOf(requestsPerS: number, busy: number): Work {
+  #workOf(itemsPerS: number, busy: number): Work {
     if (!this.times.known) return NO_WORK
     const largest = this.service.limits?.maxBatchSize ?? 1
     // The unit of work stays constant, even if the batch times are fitted anew later.
     this.#unitS ??= this.times.timeMs(largest, this.#topMhz) / largest / 1000
-    return { full: requestsPerS * this.#unitS, busy }
+    return { full: itemsPerS * this.#unitS, busy }
   }
 
   /**
@@ -276,7 +240,7 @@ export class ServiceForecast {
     if (queue === null) return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs)
     this.#solve(smClockMhz, ratePerS)
     if (queue.overloaded) return this.#capacityPerS(smClockMhz) / ratePerS - 1
-    return queue.within(objectiveMs - this.#extraMs)
+    return queue.within(objectiveMs)
   }
 
   /**
@@ -287,7 +251,7 @@ export class ServiceForecast {
   drainsAt(smClockMhz: number, share: number): boolean {
     const { limits, objectiveMs } = this.service
     const queued = this.#queued
-    if (limits === null || queued <= limits.maxBatchSize * limits.instances) return true
+    if (limits === null || queued * this.#itemsPerRequest <= limits.maxBatchSize * limits.instances) return true
     return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
   }
 
@@ -296,7 +260,7 @@ export class ServiceForecast {
     const queue = this.#queue
     if (queue === null) return { full: 0, busy: this.#histogram.busyAt(smClockMhz, this.#busyShare) }
     this.#solve(smClockMhz, ratePerS)
-    return this.#workOf(ratePerS, queue.utilisation * this.service.limits!.instances)
+    return this.#workOf(ratePerS * this.#itemsPerRequest, queue.utilisation * this.service.limits!.instances)
   }
 
   #solve(smClockMhz: number, ratePerS: number): void {
@@ -305,13 +269,16 @@ export class ServiceForecast {
     queue.sizes.forEach((size, i) => {
       this.#batchMs[i] = this.times.timeMs(size, smClockMhz)
     })
-    const burstiness = 1 + AT_ONCE * (this.#burstiness - 1)
-    const ratePerMs = Math.max(0.01, ratePerS) / 1000
+    // The queue model counts items; those of one request arrive at once.
+    const items = this.#itemsPerRequest
+    const burstiness = Math.max(1, items) * this.#rate.burstiness
+    const ratePerMs = Math.max(0.01, ratePerS * items) / 1000
     queue.solve({ ratePerMs, batchMs: this.#batchMs, servers: instances, delayMs: maxQueueDelayMs, burstiness })
   }
 
+  /** Requests/s that full batches answer at a clock. */
   #capacityPerS(smClockMhz: number): number {
     const { maxBatchSize, instances } = this.service.limits!
-    return (1000 * instances * maxBatchSize) / this.times.timeMs(maxBatchSize, smClockMhz)
+    return (1000 * instances * maxBatchSize) / this.times.timeMs(maxBatchSize, smClockMhz) / this.#itemsPerRequest
   }
 }

@@ -2,11 +2,8 @@ import { z } from 'zod'
 import { parsePrometheus, sumOf } from './prometheus-text.js'
 import type { BatchLimits, ServiceSample } from './service-sample.js'
 
-const names = new Set(
-  ['request_success', 'request_failure', 'pending_request_count', 'request_duration_us', 'queue_duration_us'].map(
-    (name) => `nv_inference_${name}`,
-  ),
-)
+const PENDING = 'nv_inference_pending_request_count'
+const names = new Set([PENDING])
 
 /** A larger number in the statistics is not a batch size. */
 const LARGEST_BATCH = 65_536
@@ -15,6 +12,7 @@ const duration = z.object({ count: counter, ns: counter })
 const statistics = z.object({
   model_stats: z.array(
     z.object({
+      inference_stats: z.object({ success: duration, fail: duration, queue: duration }),
       batch_stats: z
         .array(z.object({ batch_size: z.int().min(1).max(LARGEST_BATCH), compute_infer: duration }))
         .default([]),
@@ -28,35 +26,34 @@ const configuration = z.object({
 })
 
 /**
- * Reads the counters of one model of a Triton server. Batch times come from the statistics, because sums in `/metrics`
- * are weighted by request. The counter `pending` does not include running requests.
+ * Reads the counters of one model of a Triton server. All but the waiting requests come from the statistics, which are
+ * one snapshot. Only they count batches by size. A batch's size is its number of items; requests may have several.
  *
  * @param metrics body of `/metrics`
  * @param stats body of `/v2/models/<model>/stats`, parsed
- * @returns null if the model has no series
+ * @returns null if the server has no such model
  * @throws ZodError for invalid statistics
  */
 export function readTriton(model: string, metrics: string, stats: unknown): ServiceSample | null {
-  const series = parsePrometheus(metrics, names)
-  const of = (name: string) => sumOf(series.get(`nv_inference_${name}`), { model })
-  const completed = of('request_success')
-  if (completed === null) return null
-  const byKey = new Map<number, { count: number; ms: number }>()
-  for (const { batch_size: size, compute_infer: time } of statistics
-    .parse(stats)
-    .model_stats.flatMap(({ batch_stats }) => batch_stats)) {
-    const before = byKey.get(size) ?? { count: 0, ms: 0 }
-    byKey.set(size, { count: before.count + time.count, ms: before.ms + time.ns / 1e6 })
+  const queued = sumOf(parsePrometheus(metrics, names).get(PENDING), { model })
+  const versions = statistics.parse(stats).model_stats
+  if (queued === null || versions.length === 0) return null
+  const sum = (of: (stats: (typeof versions)[number]['inference_stats']) => number) =>
+    versions.reduce((all, { inference_stats }) => all + of(inference_stats), 0)
+  const bySize = new Map<number, { count: number; ms: number }>()
+  for (const { batch_size: size, compute_infer: time } of versions.flatMap(({ batch_stats }) => batch_stats)) {
+    const before = bySize.get(size) ?? { count: 0, ms: 0 }
+    bySize.set(size, { count: before.count + time.count, ms: before.ms + time.ns / 1e6 })
   }
   return {
-    completed,
-    failed: of('request_failure') ?? 0,
-    queued: of('pending_request_count') ?? 0,
+    completed: sum(({ success }) => success.count),
+    failed: sum(({ fail }) => fail.count),
+    queued,
     running: null,
-    latencyMs: (of('request_duration_us') ?? 0) / 1000,
-    waitMs: (of('queue_duration_us') ?? 0) / 1000,
+    latencyMs: sum(({ success }) => success.ns) / 1e6,
+    waitMs: sum(({ queue }) => queue.ns) / 1e6,
     late: null,
-    batches: [...byKey].map(([size, { count, ms }]) => ({ size, count, ms })),
+    batches: [...bySize].map(([size, { count, ms }]) => ({ size, count, ms })),
     judged: null,
   }
 }
