@@ -13,7 +13,9 @@ export interface MorakOptions {
   readonly variant?: BaselineVariant
   /** Plans the clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
   readonly planClocks?: ClockPlanner
-  /** Figures of the network; default: the known figures. */
+  /**
+   * Configuration of Morak for the network. Default: the built-in configuration of that network, see `morakFigures`.
+   */
   readonly figures?: MorakFigures
   /** Initial batch size, or the next lower one of the ladder. Default 96. */
   readonly startBatch?: number

@@ -89,7 +89,10 @@ export interface PolicyOptions {
 }
 
 export interface Served {
-  /** Predicts the throughput that counts in the task. */
+  /**
+   * Predictor whose total throughput is the figure of merit of the task: samples/s or, for a mix, the load that all
+   * networks serve together.
+   */
   readonly predictor: Predictor
   /** With their latency objectives. */
   readonly models: readonly { readonly model: string; readonly latencySloMs?: number }[]

@@ -6,7 +6,7 @@ import type { AlgorithmName } from './algorithms.js'
 import type { Cell } from './cell.js'
 import { capsOf, isServed, networksOf } from './tasks.js'
 
-/** Algorithms that the playground runs by the same rules. */
+/** Algorithms that behave the same in the playground as in this benchmark. */
 const inPlayground: readonly AlgorithmName[] = ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap', 'equal-split']
 
 /** Longest run in the playground, s. */

@@ -147,7 +147,7 @@ export function tasksOf(board: string, ids?: readonly number[], sets: readonly s
   return tasksWithIds(everyTask, board, ids).filter((task) => ids !== undefined || sets.includes(setOf(task)))
 }
 
-/** The same, including services. */
+/** Like `tasksOf`, but also returns tasks with services. */
 export function anyTasksOf(board: string, ids: readonly number[] | undefined, sets: readonly string[]): Task[] {
   const tasks = tasksWithIds<Task>([...everyTask, ...serverTasks], board, ids)
   return tasks.filter((task) => ids !== undefined || sets.includes(setOf(task)))

@@ -102,8 +102,8 @@ export function makePrivateFolder(
 /**
  * Checks that an existing folder belongs to this user, and that only this user can change or replace it.
  *
- * @param mode largest permissions that the folder may have
- * @returns its path without links
+ * @param mode most permissive mode that the folder may have
+ * @returns its path with symbolic links resolved
  * @throws Error if the check fails
  */
 export function privateFolder(folder: string, mode: FolderMode = 0o700, writers: number = BY_OTHERS): string {

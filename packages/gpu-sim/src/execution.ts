@@ -102,7 +102,10 @@ export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Ex
   return { ...vectorEfficiency, conv: Math.min(vectorEfficiency.conv, vectorEfficiency.linear) }
 }
 
-/** Returns the host of an execution. A CUDA graph replaces the launch times of the host. */
+/**
+ * Returns the host profile for an execution. With CUDA graphs, launches are faster: launch time falls to at most
+ * `GRAPH_LAUNCH_US`, and launch capacity rises by the same factor.
+ */
 export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Execution): HostProfile {
   const host = hostOfBoard(spec, wanted)
   if (launch !== 'graph' || host.launchUs <= GRAPH_LAUNCH_US) return host

@@ -11,7 +11,7 @@ interface Process {
   readonly switching: number
   /** Leakage at the boost voltage, W/mm2. */
   readonly leakage: number
-  /** Clock tree and uncore at the boost clock, W per mm2 and GHz. */
+  /** Power of the clock tree and uncore at the boost clock, per mm2 of chip area and GHz of SM clock, W/(mm2 GHz). */
   readonly clockTree: number
 }
 

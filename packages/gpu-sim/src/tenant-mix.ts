@@ -21,8 +21,8 @@ const RESIDENT = 3
 const QUEUE = 3
 
 /**
- * Fraction, 0..1, of the slowdown by computing co-runners that a kernel avoids if it only computes itself. Fitted to
- * pairs of AlexNet and SSD.
+ * Fraction of the slowdown by co-runners that a tenant avoids if its kernels compute all the time, 0..1. It applies to
+ * the `neighbourLaw` `compute`. Fitted to pairs of AlexNet and SSD.
  */
 export const SHELTERED = 0.7
 

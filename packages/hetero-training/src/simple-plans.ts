@@ -84,7 +84,10 @@ function withBestLimits(prepared: PreparedJob, shares: readonly number[]): Train
   return best
 }
 
-/** Options of a GPU without locked clocks, which the simple plans do not use. */
+/**
+ * Returns the options of a GPU that set a power limit. Options with a locked clock are excluded: the simple plans do
+ * not use them.
+ */
 function limitsOf({ curves, limitIndices }: PreparedJob, gpu: number): number[] {
   return limitIndices[gpu]!.flatMap((s, option) => (isLocked(curves[gpu]!.settings[s]!) ? [] : [option]))
 }

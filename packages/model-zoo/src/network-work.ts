@@ -10,8 +10,9 @@ const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'dep
 
 /**
  * Computes the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates a network's speed and power on a
- * board. An unknown operator counts by the elements that it reads and writes. `unknownShare` is the fraction of all
- * read and written elements that unknown operators cause.
+ * board. An operator without a work rule counts only as memory traffic: the elements that it reads and writes.
+ * `unknownShare` is the fraction of all read and written elements that belong to unknown operators. It is 1 if one of
+ * them is control flow.
  */
 export function networkWork({ layers, peakActivationElements, unknownOperators }: LayerGraph): NetworkWork {
   let denseGflops = 0

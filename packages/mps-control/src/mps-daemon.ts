@@ -416,7 +416,9 @@ export class MpsDaemon {
   }
 }
 
-/** Whether a pid that the daemon reports is that of a server of this user or of the served user. */
+/**
+ * True if the process is an MPS server that belongs to this user or to the user whom the daemon serves (`servedUid`).
+ */
 function isServer(pid: number, servedUid: number | undefined): boolean {
   const uid = userOf(pid)
   return (uid === process.geteuid?.() || uid === servedUid) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? '')

@@ -7,7 +7,7 @@ const logBatches = correctionGrid.batchSize.map(Math.log)
 
 /** For each number of tenants, the index of the grid node below it. */
 export const tenantNode: Int32Array = new Int32Array(MAX_MPS_CLIENTS + 1)
-/** For each number of tenants, its position between that node and the next, 0..1. */
+/** For each number of tenants, its position between `tenantNode` (0) and the next grid node (1). */
 export const tenantNodePart: Float64Array = new Float64Array(MAX_MPS_CLIENTS + 1)
 for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
   const { node, part } = position(correctionGrid.tenants, count)
@@ -16,8 +16,9 @@ for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
 }
 
 /**
- * Layout of the corrections of one kind of tenant at one memory clock: factors on speed and power, and the variances of
- * ln(speed) and ln(power) due to uncertain parameters and corrections. Each has one value per node of the tenant count.
+ * Offsets of the corrections of one kind of tenant at one memory clock: the factors on speed and power, and the
+ * variances of ln(speed) and ln(power). The variances come from uncertain parameters and corrections. Each correction
+ * is an array with one value per tenant count of the correction grid.
  */
 export const correctionLayout: Readonly<
   Record<'deviceSpeed' | 'hostSpeed' | 'dynamicPower' | 'speedVariance' | 'powerVariance' | 'stride', number>

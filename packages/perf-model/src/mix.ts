@@ -16,8 +16,9 @@ export interface KindArrays {
 }
 
 /**
- * Layout of a run's terms. A run is one tenant, or several consecutive tenants of one kind, which share one solution.
- * The terms determine the run's batch time at any clock, including corrections and the effect of the other tenants.
+ * Indices of the values that describe a run. A run is one tenant, or several consecutive tenants of one kind, which
+ * share one solution. The values determine the run's batch time at any clock, including corrections and the effect of
+ * the other tenants.
  */
 export const runLayout = {
   /** Clock-bound device time, ms x MHz. */
@@ -82,7 +83,7 @@ export class Mix {
   powerSd = 0
   /** Offset of each run's kind in the coefficients. */
   readonly kinds: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
-  /** Terms of each run, in the order of `runLayout`. */
+  /** Values of `runLayout` for each run of identical tenants. Run `r` starts at the index `r * run.stride`. */
   readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
 }
 

@@ -70,7 +70,10 @@ const sdGrid = noneOr(nonNegative, CORRECTION_NODES)
 
 export interface NetworkCorrection {
   memClockMhz: number
-  /** Logarithm of the factor on the tenant's device speed; non-decreasing along the share. */
+  /**
+   * Logarithms of the correction factor on the speed of the tenant's kernels on the device, one per grid node. They do
+   * not decrease as the MPS share grows.
+   */
   speed: number[]
   /** Logarithm of the factor on the tenant's dynamic power. */
   dynamicPower: number[]

@@ -108,7 +108,10 @@ export function computePlacements(gpuInstanceSlices: number, slices: number): re
   return Array.from({ length: Math.floor(gpuInstanceSlices / slices) }, (_, i) => i * slices)
 }
 
-/** Returns the first slices of the free positions. `taken` is a bit mask of the occupied slices. */
+/**
+ * Returns the first slice of each free position for a compute instance of `slices` slices. `taken` is a bit mask of the
+ * occupied slices.
+ */
 export function freeComputePlacements(gpuInstanceSlices: number, slices: number, taken: number): readonly number[] {
   return computePlacements(gpuInstanceSlices, slices).filter((start) => (taken & (((1 << slices) - 1) << start)) === 0)
 }

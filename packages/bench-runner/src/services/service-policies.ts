@@ -27,7 +27,7 @@ export const lockedShares: Partial<Record<string, SharePlan>> = {
 export type SharePlan = (model: PerfModel, load: PlannedLoad) => Configuration
 
 export interface ServerPolicyOptions {
-  /** The predictor's own model, from profiles. */
+  /** Performance model with which the policies plan. Its parameters are fitted to profiles. */
   readonly model: PerfModel
   /** Common factor on the rates of the task. Default 1. */
   readonly loadFactor?: number

@@ -60,7 +60,7 @@ export const fastestAloneMethod: Method = {
 export interface Evaluation {
   readonly method: string
   readonly splits: number
-  /** Null for a method that only ranks. */
+  /** Accuracy of the predicted throughput sums; null for a method that ranks groups without predicting throughput. */
   readonly accuracy: Accuracy | null
   /**
    * Measured sum of the chosen group over the measured sum of the best group; mean over the workloads, then over the

@@ -61,7 +61,9 @@ export class ServiceForecast {
   readonly times: BatchTimes
   readonly #rate = new ArrivalRate(1)
   readonly #queue: BatchQueue | null
-  /** Replaces the queue model if the server does not count batches. */
+  /**
+   * Forecast from the server's latency histogram. Used instead of the queue model if the server does not count batches.
+   */
   readonly #histogram: HistogramForecast
   #busyShare = 0
   readonly #batchMs: Float64Array

@@ -50,7 +50,7 @@ export function formatPartition(call: PartitionCall, result: FeasiblePartition, 
   ].join('\n')
 }
 
-/** Table of what more processes would gain. */
+/** Table of p99 latency, throughput and power against the number of processes. */
 function formatTrade(trade: readonly TradeRow[]): string {
   const table = newTable(['processes', 'p99 ms', 'samples/s', 'W'])
   for (const { processes, p99LatencyMs, throughput, powerW } of trade) {

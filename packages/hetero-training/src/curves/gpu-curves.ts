@@ -15,7 +15,7 @@ export interface GpuCurves {
    * clock is slightly above the power drawn. It never binds, but counts towards a power budget.
    */
   readonly settings: readonly Setting[]
-  /** The limit in force of each setting, W. */
+  /** Power limit in force for each of the `settings`, W. */
   readonly powerLimitsW: readonly number[]
   /** Largest limit without a locked clock, W. */
   readonly largestLimitW: number

@@ -15,7 +15,7 @@ export class DeadlineRelaxation {
   readonly #cheapest: readonly CheapestShares[]
   /** Lower bound of the cost; infinite if the deadline cannot be met. */
   bound: number = Number.POSITIVE_INFINITY
-  /** Shares of a feasible solution near the bound; meaningful if the bound is finite. */
+  /** Samples of each GPU in a split near the bound. The split is feasible only if `cost` is finite. */
   readonly shares: Int32Array
   /** Cost of that solution; infinite if none was found. */
   cost: number = Number.POSITIVE_INFINITY

@@ -59,8 +59,8 @@ export function reportPlan(
 }
 
 /**
- * Table of a plan's services, with their limits if they were simulated, and the service that breaks its objective
- * first.
+ * Table of a plan's services. If `limits` of a simulation are given, the table also shows utilization, p99 latency and
+ * the rate at which each service breaks its objective, and a last line names the service that breaks first.
  */
 export function serviceTable(
   served: readonly ServedService[],

@@ -51,7 +51,7 @@ export interface PlannedPeriod {
 
 /** Totals of a schedule over the day. */
 export interface DayTotals {
-  /** Energy of all boards, with and without instances, J. */
+  /** Energy of all boards, J: boards that have instances and boards that have none. */
   readonly energyJ: number
   /** Number of instances created after the first period. */
   readonly created: number

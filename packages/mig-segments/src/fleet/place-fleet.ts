@@ -165,7 +165,7 @@ export function segmentsOf({ pattern, rows }: OpenBoard, { geometry }: CheckedGr
     })
 }
 
-/** Place a row: one segment for each of its models. */
+/** Returns the segments of an instance at slice `start`: one for each model that shares the instance. */
 export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number): FleetSegment[] {
   return parts.map(({ model, point, ratePerS }) => {
     const { batchSize, processes, latencyMs } = point

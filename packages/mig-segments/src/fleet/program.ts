@@ -66,7 +66,10 @@ export interface Program {
   readonly room: number
   /** Requests/s that each service must still be able to answer during the change, by model. */
   readonly keepPerS?: ReadonlyMap<string, number>
-  /** Limit on the sum of the rates that services may lack during the change, requests/s. */
+  /**
+   * Maximum sum over all services of the rates by which they may fall short of `keepPerS` during the change,
+   * requests/s. Default: no limit.
+   */
   readonly maxShortPerS?: number
   /** A solution of the same program for another goal, used as a starting point. */
   readonly start?: Pick<ProgramCounts, 'values'>

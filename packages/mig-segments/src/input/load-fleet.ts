@@ -78,7 +78,7 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   }
 }
 
-/** An object without its undefined values. */
+/** Returns a copy of the object without its undefined values. */
 function present<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
 }

@@ -156,7 +156,8 @@ class Merger {
   }
 
   /**
-   * Whether the steps end like an activation: the tensor, or half of it, is multiplied by a curve computed from it.
+   * True if the steps end like an activation: the last step multiplies two computed tensors, and an earlier step is a
+   * nonlinear function such as a sigmoid or `Erf`.
    */
   #isActivation(last: number, steps: readonly Step[]): boolean {
     const { operator } = this.#steps[last]!

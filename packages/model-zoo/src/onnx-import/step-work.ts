@@ -129,8 +129,9 @@ function classOfMove({ parts }: MergedStep): OperatorClass {
 }
 
 /**
- * Number of elements of a stored operand that are read for every batch. For a list of sizes it is 1, for a lookup the
- * number of elements in the selected rows.
+ * Number of elements of the stored operand `name` that the step reads in every batch. 0 for scalars, for operands that
+ * are neither floating-point nor 8-bit integers (e.g. lists of sizes), and for the table of a lookup: its selected rows
+ * count as input elements.
  */
 export function weightElementsOf(step: MergedStep, name: string): number {
   for (const { reading, operator } of step.parts) {

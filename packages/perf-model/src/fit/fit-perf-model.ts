@@ -28,9 +28,9 @@ export interface FitOptions {
   /** Maximum iterations per stage. Default 80. */
   readonly maxIterations?: number
   /**
-   * Meaning of the clock column in rows without a locked clock: the measured mean (default), or the nominal clock,
-   * which the power limit may have lowered. The predicted power of nominal rows is capped at the power at which the
-   * board levels off.
+   * Which clock the clock column contains in rows without a locked clock. `measured` (default): the mean of the
+   * measured clock. `nominal`: the clock at which the board runs if the power limit does not lower it. For `nominal`
+   * rows, the predicted power is capped at the power at which the board levels off under its limit.
    */
   readonly unlockedClock?: 'measured' | 'nominal'
   /** Parameters of a board of the same kind. A fit that starts from them needs fewer rows and less time. */

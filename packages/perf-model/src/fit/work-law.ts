@@ -53,7 +53,10 @@ const batches = [1, 8, 64, 256]
 const counts = [1, 3]
 const clockParts = [0.25, 0.6, 1]
 
-/** Maps a network's work to parameters. The law is fitted to the model's predictions for known networks. */
+/**
+ * Predicts the parameters of a network (cycles, traffic, energies) from its work. The law is fitted to the model's
+ * predictions for known networks.
+ */
 export class WorkLaw {
   readonly #coefficients: Coefficients
   readonly #memory: (work: NetworkWork) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>

@@ -33,8 +33,8 @@ export interface ProvePlanOptions {
 }
 
 /**
- * Makes the rows of a proof, in an order in which any early end leaves something to evaluate. First come the idle
- * board, the microbenchmarks and each network alone; then, in turn, mixes for fitting, mixes for testing, and pairs.
+ * Returns the rows of a proof. Their order allows an evaluation even if the run ends early. First come the idle board,
+ * the microbenchmarks and each network alone. Then mixes for fitting, mixes for testing, and pairs take turns.
  */
 export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptions): ProfilePlan {
   const random = new SeededRandom(seedFrom('prove', spec.key, seed))

@@ -74,9 +74,9 @@ export class PublishedLinearModel {
   }
 
   /**
-   * Fits the model.
+   * Fits the model to measured colocations.
    *
-   * @param colocations of any sizes; the published runs fit to 80 % of their training rows
+   * @param colocations with any number of members; the published runs used 80 % of their training rows for the fit
    * @throws InvalidInputError for fewer than 11 colocations or linearly dependent features
    */
   static fit(colocations: readonly Colocation[]): PublishedLinearModel {

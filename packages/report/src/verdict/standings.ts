@@ -58,8 +58,8 @@ export interface TaskStanding {
    */
   readonly rival: RunSummary | null
   /**
-   * Merit of the subject (samples/s, requests/J or load factor) divided by the opponent's, over the boards on which
-   * both hold the cap. Null if there is no such board.
+   * Merit of the subject (samples/s, requests/J or load factor) divided by that merit of the opponent: geometric mean
+   * over the boards on which both hold the cap. Null if there is no such board.
    */
   readonly ratio: Ratio | null
   readonly boards: readonly BoardStanding[]
@@ -67,7 +67,10 @@ export interface TaskStanding {
   readonly worst: BoardStanding | null
   /** Merit of the best opponent with pctodl's tenants, divided by that of the best opponent without a plan. */
   readonly planning: Ratio | null
-  /** Merit of the subject divided by that of the best opponent with pctodl's tenants. */
+  /**
+   * Merit of the subject divided by the merit of the best opponent that runs pctodl's plan without its controller. Null
+   * if the subject is such an algorithm, or if there is no board on which both hold the cap.
+   */
   readonly control: Ratio | null
   /** Ratio of the same task in the set `equal-p99`; null if that was not run. */
   readonly equalP99: Ratio | null

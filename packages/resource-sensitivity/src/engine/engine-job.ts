@@ -43,7 +43,7 @@ export class EngineJob {
   readonly dominantShare: number
   readonly summedShare: number
   remaining: number
-  /** Seconds per iteration, now or in its last run; `fairIterationS` before its first. */
+  /** Seconds per iteration; for a waiting job, those of its last run. `fairIterationS` until the job first runs. */
   iterationS: number
   /** Iterations left if everything after the last checkpoint is lost. */
   savedRemaining: number

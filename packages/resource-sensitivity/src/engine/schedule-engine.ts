@@ -90,7 +90,10 @@ export class ScheduleEngine {
     return this.running.expectedToFinishBy(untilS).map(({ id }) => id)
   }
 
-  /** Latest time of the next plan, even without events: a round, or a change of the power budget. */
+  /**
+   * Time at which the engine must plan again even if no event occurs, s: at the next scheduling round or change of the
+   * power budget, whichever is earlier. Infinity if neither is due.
+   */
   get wakeAtS(): number {
     return Math.min(this.#roundAtS, this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
   }

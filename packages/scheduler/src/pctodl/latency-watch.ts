@@ -7,7 +7,10 @@ const LATE = 0.98
  * After a miss, the objective for the next plan is reduced in proportion to the excess, and by this factor in addition.
  */
 const ROOM = 0.97
-/** Lower bound of the share of the objective that plans are made for, however large the predictor's error is. */
+/**
+ * Lowest value of `scale`. Plans are never made for less than this fraction of the latency objective, even if the
+ * predictor's error is larger.
+ */
 const MIN_SCALE = 0.4
 
 /**

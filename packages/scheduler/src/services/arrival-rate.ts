@@ -5,8 +5,8 @@ const CONTRADICTION_SIGMAS = 4
 /** A lower rate counts as a contradiction only in a window of at least this many samples. */
 const LULL_SAMPLES = 4
 /**
- * Weight of the assumption that traffic is Poisson, in requests. It dominates the dispersion until more requests were
- * counted.
+ * Weight of the prior in the estimate of burstiness, as a number of requests. The prior is Poisson traffic (burstiness
+ * 1). It outweighs the measurement until more requests than this have arrived.
  */
 const PRIOR_REQUESTS = 50
 

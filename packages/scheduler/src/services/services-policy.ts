@@ -222,7 +222,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.burstiness)
   }
 
-  /** The lowest sufficient clock; undefined if no clock suffices. */
+  /**
+   * Returns the lowest clock at which every service meets its objective and works off its backlog, and the constraint
+   * that rules out the next lower clock. Undefined if no clock suffices.
+   */
   #need(): Need | undefined {
     for (const ratesPerS of [this.#readyPerS, this.#ratesPerS]) {
       const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS) === undefined)
