@@ -246,4 +246,12 @@ describe('bursts beyond what the tenants can serve', () => {
     // Without that readiness .92.
     expect(Math.min(...services.map(({ attainment }) => attainment!))).toBeGreaterThan(0.96)
   })
+
+  it('do not keep pctodl at the top clock once they are over', async () => {
+    const task = serverTasksOf('A100').find(({ name }) => name === 'azure-chat')!
+    const policy = createServerPolicy('pctodl', task, { model: modelOf('A100', undefined) })
+    const { meanPowerW } = await runServerLoad({ ...task, boardName: 'A100', seed: 2 }, policy)
+    // 65 W at the top clock for most of the run.
+    expect(meanPowerW).toBeLessThan(55)
+  })
 })

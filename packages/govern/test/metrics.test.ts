@@ -49,6 +49,12 @@ describe('metrics', () => {
     expect(() => readTriton('a', triton, wrong)).toThrow('batch_size')
   })
 
+  it('go on when the nanoseconds of many requests exceed the safe integers', () => {
+    const [first, ...rest] = structuredClone(stats).model_stats
+    first!.inference_stats.success.ns = 9.1e15
+    expect(readTriton('a', triton, { model_stats: [first, ...rest] })!.latencyMs).toBeCloseTo(9.1e9, -3)
+  })
+
   it('are read from what the Triton of PyTriton 0.7.0 answered', () => {
     const text = 'nv_inference_pending_request_count{model="vgg19",version="1"} 0\n'
     const stats =

@@ -55,6 +55,7 @@ export function commonLoadPredictor(predictor: Predictor, mix: LoadMix): Predict
     solveSmClock: (...asked) => predictor.solveSmClock(...asked),
     memoryBytes: (tenant) => predictor.memoryBytes(tenant),
     ...(predictor.reservedMemoryBytes === undefined ? {} : { reservedMemoryBytes: predictor.reservedMemoryBytes }),
+    ...(predictor.upperPowerW ? { upperPowerW: (...asked) => predictor.upperPowerW!(...asked) } : {}),
     ...(predictor.domain ? { domain: (configuration) => predictor.domain!(configuration) } : {}),
   }
 }

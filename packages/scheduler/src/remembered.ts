@@ -7,12 +7,17 @@ const known = new WeakMap<object, Map<string, unknown>>()
  * The result of a search that depends on nothing but a predictor and a question. Searches take long, and every run of a
  * policy on one kind of board needs the same plans.
  *
- * @param question plain data that tells the search from all others with this predictor
+ * @param question tells the search from all others with this predictor; a question with a function is not remembered
  */
 export function remembered<Result>(predictor: object, question: unknown, search: () => Result): Result {
   const results = known.get(predictor) ?? new Map<string, unknown>()
   known.set(predictor, results)
-  const key = JSON.stringify(question)
+  let isPlain = true
+  const key = JSON.stringify(question, (_, value: unknown) => {
+    isPlain &&= typeof value !== 'function'
+    return typeof value === 'number' && !Number.isFinite(value) ? `${value}` : value
+  })
+  if (!isPlain) return search()
   if (!results.has(key)) {
     if (results.size >= KEPT) results.clear()
     results.set(key, search())

@@ -8,7 +8,8 @@ const names = new Set([PENDING])
 /** A larger number in the statistics is not a batch size. */
 const LARGEST_BATCH = 65_536
 const counter = z.number().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
-const duration = z.object({ count: counter, ns: counter })
+/** Nanoseconds of many requests exceed the safe integers within days; their rounding does not matter. */
+const duration = z.object({ count: counter, ns: z.number().min(0).default(0) })
 const statistics = z.object({
   model_stats: z.array(
     z.object({

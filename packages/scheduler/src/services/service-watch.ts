@@ -11,7 +11,7 @@ const BUDGET = 0.003
  */
 const FULL = 0.006
 /** At maximum caution, the policy prepares for the last minute's peak rate times this factor. */
-const MAX_FACTOR = 1.2
+const MAX_FACTOR = 1.4
 
 /** Measures one service: its arrival rate, its queue, and a caution that rises with late requests. */
 export class ServiceWatch {

@@ -227,21 +227,22 @@ export class ServicesPolicy implements PowerCapPolicy {
    * that rules out the next lower clock. Undefined if no clock suffices.
    */
   #need(): Need | undefined {
-    for (const ratesPerS of [this.#readyPerS, this.#ratesPerS]) {
-      const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS) === undefined)
+    // With caution if the tenants can serve it, else without.
+    for (const [ratesPerS, part] of [[this.#readyPerS], [this.#ratesPerS, 0]] as const) {
+      const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS, part) === undefined)
       if (smClockMhz === undefined) continue
       const lower = this.#clocks.smClocksMhz.findLast((clock) => clock < smClockMhz)
-      return { smClockMhz, binding: (lower && this.#lacking(lower, ratesPerS)) || 'lowest clock' }
+      return { smClockMhz, binding: (lower && this.#lacking(lower, ratesPerS, part)) || 'lowest clock' }
     }
     return undefined
   }
 
   /** The constraint that a clock violates; undefined if the clock suffices. */
-  #lacking(smClockMhz: number, ratesPerS: readonly number[]): string | undefined {
+  #lacking(smClockMhz: number, ratesPerS: readonly number[], part: number | undefined): string | undefined {
     const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
     for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
       if (!objectiveMet) return `p99 of ${service}`
-      if (!drains(this.#watches[i]!, capacityPerS)) return `backlog of ${service}`
+      if (!drains(this.#watches[i]!, capacityPerS, part)) return `backlog of ${service}`
     }
     return undefined
   }

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { remembered } from '../src/remembered.js'
+
+describe('remembered', () => {
+  it('searches once for the same question, and again for another predictor or number', () => {
+    let searches = 0
+    const search = () => ++searches
+    const predictor = {}
+    expect(remembered(predictor, { powerCapW: 100 }, search)).toBe(1)
+    expect(remembered(predictor, { powerCapW: 100 }, search)).toBe(1)
+    expect(remembered({}, { powerCapW: 100 }, search)).toBe(2)
+    expect(remembered(predictor, { powerCapW: Number.POSITIVE_INFINITY }, search)).toBe(3)
+    expect(remembered(predictor, { powerCapW: Number.NaN }, search)).toBe(4)
+  })
+
+  it('keeps nothing that a clock may have cut short', () => {
+    let searches = 0
+    const question = { powerCapW: 100, now: () => 0 }
+    const predictor = {}
+    remembered(predictor, question, () => ++searches)
+    expect(remembered(predictor, question, () => ++searches)).toBe(2)
+    expect(remembered(predictor, { powerCapW: 100 }, () => ++searches)).toBe(3)
+  })
+})
