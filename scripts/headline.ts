@@ -12,6 +12,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { median } from '@pctodl/numerics'
 import {
   headlineCaption,
   headlineTable,
@@ -67,8 +68,17 @@ if (status === null || status > 1) process.exit(status ?? 1)
 const { summaries, failures } = JSON.parse(stdout) as { summaries: RunSummary[]; failures: unknown[] }
 const found = standings(summaries)!
 const command = `\`npx bench-runner ${options.join(' ').replace(/ --jobs \d+/, '')}\``
+/** Medians of the tasks, because one task with a weak opponent can dominate a mean. */
+const medians = [...new Set(found.tasks.map(({ board }) => board))].map((board) => {
+  const of = (part: 'planning' | 'control') =>
+    found.tasks.flatMap((task) => (task.board === board && task[part] ? task[part].value : []))
+  const near = of('control').filter((ratio) => Math.abs(ratio - 1) <= 0.01).length
+  const [planning, control] = [median(of('planning')), median(of('control'))].map((value) => value.toFixed(3))
+  return `${board}: plan / no plan ${planning}, pctodl / plan ${control} (${near} of ${of('control').length} within 1 %)`
+})
 const text = [
   tableAsMarkdown(headlineTable(found)),
+  `Medians over tasks. ${medians.join('; ')}.`,
   `${headlineCaption} Made by ${command}${failures.length > 0 ? `; ${failures.length} runs failed` : ''}.`,
 ].join('\n\n')
 process.stdout.write(`${text}\n\n${tableAsMarkdown(standingsTable(found))}\n`)

@@ -218,7 +218,7 @@ export class Policy {
 }
 
 /**
- * Reads the policy. Whoever can write the file can grant every permission. So only root and the service's user may be
+ * Reads the policy. A user who can write this file can grant every permission, so only root and the service's user may be
  * able to write the file, the folders that contain it, and links to it.
  *
  * @throws PctodlError `POLICY`; the message names the invalid field, or who else can write the file
