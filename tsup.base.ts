@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Options } from 'tsup'
 import { emitDeclarations } from './scripts/emit-declarations.js'
+import { keepDynamicImports } from './scripts/keep-dynamic-imports.js'
 
 const moduleUrlShim = fileURLToPath(new URL('scripts/import-meta-url.js', import.meta.url))
 
@@ -16,7 +17,10 @@ export function libraryBuild(overrides: Options = {}): Options {
     platform: 'node',
     // tsup does not make declarations, because bundling them takes ten times as long as the code.
     dts: false,
-    onSuccess: async () => emitDeclarations(process.cwd()),
+    onSuccess: async () => {
+      keepDynamicImports('dist')
+      emitDeclarations(process.cwd())
+    },
     clean: true,
     // The code is not minified, so that stack traces are readable without source maps. Maps took more than half of each
     // tarball.

@@ -87,6 +87,15 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     for (const [name, exported] of Object.entries(esm)) expect(exported, name).not.toEqual([])
   })
 
+  it('draws a chart from CJS, although its libraries are ES modules with top-level await', () => {
+    const chart = { mark: 'point', data: { values: [{ x: 1 }] }, encoding: { x: { field: 'x', type: 'quantitative' } } }
+    project.write(
+      'chart.cjs',
+      `require('@pctodl/report/charts').renderSvg(${JSON.stringify(chart)}).then(console.log)\n`,
+    )
+    expect(project.run(process.execPath, 'chart.cjs')).toContain('</svg>')
+  })
+
   it('has types for it all, from ESM and from CJS', () => {
     project.write('types.mts', entryPoints.map((name, i) => `export * as m${i} from '${name}'`).join('\n'))
     project.write(
