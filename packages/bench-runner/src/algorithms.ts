@@ -37,10 +37,7 @@ export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms
 
 export type AlgorithmName = (typeof everyAlgorithm)[number]
 
-/**
- * Baselines by their authors' rules: they choose no memory clock, start from no plan and have no power limit behind
- * their clocks.
- */
+/** Baselines exactly as published: they choose no memory clock, start from no plan, and set no power limit. */
 const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
 
 /** Algorithms for service tasks. `oracle` searches offline, with the same arrivals on the same simulated board. */
@@ -61,16 +58,16 @@ const ofOneNetwork: readonly AlgorithmName[] = [
 ]
 
 /**
- * Names for groups of algorithms; each task runs those that know it. `tuned` is pctodl and its opponents: our plan
- * without our control, configurations without our plan (both with and without feedback), and the published algorithms
- * with every knob that pctodl has.
+ * Names for groups of algorithms. Of a group, each task runs the algorithms that support it. `tuned` contains pctodl
+ * and its opponents: our plan without our control, other configurations with and without feedback, and the published
+ * algorithms with every setting that pctodl has.
  */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
   tuned: everyAlgorithm.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
   all: everyAlgorithm.filter((name) => !notCompeting.includes(name)),
 }
 
-/** Whether an algorithm can run a task. */
+/** Whether an algorithm supports a task. */
 export function knowsTask(name: AlgorithmName, task: Task): boolean {
   if (isServed(task)) return ofServices.includes(name)
   if (!algorithmNames.includes(name)) return false
@@ -80,18 +77,21 @@ export function knowsTask(name: AlgorithmName, task: Task): boolean {
 export interface PolicyOptions {
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
-  /** Let pctodl keep looking for better tenants while it runs. Default false, as in the published runs of the matrix. */
+  /**
+   * Whether pctodl keeps looking for better tenants while it runs. Default false, as in the published runs of the
+   * matrix.
+   */
   readonly shadow?: boolean
   /** Predictor parameters. Default: the shipped ones. */
   readonly parametersFolder?: string
-  /** Board of the ensemble that the run is on; only `static-best` may use it. Default: the shipped board. */
+  /** Number of the simulated board in the ensemble; only `static-best` may use it. Default: the shipped board. */
   readonly variant?: number
 }
 
 export interface Served {
   /**
-   * Predictor whose total throughput is the figure of merit of the task: samples/s or, for a mix, the load that all
-   * networks serve together.
+   * Predictor whose total throughput is the task's score: samples/s or, for a mix, the load that all networks serve
+   * together.
    */
   readonly predictor: Predictor
   /** With their latency objectives. */
@@ -104,8 +104,8 @@ export interface Served {
 const served = new Map<string, Served>()
 
 /**
- * Networks of a task with their latency objectives, and the predictor of the throughput that counts there: the same
- * object for the same task, because plans are kept by predictor.
+ * Returns the networks of a task with their latency objectives, and a predictor of the task's score. Equal tasks get
+ * the same object, because plans are cached by predictor.
  */
 export function servedBy(task: BenchTask, parametersFolder?: string): Served {
   const key = JSON.stringify([task, parametersFolder])
@@ -125,8 +125,8 @@ export function servedBy(task: BenchTask, parametersFolder?: string): Served {
 }
 
 /**
- * A fresh policy for one run of one task. Those that plan do so under the cap and, where the task has one, the latency
- * objective; those that do not plan halve batches that take too long.
+ * Creates a policy for one run of one task. Policies that plan keep the cap and the task's latency objective, if it has
+ * one; the others halve batches that take too long.
  */
 export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
   const { predictor, models, latencyMs, partition } = servedBy(task, options.parametersFolder)
@@ -152,8 +152,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     )
     return inTime ? predicted.throughput : 0
   }
-  // The untuned forms know what a benchmark without a cap tells; the tuned forms know what is planned for the lowest
-  // cap.
+  // Untuned baselines know what a benchmark without a cap shows; tuned ones know the plan for the lowest cap.
   const clocksFor = (tenants: readonly Tenant[]) =>
     baseline.variant === 'tuned' ? baseline.planClocks(tenants, lowestCapW) : ownClocks(predictor)
   const withinLatency = (ladder: readonly number[], sharesPercent: readonly number[]) => {

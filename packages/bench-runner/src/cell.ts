@@ -37,7 +37,7 @@ export interface Cell {
   readonly maxLoad?: true
 }
 
-/** A board of this machine, and the kind of its tenants. */
+/** A board of this machine, and how its tenants are run. */
 export interface RealBoard {
   /** `torch`, `onnx`, or a command that speaks the tenant protocol. */
   readonly worker: string
@@ -54,7 +54,7 @@ export function cellsOf(options: BenchOptions): Cell[] {
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
   const pairs = algorithms.flatMap((algorithm) =>
-    // An algorithm that cannot run a task has no cell for it, as in the paper's table.
+    // An algorithm that does not support a task has no cell for it, as in the paper's table.
     tasks.flatMap((task) => (knowsTask(algorithm, task) ? [{ task, algorithm }] : [])),
   )
   return pairs.flatMap(({ task, algorithm }) =>
@@ -78,7 +78,7 @@ export function cellsOf(options: BenchOptions): Cell[] {
   )
 }
 
-/** Seed, or repetition, of the runs whose file names carry no suffix. */
+/** Seed (or repetition, on a real board) for which file names get no suffix. */
 export const USUAL_SEED = 1
 
 /**
@@ -103,7 +103,7 @@ type LoadedTask = Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>
 const loadWords = ({ loadFactor, maxLoad }: LoadedTask) =>
   `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
 
-/** Set of tasks that a cell belongs to; undefined for the paper's. */
+/** Name of the task set of a cell; undefined for the paper's set. */
 export function resultSet(cell: LoadedTask): string | undefined {
   return isServed(cell.task) ? `services${loadWords(cell)}` : cell.task.set
 }

@@ -3,7 +3,7 @@ import { type CommandFunction, integerFrom, newCommand, parseCommand, UsageError
 import { PctodlError } from '@pctodl/platform'
 import { type ComparedRun, compareRuns, formatDifferences, readResultFolder } from '@pctodl/report'
 
-/** `bench-runner compare A B`: two result folders side by side. */
+/** `bench-runner compare A B`: compares two result folders. */
 export const compareResults: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

@@ -61,8 +61,9 @@ interface ExecutionPlan {
 }
 
 /**
- * Folder with one symbolic link for each cell that a worker has taken, named by the index of the cell and pointing to
- * the name of the worker. A link exists with its content or not at all, even if its maker is killed; a file may be empty.
+ * Folder with one symbolic link for each cell that a worker has taken. The link's name is the index of the cell, and
+ * its target is the name of the worker. A link is created together with its target; a file could stay empty if its
+ * writer is killed.
  */
 const takenFolder = (planFile: string) => path.join(path.dirname(planFile), 'taken')
 
@@ -74,7 +75,7 @@ export function writePlan(plan: ExecutionPlan): string {
   return file
 }
 
-/** The cells that a worker has taken; without `worker`, those that no worker has taken. */
+/** Returns the cells that a worker has taken or, without `worker`, those that no worker has taken. */
 export function cellsTakenBy(worker: string | undefined, planFile: string, cells: readonly Cell[]): Cell[] {
   const folder = takenFolder(planFile)
   const taken = new Set(readdirSync(folder))
@@ -84,9 +85,9 @@ export function cellsTakenBy(worker: string | undefined, planFile: string, cells
 }
 
 /**
- * The cells that a worker executes: those that it took before it was started again, then the next that no worker has
- * taken, until all are taken. Next is a cell of its present task, whose plan it has made, else one of a task that no
- * worker has begun, else any. A cell is taken by creating a link, which only one process can do.
+ * Yields the cells that a worker executes: first those that it took before a restart, then cells that no worker has
+ * taken, until all are taken. It prefers a cell of its present task, whose plan it has already made, then one of a task
+ * that no worker has begun. Taking a cell means creating a link, which only one process can do.
  */
 function* cellsFor(worker: string, planFile: string, cells: readonly Cell[]): Generator<Cell> {
   yield* cellsTakenBy(worker, planFile, cells)
@@ -112,8 +113,8 @@ function* cellsFor(worker: string, planFile: string, cells: readonly Cell[]): Ge
 const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
 
 /**
- * Execute the cells of a plan that fall to a worker. The exit code is 0 even if a cell failed, since its failure is
- * stored with the results. Any other code means that the worker can be started again; finished cells are kept.
+ * Executes a worker's cells of a plan. The exit code is 0 even if a cell failed, because failures are stored with the
+ * results. Any other code means that the worker can be started again; finished cells are kept.
  */
 export const executePlan: CommandFunction = async (argv, terminal) => {
   const command = newCommand(

@@ -3,13 +3,13 @@ import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { findGpuSpec, smClocksAt, snapDown } from '@pctodl/platform'
 import { type BenchTask, capsWOf, networksOf } from './tasks.js'
 
-/** Batch size of the reference tenant: latency objectives are multiples of its latency. */
+/** Batch size of the tenant whose latency defines the objectives. */
 const SOLO_BATCH = 32
 
 /**
- * Latency of a batch of 32 when the network has the whole board, at default clocks and limit, rounded to 0.1 ms: what
- * an operator would have measured before promising a latency. Taken from the simulated board, even if the task runs on
- * a real one, so that a task is the same everywhere.
+ * Returns the latency of a batch of 32 if the network has the whole board, at default clocks and limit, rounded to 0.1
+ * ms. An operator would measure this before promising a latency. It always comes from the simulated board, so that a
+ * task is the same everywhere.
  */
 export function soloLatencyMs(board: string, model: string): number {
   const spec = findGpuSpec(board)
@@ -20,14 +20,13 @@ export function soloLatencyMs(board: string, model: string): number {
   return Math.round(10 * batchMs) / 10
 }
 
-/**
- * Allowance for the spread of batch times and boards about the steady state: the p99 is within this factor of the mean.
- */
+/** Factor from mean latency to p99 that allows for differences between batches and between boards. */
 const P99_OVER_MEAN = 1.05
 
 /**
- * The p99 of equal tenants of batch 32 at the highest clock that keeps a cap, rounded to 0.1 ms: the latency of an
- * untuned configuration. Taken from the simulated board, at the memory clock with the most throughput.
+ * Returns the p99 of equal tenants with batches of 32 at the highest clock that holds a cap, rounded to 0.1 ms. This is
+ * the latency of an untuned configuration. It comes from the simulated board, at the memory clock with the highest
+ * throughput.
  */
 function equalSplitP99Ms(board: string, model: string, powerCapW: number): number {
   const spec = findGpuSpec(board)
@@ -42,7 +41,7 @@ function equalSplitP99Ms(board: string, model: string, powerCapW: number): numbe
   return Math.round(10 * P99_OVER_MEAN * Math.max(...best.tenants.map(({ batchMs }) => batchMs))) / 10
 }
 
-/** The p99 objective of each network of a task, ms; undefined where only throughput counts. */
+/** Returns the p99 objective of each network of a task, ms; undefined if the task has none. */
 export function latencyObjectives(task: BenchTask): Readonly<Record<string, number>> | undefined {
   const { board, latencyFactor, latencyMs, latencyOfEqualSplit } = task
   if (latencyFactor === undefined && latencyMs === undefined && !latencyOfEqualSplit) return undefined

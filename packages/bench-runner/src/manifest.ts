@@ -8,7 +8,7 @@ import type { RunSummary } from '@pctodl/report'
 import { z } from 'zod'
 import type { Cell } from './cell.js'
 
-/** Version of the manifest's layout; other versions are not read. */
+/** Version of the manifest's layout. Manifests of other versions are rejected. */
 export const MANIFEST_VERSION = 1
 
 /**
@@ -24,7 +24,7 @@ export interface Manifest {
    */
   readonly madeBy: MadeBy
   readonly board: BoardIdentity
-  /** By the clock of the run: on a simulated board the simulator's own. */
+  /** Time by the run's clock; on a simulated board this is virtual time. */
   readonly startedAt: string
   /** SHA-256 of each file, by its name beside the manifest. */
   readonly files: Readonly<Record<string, string>>
@@ -42,14 +42,14 @@ export interface BoardIdentity {
   readonly name: string
   readonly uuid: string
   readonly driverVersion: string
-  /** Kind of the tenants, and their inputs. */
+  /** Kind of the tenants, and the inputs that they process. */
   readonly tenants: string
-  /** Name in the ensemble of simulated boards, and in words how it differs from the shipped one. */
+  /** Name in the ensemble of simulated boards, and a description of its differences from the shipped board. */
   readonly variant?: string
   readonly differs?: string
 }
 
-/** The fields that reading depends on. The rest of a cell or a summary is checked where the report uses it. */
+/** Fields that are needed for reading. The report checks the other fields that it uses. */
 const manifestSchema = z.object({
   manifestVersion: z.literal(MANIFEST_VERSION),
   cell: z.object({

@@ -93,7 +93,7 @@ function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle):
   const runs = finished.map(({ summary }) => summary)
   const summaries = combineRepeatedRuns(runs)
   const tasks = new Set(summaries.map(taskKey))
-  // For a single task its own table says the same, unless there are several boards.
+  // For a single task on one board, the task's own table already says this.
   const headline = tasks.size > 1 || summaries.length < runs.length ? standings(runs) : undefined
   if (headline) parts.push(formatStandings(headline, style))
   if (tasks.size <= MAX_TASK_TABLES) {

@@ -18,7 +18,7 @@ import { version } from '../package.json'
 import { type AlgorithmName, everyAlgorithm, parseAlgorithms } from './algorithms.js'
 import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
-/** More processes than this cost more to start than they gain. */
+/** More processes would take longer to start than they save. */
 const MAX_JOBS = 8
 
 /** Options as typed, before names are resolved. */
@@ -62,7 +62,7 @@ export interface BenchOptions extends RawBenchOptions {
   readonly algorithms: readonly AlgorithmName[]
   readonly isReal: boolean
   readonly jobs: number
-  /** A Slurm job array among whose elements the work is divided; absent for runs on this machine. */
+  /** A Slurm job array whose elements share the work; absent for runs on this machine. */
   readonly slurm?: { readonly elements: number; readonly sbatchArguments: readonly string[] }
 }
 
@@ -158,7 +158,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
 
 /**
  * @param boards keys of the boards to run on; `isReal` if they are this machine's (see `settlePlace`)
- * @throws UsageError for what does not exist or does not go together
+ * @throws UsageError for names that do not exist, or options that exclude each other
  */
 export function checkOptions(raw: RawBenchOptions, boards: readonly string[], isReal: boolean): BenchOptions {
   const tasks = asUsage(() => withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective))
@@ -169,7 +169,7 @@ export function checkOptions(raw: RawBenchOptions, boards: readonly string[], is
   return { ...raw, tasks, algorithms, isReal, jobs, ...(raw.executor === 'slurm' ? { slurm } : {}) }
 }
 
-/** @throws UsageError for an option that none of the tasks would heed */
+/** @throws UsageError for an option that affects none of the tasks */
 function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: boolean): void {
   if (raw.maxLoad && raw.loadFactor !== undefined)
     throw new UsageError('--max-load finds the factor; omit --load-factor')
@@ -191,7 +191,7 @@ function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: bo
 
 function selectTasks({ taskId, startFrom, set = ['paper'] }: RawBenchOptions, boards: readonly string[]): Task[] {
   const sets = set.includes('all') ? taskSets : set
-  // With several boards an id means the tasks of that id on the boards that have it.
+  // With several boards, an id selects the tasks of that id on all boards that have it.
   if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, sets)
   const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? sets : taskSets))
   const selected =
@@ -205,7 +205,7 @@ function selectTasks({ taskId, startFrom, set = ['paper'] }: RawBenchOptions, bo
   return selected
 }
 
-/** A cap of the caller's own makes a task with a schedule a fixed-cap one. */
+/** A cap given by the user replaces a task's schedule. */
 function withPowerCap(tasks: readonly Task[], powerCapW: number | undefined): readonly Task[] {
   if (powerCapW === undefined) return tasks
   return tasks.map((task) =>

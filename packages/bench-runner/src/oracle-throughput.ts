@@ -26,27 +26,26 @@ export const oracleExplanation: string =
   'within 0.6 % of a whole search. It knows one network and no latency objective: other tasks have none.'
 
 /**
- * By `oracleKey` of a task: mean throughput of the best static configurations under its caps, samples/s; null where no
- * configuration keeps one.
+ * By `oracleKey` of a task: mean throughput of the best static configurations under its caps, samples/s; null if no
+ * configuration holds some cap.
  */
 export type OracleThroughput = ReadonlyMap<string, number | null>
 
-/** Tasks are told apart by board, cap and objective, because each manifest has read an object of its own. */
+/** Key of a task by its content, because each manifest creates a task object of its own. */
 export const oracleKey = (task: BenchTask): string => `${task.board}_${taskFileStem(task)}`
 
-/** A simulated board that a cell ran on, with a task without services. */
+/** A cell on a simulated board, whose task has no services. */
 export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: BenchTask }
 
 /**
- * Throughput of the best static configuration on the simulated boards of the runs, by the simulator's truth: the upper
- * line that no policy is expected to pass. Caps are in the watts of each board's own sensor. The value is the mean over
- * the boards and, under a changing cap, over the caps by their time. It is cached in `oracle.json` of the result
- * folder.
+ * Returns the true throughput of the best static configuration on the simulated boards of the runs. No policy is
+ * expected to exceed it. Caps are in the watts of each board's own sensor. The value is the mean over the boards and,
+ * under a changing cap, over the caps weighted by time. It is cached in `oracle.json` of the result folder.
  */
 export function oracleThroughput(cells: readonly OracleCell[], resultDir: string): OracleThroughput {
   const file = path.join(resultDir, 'oracle.json')
   const known: Record<string, KnownBest | null> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
-  /** Where the first board's best configuration lies, by board type, network and cap. */
+  /** Search range around the first board's best configuration, by board type, network and cap. */
   const near = new Map<string, Pick<OracleOptions, 'batchSizes' | 'memClocksMhz' | 'starts'>>()
   const best = (cell: OracleCell, capW: number) => {
     const { task, seed } = cell

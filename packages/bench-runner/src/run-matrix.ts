@@ -22,8 +22,8 @@ export async function runMatrix(
 ): Promise<MatrixOutcome> {
   const { resultDir, resume, timeout, jobs, slurm } = options
   const store = new ResultStore(resultDir)
-  // Kept results are decided here, once. Whoever executes a cell also keeps what exists, so that a job can be
-  // restarted.
+  // Which results are kept is decided here, once. Whoever executes a cell also keeps an existing result, so that a job
+  // can be restarted.
   store.removeUnfinished()
   if (!resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)
@@ -118,7 +118,7 @@ async function runInProcesses(
       },
     })
   }
-  // Crashed workers are replaced, as long as each round takes at least one cell. Slurm's executor replaces its own.
+  // Crashed workers are started again until a round takes no cell. Slurm's executor restarts its own.
   let before: number
   let round = 0
   do {
@@ -128,7 +128,10 @@ async function runInProcesses(
   for (const cell of left()) fail(cell, lastEnding)
 }
 
-/** This program as another process: the built command, at the same place relative to `src` and `dist`. */
+/**
+ * Command line that runs this program as another process. The built command has the same path relative to `src` and
+ * `dist`.
+ */
 function thisProgram(): readonly [string, string] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
   return [process.execPath, path.resolve(here, '../bin/bench-runner.js')]

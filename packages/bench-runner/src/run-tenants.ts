@@ -49,7 +49,9 @@ export async function runTenants(
 
 type Observed = RecordedWindow & Pick<WindowObservation, 'tenants'>
 
-/** In a mix only the throughput in the requested proportions counts; a surplus of one network does not. */
+/**
+ * In a mix, only the throughput in the requested proportions counts; additional throughput of one network does not.
+ */
 function servedTogether(window: Observed, mix: LoadMix): RecordedWindow {
   const throughput = commonLoad(
     window.tenants.map(({ tenant }) => tenant),

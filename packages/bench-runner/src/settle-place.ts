@@ -4,21 +4,21 @@ import { findGpuSpec, PctodlError } from '@pctodl/platform'
 import type { RawBenchOptions } from './matrix-options.js'
 import { benchTasks } from './tasks.js'
 
-/** Boards to run on, and whether they are this machine's or simulated. */
+/** Boards to run on, and whether they are real or simulated. */
 export interface Place {
   /** Board keys, without duplicates. */
   readonly boards: readonly string[]
   readonly isReal: boolean
-  /** Why a simulated board is used although a real one was looked for. */
+  /** Why a simulated board is used although a real one was requested. */
   readonly note?: string
 }
 
 const boardsWithTasks = [...new Set(benchTasks.map(({ board }) => board))]
 
 /**
- * Resolve `--gpu` and `--backend`. The driver is queried only where the call depends on the boards of this machine.
+ * Resolves `--gpu` and `--backend`. Queries the driver only if the result depends on the boards of this machine.
  *
- * @param detect what is in this machine
+ * @param detect returns the boards of this machine
  * @throws UsageError for an unknown board, or if no board is named and none is found; PctodlError `NO_BOARD` if a real
  *   board is requested and missing
  */
@@ -27,7 +27,7 @@ export function settlePlace(
   detect: () => Detection = detectGpus,
 ): Place {
   if (gpu !== undefined && backend === 'sim') return { boards: boardsNamed(gpu), isReal: false }
-  // The boards are in the cluster's nodes; each run will find out whether its node has one.
+  // The boards are in the cluster's nodes; each run checks whether its node has one.
   if (gpu !== undefined && backend === 'nvml' && executor === 'slurm') return { boards: boardsNamed(gpu), isReal: true }
   const { gpus, notes } = detect()
   const found = [...new Set(gpus.map(({ key }) => key))].filter((key) => key !== null)

@@ -11,9 +11,8 @@ export interface TaskSchedule extends IterationSchedule {
 }
 
 /**
- * The sets of tasks: the paper's thirty; its fixed-cap tasks with a latency objective, or with the p99 of equal tenants
- * as the objective; several networks on one board; caps that step faster than processes restart; services whose
- * requests arrive.
+ * Sets of tasks: the paper's thirty; the paper's fixed-cap tasks with a latency objective, or with the p99 of equal
+ * tenants as the objective; several networks on one board; caps that change faster than processes restart; services.
  */
 export const taskSets = ['paper', 'latency', 'equal-p99', 'mixed', 'steps', 'services'] as const
 
@@ -33,20 +32,21 @@ export interface BenchTask {
    */
   readonly model: string
   /**
-   * Proportions of the networks in a mix; absent for a single network. What counts is the load that all serve together.
+   * Proportions of the networks in a mix; absent for a single network. The score is the load that all networks serve
+   * together.
    */
   readonly mix?: LoadMix
-  /** Factor on the latency of a batch of 32 alone on the board: the p99 objective of each network. */
+  /** Multiple of the latency of a batch of 32 alone on the board: the p99 objective of each network. */
   readonly latencyFactor?: number
   /** Latency objective of every network, ms; replaces `latencyFactor`. */
   readonly latencyMs?: number
   /** The objective is the p99 of equal tenants under the task's cap; replaces `latencyFactor`. */
   readonly latencyOfEqualSplit?: true
   readonly dataset: string
-  /** Fixed cap, W; null where a schedule sets the caps. */
+  /** Fixed cap, W; null if a schedule sets the caps. */
   readonly powerCapW: number | null
   readonly schedule: TaskSchedule | null
-  /** Number of iterations, where the task fixes it; null where the caller decides. */
+  /** Number of iterations; null if the caller decides. */
   readonly fixedIterations: number | null
 }
 
@@ -79,7 +79,7 @@ const equalP99Tasks = fixedCapTasks.map(
   (task): BenchTask => ({ ...task, id: EQUAL_P99_IDS + task.id, set: EQUAL_P99_SET, latencyOfEqualSplit: true }),
 )
 
-/** Mixes as they occur: many cheap requests and few expensive ones. Tasks 61 to 63 have a latency objective. */
+/** Realistic mixes: many cheap requests and few expensive ones. Tasks 61 to 63 have a latency objective. */
 const mixedTasks = catalogue.boards.flatMap(({ board, mixCapsW }) =>
   [{ firstId: 51 }, { firstId: 61, latency: { latencyFactor: 4 } }].flatMap(({ firstId, latency }) =>
     Object.entries(catalogue.mixes).map(([model, mix], i): BenchTask => {
@@ -106,7 +106,7 @@ export const everyTask: readonly BenchTask[] = [
   ...stepTasks,
 ]
 
-/** Content of a cell: tenants that run batch after batch, or services whose requests arrive. */
+/** What a cell runs: tenants that run batch after batch, or services whose requests arrive. */
 export type Task = BenchTask | ServerTask
 
 export function isServed(task: Task): task is ServerTask {
@@ -138,9 +138,9 @@ export function contentOf(task: Task): { readonly model: string; readonly datase
 }
 
 /**
- * Tasks of one board without services: by ids in their order, from any set, or all tasks of some sets.
+ * Returns tasks of one board without services: those with the given ids, in their order, or all tasks of some sets.
  *
- * @param sets where no ids are given. Default: the paper's
+ * @param sets used if no ids are given. Default: the paper's
  * @throws UnknownNameError for a board without tasks or an id that the board does not have
  */
 export function tasksOf(board: string, ids?: readonly number[], sets: readonly string[] = ['paper']): BenchTask[] {

@@ -9,7 +9,7 @@ export interface MaxLoadOptions {
   readonly seed: number
   /** First factor to try. Default 1. */
   readonly from?: number
-  /** Largest relative gap between the last load that holds and the first that does not. Default 0.03. */
+  /** Maximum relative gap between the highest load that passes and the lowest that fails. Default 0.03. */
   readonly precision?: number
   readonly signal?: AbortSignal
 }
@@ -19,7 +19,10 @@ const TRIAL_S = 30
 const MAX_TRIALS = 14
 const PERCENTILE = 0.99
 
-/** The task's mix as steady Poisson arrivals, under the task's first cap, with all services present from the start. */
+/**
+ * Returns the task's mix as steady Poisson arrivals under the task's first cap. All services are present from the
+ * start.
+ */
 export function steadyMix({
   services,
   caps,
@@ -35,7 +38,7 @@ export function steadyMix({
   }
 }
 
-/** Whether the cap is kept and every service's p99 is within its objective, with LoadGen's confidence of 99 %. */
+/** Whether the cap holds and every service's p99 is within its objective, at the 99 % confidence that LoadGen uses. */
 export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capHolds'>): boolean {
   if (!capHolds) return false
   return services.every(({ completed, late, shed, failed }) => {

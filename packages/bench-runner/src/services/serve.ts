@@ -8,7 +8,7 @@ import { type ServiceReport, serviceReport } from '@pctodl/traffic'
 import { recordRun, type SampleEvent } from '../record-run.js'
 import type { ServerTask, TaskService } from './service-tasks.js'
 
-/** Load of a run: services, caps and length, of a task or custom. */
+/** Services, caps and length of a run, from a task or custom. */
 export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'durationS'> {
   /** Name of the simulated board, or of one of the ensemble. */
   readonly boardName: string
@@ -29,9 +29,9 @@ export interface ServerRunOptions {
   readonly onBoard?: (gpu: SimulatedGpu) => void
 }
 
-/** Result of one run: what became of each service's requests after start-up, and the board's power. */
+/** Result of one run: the outcome of each service's requests after start-up, and the board's power. */
 export interface ServerRun extends Pick<ServedRequests, 'meanPowerW' | 'energyPerRequestJ'> {
-  /** Counted from `WARM_UP_S` on, or while the service was there. */
+  /** Counted after `WARM_UP_S`, while the service was present. */
   readonly services: readonly ServiceReport[]
   /** Whether the 1 s average is more than 1 % above the cap in at most `STEADY_TOLERANCE` of the steady state. */
   readonly capHolds: boolean
@@ -49,7 +49,7 @@ const WINDOW_MS = 5000
 /** Maximum queue length of a service; further requests would be late in any case. */
 const MAX_QUEUED = 4096
 
-/** Run a policy on a simulated board that serves, from a cold start, in virtual time. */
+/** Runs a policy on a simulated board with services, from a cold start, in virtual time. */
 export async function runServerLoad(
   load: ServerLoad,
   policy: PowerCapPolicy,
@@ -71,7 +71,7 @@ export async function runServerLoad(
   const energyJ = () => gpu.truth().meteredEnergyJ
   /** The first sample of each second. */
   const seconds: SampleEvent[] = []
-  /** Counters at which the count of a service begins. */
+  /** Counter values at which counting begins for a service. */
   const began = new Map<string, ServiceCounters>()
   let lastJ = 0
   let warm: { readonly atMs: number; readonly atJ: number } | undefined

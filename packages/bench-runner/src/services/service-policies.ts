@@ -17,7 +17,9 @@ export const serverPolicyNames = [
 
 export type ServerPolicyName = (typeof serverPolicyNames)[number]
 
-/** The shares of the policies that run at one locked clock, found offline with {@link bestFixedClocks}. */
+/**
+ * For each policy with one locked clock, the plan of its shares. The clock is found offline by {@link bestFixedClocks}.
+ */
 export const lockedShares: Partial<Record<string, SharePlan>> = {
   'plan-fixed-clock': plannedShares,
   'fixed-clock': equalShares,
@@ -35,7 +37,7 @@ export interface ServerPolicyOptions {
   readonly fixedClocks?: ClockPlan
 }
 
-/** A fresh policy for one run. All policies know the services, their mean rates and the same predictor. */
+/** Creates a policy for one run. All policies know the services, their mean rates and the same predictor. */
 export function createServerPolicy(
   name: ServerPolicyName,
   task: Pick<ServerTask, 'services'>,
@@ -68,10 +70,7 @@ export function createServerPolicy(
   }
 }
 
-/**
- * Tenants at one locked clock under any load. Where the board's limit cannot hold the cap, the clock is lowered to meet
- * it, with feedback.
- */
+/** Holds one locked clock under any load. If the board's limit cannot hold the cap, feedback lowers the clock. */
 export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smClockMhz }: ClockPlan): PowerCapPolicy {
   const safe = (tenants: readonly Tenant[], powerCapW: number) => ({
     memClockMhz,

@@ -21,7 +21,7 @@ export interface TaskService {
   readonly toldFactor?: number
   /** @param ratePerS mean rate of the arrivals */
   readonly traffic: (ratePerS: number) => ArrivalProcess
-  /** When the service comes and goes, s. Default: there from start to end. */
+  /** Times at which the service comes and goes, s. Default: present from start to end. */
   readonly fromS?: number
   readonly untilS?: number
 }
@@ -41,14 +41,14 @@ export interface ServerTask {
 
 /** Arrivals as described in `service-tasks.json`; factors apply to the mean rate. */
 type TrafficShape =
-  /** Variance of the gaps between requests, relative to Poisson's. */
+  /** Variance of the gaps between requests, relative to that of Poisson arrivals. */
   | { readonly gamma: number }
   | { readonly logNormal: number }
   | { readonly swing: number; readonly periodS: number; readonly peakS: number }
   /** Poisson arrivals with temporary surges. */
   | { readonly crowds: readonly { readonly fromS: number; readonly toS: number; readonly times: number }[] }
   | { readonly states: readonly { readonly times: number; readonly meanDwellMs: number }[] }
-  /** Factors that hold one after the other for equal times. */
+  /** Factors on the rate; each applies for an equal part of the task. */
   | { readonly steps: readonly number[] }
   /** Recorded counts (see `sources`), replayed one per second and scaled to the mean rate. */
   | { readonly shape: readonly number[] }
@@ -57,8 +57,8 @@ interface TaskTemplate {
   readonly name: string
   readonly what: string
   /**
-   * Caps as fractions, 0..1, of the range of the board's caps, or as multiples of its lowest power limit; all hold for
-   * equal times.
+   * Caps as fractions, 0..1, of the range of the board's caps, or as multiples of its lowest power limit. Each applies
+   * for an equal part of the task.
    */
   readonly caps: readonly (number | { readonly ofLowestLimit: number })[]
   /**

@@ -12,9 +12,9 @@ export interface LockedRun {
 }
 
 /**
- * The single locked clock with the least energy per request answered in time, found by running the load itself: by
- * bisection on each memory clock, because energy rises with the clock. If none meets every objective and the cap, the
- * one that comes closest.
+ * Finds the single locked clock with the least energy per request answered in time. It runs the load itself and bisects
+ * on each memory clock, because energy rises with the clock. If no clock meets every objective and the cap, it returns
+ * the one that comes closest.
  *
  * @param attainment share of each service's requests to answer within the objective, 0..1
  */
@@ -56,12 +56,15 @@ export async function bestLockedClock(
   return best!
 }
 
-/** Locked clocks are tuned on other arrivals and another sensor error than they are judged on. */
+/** Locked clocks are tuned with other arrivals and another sensor error than in the judged run. */
 const TUNING_SEEDS_APART = 500_000
-/** They are tuned to half of the late requests that the objective permits, so that they also meet it when judged. */
+/**
+ * The tuning permits half of the late requests that the objective permits, so that the judged run also meets the
+ * objective.
+ */
 const TUNED_ATTAINMENT = 0.995
 
-/** The locked clocks that suit some shares best: tuned on the same board, with other arrivals. */
+/** Finds the best locked clocks for some shares, on the same board with other arrivals. */
 export async function bestFixedClocks(
   task: Pick<ServerTask, 'services'>,
   load: ServerLoad,

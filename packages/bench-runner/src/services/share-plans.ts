@@ -5,12 +5,12 @@ import { type PlannedLoad, planClocks, planWithModel, ServingClocks } from '@pct
 /** Batch sizes that a plan chooses from: those that engines are compiled for. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** Tenants with their clocks under the cap, and the largest common factor on the rates that they can serve at these clocks. */
+/** Tenants with their clocks under the cap, and the largest common factor on the rates that they can serve. */
 export interface Borne extends Configuration {
   readonly loadFactor: number
 }
 
-/** The highest load of given tenants under a cap, at the memory clock where it is highest. */
+/** Finds the highest load that given tenants can serve under a cap, over all memory clocks. */
 export function borne(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
   const { services, ratesPerS, powerCapW } = load
   let best: Borne | undefined
@@ -65,8 +65,8 @@ function tenantOf(service: Service, mpsPercent: number): Tenant {
 }
 
 /**
- * The tenants and the memory clock that pctodl starts with, and the highest SM clock there under the cap; equal shares if
- * the planner finds nothing.
+ * Returns the tenants and the memory clock that pctodl starts with, and the highest SM clock that holds the cap. If the
+ * planner finds no plan, returns equal shares.
  */
 export function plannedShares(model: PerfModel, load: PlannedLoad): Configuration {
   const plan = planWithModel(model)(load, 'min-power')
