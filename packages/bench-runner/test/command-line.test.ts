@@ -161,7 +161,7 @@ describe('bench-runner', () => {
     ['no iterations', '--gpu A100 --iterations 0', 2, /'0' is invalid. not an integer of at least 1/],
     ['a negative cap', '--gpu A100 --power-cap=-5', 2, /'-5' is invalid. not a positive number of watts/],
     ['an unknown option', '--gpu A100 --fast', 2, /unknown option '--fast'/],
-    ['a stray word', '--gpu A100 now', 2, /too many arguments/],
+    ['a stray word', '--gpu A100 now', 2, /unexpected argument 'now'/],
     [
       'a cap below what the board can reach',
       '--gpu 3080Ti --task-id 6 --power-cap 40',

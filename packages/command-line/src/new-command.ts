@@ -59,9 +59,17 @@ export async function parseCommand(
     await command.parseAsync(words, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.excessArguments') throw new UsageError(`unexpected argument '${excess(command)}'`)
     const isMissing = error.code === 'commander.missingMandatoryOptionValue'
     throw usageErrorOf((isMissing && mistypedOption(command, words)) || error)
   }
+}
+
+/** First argument beyond those that the called command takes. */
+function excess(command: Command): string | undefined {
+  return [...command.commands, command].flatMap(({ args, registeredArguments }) =>
+    args.slice(registeredArguments.length),
+  )[0]
 }
 
 async function boardFiles(argv: readonly string[]): Promise<string[]> {

@@ -63,7 +63,7 @@ describe('a command in the house style', () => {
     [['Ada', '--times', '0'], 'not an integer of at least 1'],
     [['Ada', '--loud'], "unknown option '--loud'"],
     [[], "missing required argument 'name'"],
-    [['Ada', 'Bob'], 'too many arguments'],
+    [['Ada', 'Bob'], "unexpected argument 'Bob'"],
   ])('answers 2 and one line for the call %j', async (argv, message) => {
     const { code, stdout, stderr } = await call(greet, ...argv)
     expect(code).toBe(2)
