@@ -1,6 +1,6 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from '@pctodl/command-line'
+import { makePrivateFolder, privateFolder, readOwnFile, writeFileAtomically } from '@pctodl/command-line'
 import {
   commandLineOf,
   executableOf,
@@ -9,6 +9,7 @@ import {
   type ProcessIdentity,
   processesOf,
   processIdentity,
+  reasonOf,
   startVariableOf,
   userOf,
 } from '@pctodl/nvml-control'
@@ -231,16 +232,7 @@ export class MpsPlace {
       uid,
       startedAt: new Date().toISOString(),
     }
-    const unfinished = `${this.#recordFile}.unfinished`
-    rmSync(unfinished, { force: true })
-    const fd = createOwnFile(unfinished)
-    try {
-      writeSync(fd, `${JSON.stringify(record, null, 2)}\n`)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(unfinished, this.#recordFile)
+    writeFileAtomically(this.#recordFile, `${JSON.stringify(record, null, 2)}\n`, 0o600, true)
   }
 
   removeRecord(): void {
@@ -287,8 +279,6 @@ function isOfMps(commandLine: string): boolean {
 }
 
 function unusable(folder: string, cause: unknown): MpsError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new MpsError('MPS_FOLDER', `cannot use ${folder} for MPS: ${reason}; choose another with --directory`, {
-    cause,
-  })
+  const why = `cannot use ${folder} for MPS: ${reasonOf(cause)}; choose another with --directory`
+  return new MpsError('MPS_FOLDER', why, { cause })
 }
