@@ -17,20 +17,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
 
-/**
- * Record of a daemon that this package started. Only a daemon that matches the record counts as started by this
- * package.
- */
-export interface DaemonRecord {
-  readonly format: 'pctodl-mps-daemon'
-  readonly version: 1
-  readonly daemon: { pid: number; startTime: number }
-  /** Its executable file. */
-  readonly executable: string | null
-  readonly uid: number
-  readonly startedAt: string
-}
-
+/** Record of a daemon that this package started. Only a daemon that matches the record counts as started by it. */
 const daemonRecord = z.strictObject({
   format: z.literal('pctodl-mps-daemon'),
   version: z.literal(1),
@@ -209,7 +196,7 @@ export class MpsPlace {
    * Returns the record of a daemon that this package started; null if there is none or its process has ended.
    * @throws MpsError `MPS_FOLDER`
    */
-  record(): DaemonRecord | null {
+  record(): { readonly daemon: ProcessIdentity; readonly uid: number } | null {
     if (!this.#isOurs(this.directory)) return null
     const file = this.#recordFile
     try {
@@ -224,7 +211,7 @@ export class MpsPlace {
   }
 
   writeRecord(daemon: ProcessIdentity, uid: number): void {
-    const record: DaemonRecord = {
+    const record: z.infer<typeof daemonRecord> = {
       format: 'pctodl-mps-daemon',
       version: 1,
       daemon,

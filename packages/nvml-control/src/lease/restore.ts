@@ -1,5 +1,5 @@
 import { PctodlError, systemClock } from '@pctodl/platform'
-import { applyChange, observe, verifyApplied } from '../control/apply-change.js'
+import { applyChange, observe } from '../control/apply-change.js'
 import { type BoardChange, changeKinds, describeChange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { reasonOf } from '../reason-of.js'
@@ -49,7 +49,7 @@ export interface RestoreOutcome {
 
 /** Number of attempts for each change, because a driver may be busy for a moment. */
 const ATTEMPTS = 3
-/** Time between attempts, ms. */
+/** Time between attempts or readings, ms. */
 const PAUSE_MS = 50
 /** Time within which readings must show that a setting is restored, ms. */
 const EFFECT_MS = 1000
@@ -167,7 +167,11 @@ async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown
   for (let attempt = 1; ; attempt++) {
     try {
       await applyChange(device, change)
-      if (!('range' in change)) await verifyApplied(device, change, { clock: systemClock, deadlineMs: EFFECT_MS })
+      // Clock locks cannot be read. A reading that fails is repeated.
+      for (let waitedMs = 0; !('range' in change) && !isApplied(device, change, false); waitedMs += PAUSE_MS) {
+        if (waitedMs >= EFFECT_MS) throw new Error('accepted, but not applied')
+        await systemClock.sleep(PAUSE_MS)
+      }
       return null
     } catch (error) {
       if (attempt === ATTEMPTS) return error
