@@ -112,7 +112,7 @@ function librariesOf(program) {
   return [...lines.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file]) => file).filter((file) => existsSync(file))
 }
 
-/** An archive that depends only on names, contents and permissions. */
+/** An archive that depends only on names, contents and which files are programs, whatever the umask. */
 function tar(from) {
   const plain = [
     '--sort=name',
@@ -121,7 +121,7 @@ function tar(from) {
     '--owner=0',
     '--group=0',
     '--numeric-owner',
-    '--mode=go-w',
+    '--mode=u=rwX,go=rX',
   ]
   return execFileSync('tar', [...plain, '--directory', from, '--create', '.'], { maxBuffer: 2 ** 30 })
 }

@@ -23,9 +23,19 @@ describe.skipIf(missing)(`the Debian package${missing ? ` (${missing})` : ''}`, 
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-deb-'))
     const script = path.join(packageFolder, 'packaging', 'build-deb.mjs')
-    execFileSync(process.execPath, [script, '--out', folder, '--compression', 'none'], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
+    // Whoever builds it, all users run it.
+    const build = [
+      '-c',
+      'umask 077; exec "$@"',
+      'sh',
+      process.execPath,
+      script,
+      '--out',
+      folder,
+      '--compression',
+      'none',
+    ]
+    execFileSync('sh', build, { stdio: ['ignore', 'ignore', 'inherit'] })
     deb = path.join(folder, readdirSync(folder)[0]!)
     root = path.join(folder, 'root')
     execFileSync('dpkg-deb', ['--raw-extract', deb, root])
