@@ -9,7 +9,6 @@ export { given, integerFrom, listOf, numberBetween, oneOf, positiveNumber } from
 export { withNvmlOptions } from './option-blocks.js'
 export { Progress } from './progress.js'
 export {
-  createOwnFile,
   isReadOnly,
   makePrivateFolder,
   openToWrite,

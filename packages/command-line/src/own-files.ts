@@ -6,6 +6,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   lstatSync,
   mkdirSync,
@@ -145,15 +146,6 @@ export function readOwnFile(file: string, maxBytes: number, writers: number = BY
   }
 }
 
-/**
- * Creates a file that only this user can read.
- *
- * @throws the system's error; EEXIST if the file exists
- */
-export function createOwnFile(file: string): number {
-  return openToWrite(file, { existing: 'refuse', mode: 0o600 })
-}
-
 export interface OpenToWriteOptions {
   /** What to do with an existing file: refuse it, append to it, or empty it. */
   readonly existing: 'refuse' | 'append' | 'empty'
@@ -202,9 +194,10 @@ export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWrit
  * itself is replaced.
  *
  * @param mode permissions of the file before the umask; use 0o600 for private content
+ * @param sync whether the content is flushed to disk first, so that a crash of the machine leaves no partial file
  * @throws PctodlError `CANNOT_WRITE` with the file and the cause
  */
-export function writeFileAtomically(file: string, content: string | Uint8Array, mode = 0o666): void {
+export function writeFileAtomically(file: string, content: string | Uint8Array, mode = 0o666, sync = false): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   let isOurs = false
   try {
@@ -213,6 +206,7 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
     isOurs = true
     try {
       writeFileSync(fd, content)
+      if (sync) fsyncSync(fd)
     } finally {
       closeSync(fd)
     }

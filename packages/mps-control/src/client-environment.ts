@@ -1,3 +1,4 @@
+import { given } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
@@ -31,9 +32,11 @@ export function clientEnvironment(
   return {
     ...place.environment,
     CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: String(percent),
-    ...(pinnedMemoryBytes === undefined ? {} : { CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: memoryLimits(pinnedMemoryBytes) }),
-    ...(priority === undefined ? {} : { CUDA_MPS_CLIENT_PRIORITY: String(priority) }),
-    ...(smPartition === undefined ? {} : { CUDA_MPS_SM_PARTITION: smPartition }),
+    ...given({
+      CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: pinnedMemoryBytes && memoryLimits(pinnedMemoryBytes),
+      CUDA_MPS_CLIENT_PRIORITY: priority?.toString(),
+      CUDA_MPS_SM_PARTITION: smPartition,
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { closedFolder, trustedFile } from '@pctodl/nvml-control'
+import { closedFolder, reasonOf, trustedFile } from '@pctodl/nvml-control'
 import { MpsError } from './mps-errors.js'
 
 /** The path of a program, and the search path for programs that it starts. */
@@ -51,6 +51,6 @@ function whyNot(check: () => unknown): string | null {
     check()
     return null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return reasonOf(error)
   }
 }

@@ -2,6 +2,8 @@ import {
   type BoardLease,
   childrenOf,
   commandLineOf,
+  endProcess,
+  endsWithin,
   type NvmlDevice,
   type ProcessIdentity,
   processIdentity,
@@ -10,7 +12,6 @@ import {
 import { type Clock, systemClock } from '@pctodl/platform'
 import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
-import { endProcess, endsWithin } from './end-process.js'
 import { MpsError } from './mps-errors.js'
 import { MpsPlace, type MpsPlaceOptions } from './mps-place.js'
 import { MpsSettings } from './mps-settings.js'
@@ -275,23 +276,13 @@ export class MpsDaemon {
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if the daemon survives SIGKILL
    */
   async stop({ graceMs = 10_000 }: StopOptions = {}): Promise<'quit' | 'ended' | 'killed' | 'not-running'> {
-    const { daemon, isOurs } = this.#identify()
-    if (daemon !== null && !isOurs) throw this.#foreign(daemon)
-    const serverUid = this.place.record()?.uid
-    const serverPids = daemon === null ? [] : await this.servers().catch(ifSilent)
-    const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
-    if (daemon !== null) this.#state = 'draining'
-    const how = daemon === null ? 'not-running' : await this.#end(daemon, graceMs, serverPids !== null)
+    const [daemon] = this.#ownDaemon()
+    const servers = this.#serversOf(daemon)
+    if (daemon) this.#state = 'draining'
+    const how = !daemon ? 'not-running' : (await this.#quit(daemon, graceMs)) ? 'quit' : await this.#end(daemon, 2000)
     // A server that outlives its daemon serves no clients, but the board remains in use.
-    for (const server of serverProcesses) {
-      if (!(await endsWithin(server, 1000, this.#clock)) && isServer(server.pid, serverUid)) {
-        await endProcess(server, 1000, this.#clock)
-      }
-    }
-    this.place.removeStale()
-    this.place.removeRecord()
-    await this.#resetComputeModes()
-    this.#state = 'stopped'
+    await Promise.all(servers.map((server) => endsWithin(server, 1000, this.#clock)))
+    await this.#clear(servers)
     return how
   }
 
@@ -303,35 +294,56 @@ export class MpsDaemon {
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if a process survives SIGKILL
    */
   async cutOff({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
-    const { daemon, isOurs } = this.#identify()
-    if (daemon !== null && !isOurs && !all) throw this.#foreign(daemon)
-    const serverUid = this.place.record()?.uid
-    const daemons = all ? this.place.processes() : daemon === null ? [] : [daemon]
-    const servers = daemons.flatMap(({ pid }) => childrenOf(pid).filter((child) => isServer(child.pid, serverUid)))
+    const daemons = all ? this.place.processes() : this.#ownDaemon()
+    const servers = this.#serversOf(...daemons)
     // The daemon ends before its servers; otherwise it would start new ones.
-    const outcomes = await Promise.all(daemons.map((each) => endProcess(each, CUT_OFF_MS, this.#clock)))
-    const survivor = daemons[outcomes.indexOf('survived')]
-    if (survivor) throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${survivor.pid}) does not end`)
-    await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
+    await Promise.all(daemons.map((each) => this.#end(each, CUT_OFF_MS)))
+    await this.#clear(servers)
     // A control program that was just starting may have started further processes in the meantime.
-    if (all && this.place.processes().length > 0) return this.cutOff({ all })
+    if (all && this.place.processes().length > 0) await this.cutOff({ all })
+  }
+
+  /** Asks the daemon to quit, and returns whether it has. Clients that remain after `graceMs` are terminated. */
+  async #quit(daemon: ProcessIdentity, graceMs: number): Promise<boolean> {
+    // The daemon's timeout is in whole seconds. 5 s are added for its answer.
+    const seconds = Math.max(1, Math.ceil(graceMs / 1000))
+    const isThere = (await this.servers().catch(ifSilent)) !== null
+    const asked = isThere && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
+    return asked !== false && asked !== null && endsWithin(daemon, 3000, this.#clock)
+  }
+
+  async #end(daemon: ProcessIdentity, graceMs: number): Promise<'ended' | 'killed'> {
+    const outcome = await endProcess(daemon, graceMs, this.#clock)
+    if (outcome === 'ended' || outcome === 'killed') return outcome
+    const why = outcome === 'survived' ? 'does not end' : 'is not ours to end'
+    throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${daemon.pid}) ${why}`)
+  }
+
+  /** Ends the servers of a daemon that has ended, removes its files, and restores the boards' compute modes. */
+  async #clear(servers: readonly ProcessIdentity[]): Promise<void> {
+    await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
     this.place.removeStale()
     this.place.removeRecord()
-    await this.#resetComputeModes()
+    const leases = this.#exclusive
+    this.#exclusive = []
+    for (const lease of leases) {
+      await lease.resetComputeMode().catch((error: unknown) => {
+        // If the lease was released, it has already restored the mode.
+        if ((error as { readonly code?: string }).code !== 'LEASE_RELEASED') throw error
+      })
+    }
     this.#state = 'stopped'
   }
 
-  async #end(daemon: ProcessIdentity, graceMs: number, answers: boolean): Promise<'quit' | 'ended' | 'killed'> {
-    const seconds = Math.max(1, Math.ceil(graceMs / 1000))
-    // The daemon's timeout is in whole seconds. 5 s are added for its answer.
-    const asked = answers && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
-    if (asked && (await endsWithin(daemon, 3000, this.#clock))) return 'quit'
-    const outcome = await endProcess(daemon, 2000, this.#clock)
-    if (outcome === 'ended' || outcome === 'killed') return outcome
-    throw new MpsError(
-      'MPS_TIMEOUT',
-      `the MPS daemon (process ${daemon.pid}) ${outcome === 'survived' ? 'does not end' : 'is not ours to end'}`,
-    )
+  /**
+   * Returns the MPS servers that these daemons have started, which belong to this user or to the user whom the daemon
+   * serves.
+   */
+  #serversOf(...daemons: readonly (ProcessIdentity | undefined)[]): ProcessIdentity[] {
+    const users = [process.geteuid?.(), this.place.record()?.uid]
+    return daemons
+      .flatMap((daemon) => (daemon ? childrenOf(daemon.pid) : []))
+      .filter(({ pid }) => users.includes(userOf(pid) ?? -1) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? ''))
   }
 
   /** Returns the daemon's servers; null if no daemon answers. Without a pipe, no daemon can answer. */
@@ -345,6 +357,16 @@ export class MpsDaemon {
     const daemon = this.place.daemon()
     const ours = this.place.record()?.daemon
     return { daemon, isOurs: daemon !== null && ours?.pid === daemon.pid && ours.startTime === daemon.startTime }
+  }
+
+  /**
+   * Returns the daemon that this package started, if it runs.
+   * @throws MpsError `MPS_FOREIGN_DAEMON` if another one does
+   */
+  #ownDaemon(): ProcessIdentity[] {
+    const { daemon, isOurs } = this.#identify()
+    if (daemon !== null && !isOurs) throw this.#foreign(daemon)
+    return daemon === null ? [] : [daemon]
   }
 
   /**
@@ -403,25 +425,6 @@ export class MpsDaemon {
     await this.cutOff({ all: true }).catch(() => {})
     this.#state = 'stopped'
   }
-
-  async #resetComputeModes(): Promise<void> {
-    const leases = this.#exclusive
-    this.#exclusive = []
-    for (const lease of leases) {
-      await lease.resetComputeMode().catch((error: unknown) => {
-        // If the lease was released, it has already restored the mode.
-        if ((error as { readonly code?: string }).code !== 'LEASE_RELEASED') throw error
-      })
-    }
-  }
-}
-
-/**
- * True if the process is an MPS server that belongs to this user or to the user whom the daemon serves (`servedUid`).
- */
-function isServer(pid: number, servedUid: number | undefined): boolean {
-  const uid = userOf(pid)
-  return (uid === process.geteuid?.() || uid === servedUid) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? '')
 }
 
 /** Returns null for the error of a daemon that does not answer; rethrows other errors. */

@@ -1,6 +1,6 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from '@pctodl/command-line'
+import { makePrivateFolder, privateFolder, readOwnFile, writeFileAtomically } from '@pctodl/command-line'
 import {
   commandLineOf,
   executableOf,
@@ -9,6 +9,7 @@ import {
   type ProcessIdentity,
   processesOf,
   processIdentity,
+  reasonOf,
   startVariableOf,
   userOf,
 } from '@pctodl/nvml-control'
@@ -16,20 +17,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
 
-/**
- * Record of a daemon that this package started. Only a daemon that matches the record counts as started by this
- * package.
- */
-export interface DaemonRecord {
-  readonly format: 'pctodl-mps-daemon'
-  readonly version: 1
-  readonly daemon: { pid: number; startTime: number }
-  /** Its executable file. */
-  readonly executable: string | null
-  readonly uid: number
-  readonly startedAt: string
-}
-
+/** Record of a daemon that this package started. Only a daemon that matches the record counts as started by it. */
 const daemonRecord = z.strictObject({
   format: z.literal('pctodl-mps-daemon'),
   version: z.literal(1),
@@ -208,7 +196,7 @@ export class MpsPlace {
    * Returns the record of a daemon that this package started; null if there is none or its process has ended.
    * @throws MpsError `MPS_FOLDER`
    */
-  record(): DaemonRecord | null {
+  record(): { readonly daemon: ProcessIdentity; readonly uid: number } | null {
     if (!this.#isOurs(this.directory)) return null
     const file = this.#recordFile
     try {
@@ -223,7 +211,7 @@ export class MpsPlace {
   }
 
   writeRecord(daemon: ProcessIdentity, uid: number): void {
-    const record: DaemonRecord = {
+    const record: z.infer<typeof daemonRecord> = {
       format: 'pctodl-mps-daemon',
       version: 1,
       daemon,
@@ -231,16 +219,7 @@ export class MpsPlace {
       uid,
       startedAt: new Date().toISOString(),
     }
-    const unfinished = `${this.#recordFile}.unfinished`
-    rmSync(unfinished, { force: true })
-    const fd = createOwnFile(unfinished)
-    try {
-      writeSync(fd, `${JSON.stringify(record, null, 2)}\n`)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(unfinished, this.#recordFile)
+    writeFileAtomically(this.#recordFile, `${JSON.stringify(record, null, 2)}\n`, 0o600, true)
   }
 
   removeRecord(): void {
@@ -287,8 +266,6 @@ function isOfMps(commandLine: string): boolean {
 }
 
 function unusable(folder: string, cause: unknown): MpsError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new MpsError('MPS_FOLDER', `cannot use ${folder} for MPS: ${reason}; choose another with --directory`, {
-    cause,
-  })
+  const why = `cannot use ${folder} for MPS: ${reasonOf(cause)}; choose another with --directory`
+  return new MpsError('MPS_FOLDER', why, { cause })
 }

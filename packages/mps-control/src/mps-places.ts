@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { privateFolder } from '@pctodl/command-line'
-
+import { reasonOf } from '@pctodl/nvml-control'
 import { MpsError } from './mps-errors.js'
 import { defaultMpsFolder, MpsPlace } from './mps-place.js'
 
@@ -16,10 +16,8 @@ export function mpsPlaces(folder: string = defaultMpsFolder()): MpsPlace[] {
     names = readdirSync(privateFolder(folder, 0o755))
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return []
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new MpsError('MPS_FOLDER', `cannot use ${folder} for MPS: ${reason}; name another in PCTODL_MPS_DIR`, {
-      cause,
-    })
+    const why = `cannot use ${folder} for MPS: ${reasonOf(cause)}; name another in PCTODL_MPS_DIR`
+    throw new MpsError('MPS_FOLDER', why, { cause })
   }
   return names.filter((name) => /^(all|(GPU|MIG)-[\w-]+)$/.test(name)).map((board) => new MpsPlace({ board, folder }))
 }

@@ -24,6 +24,8 @@ const maintainer = 'The pctodl authors <pctodl@users.noreply.github.com>'
 /** Two builds of one version are the same file. */
 const builtAt = new Date(1000 * Number(process.env.SOURCE_DATE_EPOCH ?? 1_735_689_600))
 
+// All users run the program, whoever builds it.
+process.umask(0o022)
 const root = mkdtempSync(path.join(tmpdir(), 'pctodld-deb-'))
 try {
   chmodSync(root, 0o755)
@@ -156,10 +158,7 @@ function checksums() {
 function write(name, content, mode = 0o644) {
   const file = path.join(root, name)
   mkdirSync(path.dirname(file), { recursive: true })
-  writeFileSync(file, content)
-  // Whatever the umask.
-  chmodSync(file, mode)
-  for (let folder = path.dirname(file); folder !== root; folder = path.dirname(folder)) chmodSync(folder, 0o755)
+  writeFileSync(file, content, { mode })
 }
 
 function install(name, file, mode) {

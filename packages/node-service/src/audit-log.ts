@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, ftruncateSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { makePrivateFolder, openToWrite } from '@pctodl/command-line'
-
+import { reasonOf } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
@@ -164,10 +164,8 @@ export class AuditLog {
   }
 
   #cannotWrite(cause: unknown): PctodlError {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    return new PctodlError('AUDIT_LOG', `cannot write ${this.file}: ${reason}; nothing is changed without it`, {
-      cause,
-    })
+    const why = `cannot write ${this.file}: ${reasonOf(cause)}; nothing is changed without it`
+    return new PctodlError('AUDIT_LOG', why, { cause })
   }
 }
 

@@ -1,19 +1,14 @@
-import {
-  type BoardChange,
-  describeChange,
-  type FoundState,
-  type MigInstanceInfo,
-  type ServiceStatus,
-} from '@pctodl/nvml-control'
-import { PctodlError } from '@pctodl/platform'
+import { type BoardChange, describeChange, type FoundState, reasonOf, type ServiceResults } from '@pctodl/nvml-control'
+import { PctodlError, systemClock } from '@pctodl/platform'
 import type { AuditEntry, AuditLog } from './audit-log.js'
 import { BoardGoneError, type BoardProcess } from './board-process.js'
 import { HeldLease, type HeldLeaseOptions, type Holder, isSameProgram } from './held-lease.js'
-import type { BoardLook, BoardReadings, Ceiling } from './kept-board.js'
+import type { BoardLook, BoardReadings, Ceiling, MigInstance } from './kept-board.js'
 import type { Policy } from './policy.js'
 import type { ServiceMetrics } from './service-metrics.js'
 
-type Condition = ServiceStatus['boards'][number]['condition']
+type BoardState = ServiceResults['status']['boards'][number]
+type Condition = BoardState['condition']
 
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
@@ -41,7 +36,7 @@ export class BoardKeeper {
   readonly index: number
   readonly name: string
   /** The board's MIG instances at the last check. The operator may create or remove instances at any time. */
-  instances: readonly MigInstanceInfo[] = []
+  instances: readonly MigInstance[] = []
   /** The last readings, for metrics; null if the board could not be read. */
   readings: BoardReadings | null = null
   #reading: Promise<BoardReadings | null> | null = null
@@ -82,7 +77,7 @@ export class BoardKeeper {
     return [...uuids].map((uuid) => ({ uuid, lease: this.#held.get(uuid) ?? null }))
   }
 
-  get state(): ServiceStatus['boards'][number] {
+  get state(): BoardState {
     return {
       uuid: this.uuid,
       index: this.index,
@@ -251,18 +246,12 @@ export class BoardKeeper {
    * Returns the board's readings, or null if reading fails or takes longer than `timeoutMs`. Calls at the same time
    * share one reading.
    */
-  async read(timeoutMs: number): Promise<BoardReadings | null> {
+  read(timeoutMs: number): Promise<BoardReadings | null> {
     const ask = () => this.#options.process.ask('readings').catch(() => null)
     this.#reading ??= ask().finally(() => {
       this.#reading = null
     })
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), timeoutMs)
-    })
-    const readings = await Promise.race([this.#reading, late])
-    clearTimeout(timer)
-    return readings
+    return Promise.race([this.#reading, systemClock.sleep(timeoutMs).then(() => null)])
   }
 
   /** Resolves when the board's process has exited, or its time to exit is over. */
@@ -276,7 +265,7 @@ export class BoardKeeper {
     try {
       seen = await process.ask('look', ceiling())
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       if (error instanceof BoardGoneError) this.#lose(reason)
       else this.#cannotRestore(reason)
       return
@@ -351,7 +340,7 @@ export class BoardKeeper {
       })
       this.#log('lease-ended', holder, why ?? 'released', target)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       metrics.restored('failed', performance.now() - startedMs)
       this.#become('unrestored', reason)
       this.#log('not-restored', holder, reason)
@@ -384,7 +373,7 @@ export class BoardKeeper {
       this.#found ??= await process.ask('acquire', ceiling())
       return this.#found
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       void this.#endAll(`the board was taken from the service: ${reason}`)
       throw error
     }
@@ -441,7 +430,7 @@ export class BoardKeeper {
     }
   }
 
-  #instance(uuid: string): MigInstanceInfo | undefined {
+  #instance(uuid: string): MigInstance | undefined {
     return this.instances.find((each) => each.uuid === uuid)
   }
 
@@ -477,7 +466,7 @@ export class BoardKeeper {
   }
 }
 
-function stateOf(held: HeldLease | undefined): ServiceStatus['boards'][number]['lease'] {
+function stateOf(held: HeldLease | undefined): BoardState['lease'] {
   if (!held) return null
   const { peer, program } = held.holder
   const { uid, pid, workload = null } = peer

@@ -3,9 +3,9 @@ import {
   MAX_REQUEST_BYTES,
   parseServiceRequest,
   readLines,
+  reasonOf,
   type ServiceMessage,
   type ServiceRequest,
-  type ServiceRequestBody,
   type ServiceResults,
   serviceProtocolVersions,
 } from '@pctodl/nvml-control'
@@ -39,6 +39,8 @@ const FAREWELL_MS = 1000
 const MAX_QUEUED = 64
 /** Maximum size of the answers that a client has not read yet, bytes. */
 const MAX_UNREAD_BYTES = 1024 * 1024
+
+type ServiceRequestBody = ServiceRequest['body']
 
 interface Leased {
   readonly keeper: BoardKeeper
@@ -107,8 +109,7 @@ export class ClientConnection {
     try {
       request = parseServiceRequest(line)
     } catch (error) {
-      const reason =
-        error instanceof SyntaxError ? 'it is no JSON' : error instanceof Error ? error.message : String(error)
+      const reason = error instanceof SyntaxError ? 'it is no JSON' : reasonOf(error)
       this.#cut('BAD_REQUEST', `not a request of this protocol: ${reason}`)
       return
     }
@@ -181,11 +182,6 @@ export class ClientConnection {
       case 'mps-verify':
         await keeper.heldBy(body.board, holder).verifyMpsClient(body.pid)
         return null
-      case 'report': {
-        const { type: _, board, ...report } = body
-        keeper.heldBy(board, holder).report = report
-        return null
-      }
     }
   }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { MpsDaemon, type MpsDaemonOptions } from '@pctodl/mps-control'
-import type { BoardChange, ChangeKind, LeaseReport } from '@pctodl/nvml-control'
+import type { BoardChange } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
@@ -44,9 +44,7 @@ export class HeldLease {
   readonly since: string = new Date().toISOString()
   readonly #sinceMs = performance.now()
   /** The changes that the lease has made, by kind. */
-  readonly changes: Map<ChangeKind, BoardChange> = new Map()
-  /** The last report that the holder has sent. */
-  report: LeaseReport | null = null
+  readonly changes: Map<BoardChange['kind'], BoardChange> = new Map()
   /** Settles when the lease has ended; null until it begins to end. */
   ending: Promise<void> | null = null
   /** Why the lease is ending without its holder's request; null otherwise. */

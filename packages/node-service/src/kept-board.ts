@@ -6,20 +6,18 @@ import {
   type BoardEvent,
   boardFacts,
   type ClockRange,
-  type ComputeProcess,
-  changeBack,
   FileLock,
   type FoundState,
-  isSameChange,
   LeaseFolder,
   loadNvml,
   lockHolder,
-  type MigInstanceInfo,
   meansGone,
+  type NvmlDevice,
   NvmlError,
   NvmlEvents,
   NvmlGpu,
   type NvmlLease,
+  reasonOf,
   restoreBoard,
   specOfBoard,
 } from '@pctodl/nvml-control'
@@ -44,9 +42,11 @@ export interface KeptBoardOptions {
   readonly lockFolder: string
 }
 
+export type MigInstance = NonNullable<ReturnType<NvmlDevice['mig']>>['instances'][number]
+
 export interface BoardLook {
   readonly isDivided: boolean
-  readonly instances: readonly MigInstanceInfo[]
+  readonly instances: readonly MigInstance[]
   readonly events: readonly BoardEvent[]
   /** The settings that the lease will restore; null if there is no lease. */
   readonly found: FoundState | null
@@ -154,7 +154,7 @@ export class KeptBoard {
    * @throws the errors of the lease's setter
    */
   async change(change: BoardChange): Promise<void> {
-    await apply(this.#held(), change)
+    await this.#held().change(change)
   }
 
   /**
@@ -176,7 +176,7 @@ export class KeptBoard {
   }
 
   /** Processes that have a CUDA context on the board. */
-  processes(): readonly ComputeProcess[] {
+  processes(): ReturnType<NvmlDevice['computeProcesses']> {
     return this.#board().device.computeProcesses()
   }
 
@@ -299,8 +299,7 @@ export class KeptBoard {
     const { device } = this.#board()
     const outcome = await restoreBoard(new LeaseFolder(this.#options.leaseFolder), device.uuid, () => device)
     if (!outcome) return 'nothing'
-    if (outcome.outcome === 'failed')
-      return { failed: outcome.error instanceof Error ? outcome.error.message : String(outcome.error) }
+    if (outcome.outcome === 'failed') return { failed: reasonOf(outcome.error) }
     const { found } = outcome.record ?? {}
     if (found) this.#standing = { smClock: found.smClockLock, memClock: found.memClockLock }
     return outcome.outcome
@@ -379,21 +378,5 @@ function orNull<T>(read: () => T): T | null {
     return read()
   } catch {
     return null
-  }
-}
-
-function apply(lease: NvmlLease, change: BoardChange): Promise<void> {
-  const isBack = isSameChange(changeBack(change.kind, lease.found), change)
-  switch (change.kind) {
-    case 'power-limit':
-      return lease.setPowerLimit(change.powerLimitW)
-    case 'sm-clock':
-      return change.range && !isBack ? lease.lockSmClock(change.range) : lease.resetSmClock()
-    case 'mem-clock':
-      return change.range && !isBack ? lease.lockMemClock(change.range.maxMhz) : lease.resetMemClock()
-    case 'compute-mode':
-      return lease.setComputeMode(change.mode)
-    case 'persistence':
-      return lease.setPersistence(change.enabled)
   }
 }

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, fstatSync, lstatSync, rmSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import path from 'node:path'
 import { makePrivateFolder, trustedPath } from '@pctodl/command-line'
-
+import { reasonOf } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 
@@ -70,8 +70,7 @@ export async function listenOn(server: Server, socket: string, mode: number): Pr
     })
     chmodSync(socket, mode)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new PctodlError('SOCKET', `cannot listen on ${socket}: ${reason}`, { cause })
+    throw new PctodlError('SOCKET', `cannot listen on ${socket}: ${reasonOf(cause)}`, { cause })
   }
 }
 

@@ -8,19 +8,20 @@ import {
   type LoadNvmlOptions,
   letConnect,
   lockHolder,
-  type ServiceStatus,
+  PageServer,
+  reasonOf,
+  type ServiceResults,
   socketsOf,
 } from '@pctodl/nvml-control'
-import { PctodlError } from '@pctodl/platform'
+import { PctodlError, systemClock } from '@pctodl/platform'
 import { AuditLog } from './audit-log.js'
 import { BoardKeeper } from './board-keeper.js'
 import { BoardProcess } from './board-process.js'
 import { ClientConnection, type ConnectionHost } from './client-connection.js'
-import { HealthServer } from './health-server.js'
 import { activatedSocket, listenOn } from './listening-socket.js'
 import { Names } from './names.js'
 import { type Peer, peerOf } from './peer-credentials.js'
-import { loadPolicy, Policy } from './policy.js'
+import { Policy } from './policy.js'
 import { ServiceMetrics } from './service-metrics.js'
 import { sayToSystemd } from './systemd.js'
 import { ZeusdServer } from './zeusd.js'
@@ -49,6 +50,8 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
 
 /** Interval at which boards are checked and failed restorations are tried again, ms. */
 const TEND_MS = 2000
+/** Time within which requests for metrics share one reading of the boards, ms. */
+const BETWEEN_READINGS_MS = 250
 /** Time that a request waits for a board that does not answer, ms. */
 const SOON_MS = 400
 /**
@@ -82,10 +85,11 @@ export class NodeService {
   #keepers: readonly BoardKeeper[] = []
   /** Boards that could not be opened so far, by index, and the reasons. */
   readonly #missing = new Map<number, { readonly process: BoardProcess; reason: string }>()
-  #http: HealthServer | null = null
+  #http: PageServer | null = null
   #zeusd: ZeusdServer | null = null
+  #nextMetrics: Promise<string> | null = null
   /** The last valid policy. Its ceilings stay in force while the policy file is invalid. */
-  #lastPolicy = new Policy([])
+  #lastPolicy = Policy.nothing
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
   #tending: Promise<void> = Promise.resolve()
@@ -105,7 +109,7 @@ export class NodeService {
       try {
         this.#admit(socket, peerOf(socket))
       } catch (error) {
-        this.#say(error instanceof Error ? error.message : String(error))
+        this.#say(reasonOf(error))
         socket.destroy()
       }
     }
@@ -141,7 +145,7 @@ export class NodeService {
     return this.#http?.url ?? null
   }
 
-  status(): ServiceStatus {
+  status(): ServiceResults['status'] {
     const reasons = [
       ...[...this.#missing.values()].map(({ reason }) => `a board cannot be opened: ${reason}`),
       ...this.#keepers
@@ -189,11 +193,16 @@ export class NodeService {
     await this.#openMissing()
     await this.#listen(socket)
     if (http)
-      this.#http = await HealthServer.start(
-        http,
-        () => this.#readMetrics(),
-        () => this.status(),
-      )
+      this.#http = await PageServer.start(http, {
+        '/metrics': async () => ({ text: await this.#metricsSoon() }),
+        // Does the service run?
+        '/healthz': () => ({ text: 'ok\n' }),
+        // Can it lease boards?
+        '/readyz': () => {
+          const { ready, reasons } = this.status()
+          return ready ? { text: 'ready\n' } : { status: 503, text: `${reasons.join('\n')}\n` }
+        },
+      })
     if (zeusdSocket !== undefined) {
       this.#zeusd = await ZeusdServer.start(zeusdSocket, this.#connectionHost)
       this.#letIn()
@@ -233,7 +242,7 @@ export class NodeService {
       } catch (error) {
         // The policy's users can still use the public socket. Zeus has only one socket, which is therefore opened to
         // all users.
-        this.#say(error instanceof Error ? error.message : String(error))
+        this.#say(reasonOf(error))
         if (each === zeusdSocket) chmodSync(each, 0o666)
       }
     }
@@ -261,7 +270,7 @@ export class NodeService {
     const stamp = stampOf(policyFile)
     if (this.#policy?.stamp === stamp) return this.#policy
     try {
-      const policy = loadPolicy(policyFile, this.#names.idOf)
+      const policy = Policy.load(policyFile, this.#names.idOf)
       this.#policy = { stamp, policy, error: null }
       this.#lastPolicy = policy
       const { unknownNames } = policy
@@ -276,7 +285,7 @@ export class NodeService {
       )
     } catch (error) {
       if (!(error instanceof PctodlError)) throw error
-      this.#policy = { stamp, policy: new Policy([]), error }
+      this.#policy = { stamp, policy: Policy.nothing, error }
       this.#audit.note({ event: 'policy', detail: error.message })
     }
     return this.#policy
@@ -308,7 +317,7 @@ export class NodeService {
         this.#missing.delete(index)
         this.#keepers = [...this.#keepers, keeper].sort((a, b) => a.index - b.index)
       } catch (error) {
-        missing.reason = error instanceof Error ? error.message : String(error)
+        missing.reason = reasonOf(error)
       }
     })
     await Promise.all(opened)
@@ -325,12 +334,17 @@ export class NodeService {
     ])
   }
 
-  async #readMetrics(): Promise<string> {
-    const read = async (keeper: BoardKeeper) => {
-      keeper.readings = await keeper.read(SOON_MS)
-    }
-    await Promise.all(this.#keepers.map(read))
-    return this.#metrics.registry.metrics()
+  /** Returns the metrics. Requests within the same short time share one reading of the boards. */
+  #metricsSoon(): Promise<string> {
+    this.#nextMetrics ??= systemClock.sleep(BETWEEN_READINGS_MS).then(async () => {
+      this.#nextMetrics = null
+      const read = async (keeper: BoardKeeper) => {
+        keeper.readings = await keeper.read(SOON_MS)
+      }
+      await Promise.all(this.#keepers.map(read))
+      return this.#metrics.registry.metrics()
+    })
+    return this.#nextMetrics
   }
 
   /** Ends MPS daemons that a killed service left running. */
@@ -342,7 +356,7 @@ export class NodeService {
         await new MpsDaemon({ directory }).cutOff({ all: true })
         rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
       } catch (error) {
-        this.#say(`${directory} stays: ${error instanceof Error ? error.message : error}`)
+        this.#say(`${directory} stays: ${reasonOf(error)}`)
       }
     }
   }
@@ -411,12 +425,7 @@ function stampOf(file: string): string {
 
 /** Resolves when all promises have settled, or after `SOON_MS`. */
 async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, SOON_MS)
-  })
-  await Promise.race([Promise.allSettled(work), late])
-  clearTimeout(timer)
+  await Promise.race([Promise.allSettled(work), systemClock.sleep(SOON_MS)])
 }
 
 /**

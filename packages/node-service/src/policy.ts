@@ -2,9 +2,11 @@ import { readOwnFile } from '@pctodl/command-line'
 import {
   type BoardChange,
   changeBack,
+  checked,
   describeChange,
   type FoundState,
   isSameChange,
+  reasonOf,
   trustedFile,
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
@@ -66,55 +68,84 @@ const policySchema = z.strictObject({
  * The operator's ceilings for some boards, which apply with and without a lease. If several apply to a board, the
  * lowest counts.
  */
-interface CeilingRule {
-  readonly boards: readonly string[]
-  readonly powerLimitW?: number | undefined
-  /** The clock lock that is in force while no lease sets another. A lease cannot exceed its maximum. */
-  readonly smClockMhz?: Span | undefined
-  readonly memClockMhz?: Span | undefined
-}
+type CeilingRule = z.infer<typeof ceilingSchema>
+type Span = z.infer<ReturnType<typeof span>>
 
-/** Both bounds are inclusive. */
-export interface Span {
-  readonly min: number
-  readonly max: number
-}
-
-/** What some users and groups may do on some boards. */
-export interface Rule {
+/** The users and groups to whom a rule applies. */
+interface Members {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
   /** Names of users and groups that this machine does not know. */
   readonly unknown: readonly string[]
-  /** UUIDs of boards (their MIG instances are included) or of single instances; `*` for all boards of the node. */
-  readonly boards: readonly string[]
-  /** Allowed ranges. A setting without a range may not be changed. */
-  readonly powerLimitW?: Span | undefined
-  readonly smClockMhz?: Span | undefined
-  readonly memClockMhz?: Span | undefined
-  readonly computeMode: boolean
-  readonly persistence: boolean
-  /** Whether these users may start an MPS daemon. */
-  readonly mps: boolean
-  /** Maximum duration of a lease, s; undefined for no maximum. */
-  readonly leaseSeconds?: number | undefined
 }
+
+type Rule = Omit<z.infer<typeof rule>, 'users' | 'groups'> & Members
 
 const MAX_POLICY_BYTES = 256 * 1024
 
 /** Says who may change which settings. An action that no rule allows is forbidden, even to root. */
 export class Policy {
-  readonly rules: readonly Rule[]
+  /** A policy that allows nothing. */
+  static readonly nothing: Policy = new Policy([], [])
+  readonly #rules: readonly Rule[]
   readonly #ceilings: readonly CeilingRule[]
 
-  constructor(rules: readonly Rule[], ceilings: readonly CeilingRule[] = []) {
-    this.rules = rules
+  private constructor(rules: readonly Rule[], ceilings: readonly CeilingRule[]) {
+    this.#rules = rules
     this.#ceilings = ceilings
+  }
+
+  /**
+   * Reads the policy. A user who can write this file can grant every permission, so only root and the service's user
+   * may be able to write the file, the folders that contain it, and links to it.
+   *
+   * @param idOf looks up the numeric id of a name
+   * @throws PctodlError `POLICY`; the message names the invalid field, or who else can write the file
+   */
+  static load(file: string, idOf?: IdOf): Policy {
+    try {
+      // Symbolic links are followed only if no other user can change any of them. ConfigMaps are mounted through links.
+      const text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
+      if (text !== null) return Policy.parse(text, file, idOf)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'POLICY') throw error
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw policyError(file, error)
+    }
+    throw policyError(file, new Error('there is no such file'))
+  }
+
+  /** @throws PctodlError `POLICY`; the message names the invalid field */
+  static parse(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
+    try {
+      const { rules, ceilings } = checked(policySchema, parseOnce(text))
+      const members = ({ users, groups }: z.infer<typeof rule>): Members => {
+        const unknown: string[] = []
+        const ids = (database: 'passwd' | 'group', wanted: readonly (string | number)[]) =>
+          new Set(
+            wanted.flatMap((each) => {
+              const id = typeof each === 'number' ? each : idOf(database, each)
+              if (id === undefined) unknown.push(`${database === 'passwd' ? 'user' : 'group'} '${each}'`)
+              return id ?? []
+            }),
+          )
+        return { uids: ids('passwd', users), gids: ids('group', groups), unknown }
+      }
+      return new Policy(
+        rules.map((each) => ({ ...each, ...members(each) })),
+        ceilings,
+      )
+    } catch (error) {
+      throw policyError(file, error)
+    }
+  }
+
+  get rules(): readonly Members[] {
+    return this.#rules
   }
 
   /** Names of users and groups that this machine does not know. The rules ignore them until they are known. */
   get unknownNames(): string[] {
-    return [...new Set(this.rules.flatMap(({ unknown }) => unknown))]
+    return [...new Set(this.#rules.flatMap(({ unknown }) => unknown))]
   }
 
   ceilingOf(board: string): Ceiling {
@@ -143,7 +174,7 @@ export class Policy {
 
   /** Whether at least one rule applies to this user. */
   knows({ uid, groups }: Peer): boolean {
-    return this.rules.some(({ uids, gids }) => uids.has(uid) || groups.some((gid) => gids.has(gid)))
+    return this.#rules.some(({ uids, gids }) => uids.has(uid) || groups.some((gid) => gids.has(gid)))
   }
 
   /**
@@ -179,7 +210,7 @@ export class Policy {
       throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, "the operator's ceiling is lower")
     if (rules.length > 0 && found && isSameChange(changeBack(change.kind, found), change)) return
     if (rules.some((each) => allows(each, change))) return
-    const spans = rules.map((each) => allowedText(each, change)).filter((text) => text !== null)
+    const spans = rules.map((each) => allowedText(each, change.kind)).filter((text) => text !== null)
     const allowed = spans.length > 0 ? `the policy allows ${spans.join(', or ')}` : 'no rule allows any'
     throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, allowed)
   }
@@ -197,76 +228,21 @@ export class Policy {
       if (change.kind !== 'power-limit') return changeBack(change.kind, found)
       const { powerLimitW: ceilingW } = this.ceilingOf(board)
       const tops = this.#rulesFor(peer, board)
-        .map(
-          ({ powerLimitW }) =>
-            powerLimitW && { ...powerLimitW, max: Math.min(powerLimitW.max, ceilingW ?? powerLimitW.max) },
-        )
-        .filter((each) => each !== undefined && each.min <= each.max)
-        .map((each) => Math.min(Math.max(change.powerLimitW, each!.min), each!.max))
+        .flatMap(({ powerLimitW }) => powerLimitW ?? [])
+        .map(({ min, max }) => ({ min, max: Math.min(max, ceilingW ?? max) }))
+        .filter(({ min, max }) => min <= max)
+        .map(({ min, max }) => Math.min(Math.max(change.powerLimitW, min), max))
       if (tops.length === 0) return changeBack(change.kind, found)
       return { kind: 'power-limit', powerLimitW: Math.max(...tops) }
     }
   }
 
   #rulesFor({ uid, groups }: Peer, board: string, target: string = board): Rule[] {
-    return this.rules.filter(
+    return this.#rules.filter(
       ({ uids, gids, boards }) =>
         (uids.has(uid) || groups.some((gid) => gids.has(gid))) &&
         (boards.includes('*') || boards.includes(board) || boards.includes(target)),
     )
-  }
-}
-
-/**
- * Reads the policy. A user who can write this file can grant every permission, so only root and the service's user may be
- * able to write the file, the folders that contain it, and links to it.
- *
- * @throws PctodlError `POLICY`; the message names the invalid field, or who else can write the file
- */
-export function loadPolicy(file: string, idOf?: IdOf): Policy {
-  let text: string | null
-  try {
-    // Symbolic links are followed only if no other user can change any of them. ConfigMaps are mounted through links.
-    text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
-    if (text === null) throw new Error('there is no such file')
-  } catch (error) {
-    throw policyError(
-      file,
-      (error as NodeJS.ErrnoException).code === 'ENOENT' ? new Error('there is no such file') : error,
-    )
-  }
-  return parsePolicy(text, file, idOf)
-}
-
-/**
- * Parses a policy.
- * @param idOf looks up the numeric id of a name
- * @throws PctodlError `POLICY`; the message names the invalid field
- */
-export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
-  try {
-    const result = policySchema.safeParse(parseOnce(text))
-    if (!result.success) {
-      const { path: at, message } = result.error.issues[0]!
-      throw new Error(`${at.join('.') || 'the whole'}: ${message}`)
-    }
-    return new Policy(
-      result.data.rules.map(({ users, groups, ...rest }) => {
-        const unknown: string[] = []
-        const ids = (database: 'passwd' | 'group', wanted: readonly (string | number)[]) =>
-          new Set(
-            wanted.flatMap((each) => {
-              const id = typeof each === 'number' ? each : idOf(database, each)
-              if (id === undefined) unknown.push(`${database === 'passwd' ? 'user' : 'group'} '${each}'`)
-              return id ?? []
-            }),
-          )
-        return { ...rest, uids: ids('passwd', users), gids: ids('group', groups), unknown }
-      }),
-      result.data.ceilings,
-    )
-  } catch (error) {
-    throw policyError(file, error)
   }
 }
 
@@ -286,40 +262,43 @@ function parseOnce(text: string): unknown {
   return value
 }
 
-function allows(rule: Rule, change: BoardChange): boolean {
-  const { powerLimitW, smClockMhz, memClockMhz } = rule
-  switch (change.kind) {
-    case 'power-limit':
-      return powerLimitW !== undefined && change.powerLimitW >= powerLimitW.min && change.powerLimitW <= powerLimitW.max
-    case 'sm-clock':
-    case 'mem-clock': {
-      const allowed = change.kind === 'sm-clock' ? smClockMhz : memClockMhz
-      if (allowed === undefined) return false
-      // Without a lock the board may run at its maximum clock, so no range allows to remove the lock. It is allowed
-      // only in order to restore the value that the lease found.
-      return (
-        change.range !== null && Object.values(change.range).every((end) => end >= allowed.min && end <= allowed.max)
-      )
-    }
-    case 'compute-mode':
-      return rule.computeMode
-    case 'persistence':
-      return rule.persistence
-  }
+/** Returns the span of a rule for settings of this kind. */
+function spanOf({ powerLimitW, smClockMhz, memClockMhz }: Rule, kind: BoardChange['kind']): Span | undefined {
+  return kind === 'power-limit'
+    ? powerLimitW
+    : kind === 'sm-clock'
+      ? smClockMhz
+      : kind === 'mem-clock'
+        ? memClockMhz
+        : undefined
 }
 
-function allowedText({ powerLimitW, smClockMhz, memClockMhz }: Rule, { kind }: BoardChange): string | null {
-  const [allowed, unit] =
-    kind === 'power-limit'
-      ? [powerLimitW, 'W']
-      : [kind === 'sm-clock' ? smClockMhz : kind === 'mem-clock' ? memClockMhz : undefined, 'MHz']
-  return allowed === undefined ? null : `${allowed.min} to ${allowed.max} ${unit}`
+/** Returns the numbers that spans and ceilings bound; null if the change removes a lock, so that no bound holds. */
+function numbersOf(change: BoardChange): number[] | null {
+  if (change.kind === 'power-limit') return [change.powerLimitW]
+  if (!('range' in change)) return []
+  return change.range && [change.range.minMhz, change.range.maxMhz]
+}
+
+function allows(rule: Rule, change: BoardChange): boolean {
+  if (change.kind === 'compute-mode') return rule.computeMode
+  if (change.kind === 'persistence') return rule.persistence
+  const allowed = spanOf(rule, change.kind)
+  // Without a lock the board may run at its maximum clock, so no range allows to remove the lock. It is allowed only in
+  // order to restore the value that the lease found.
+  const isWithin = (each: number) => each >= allowed!.min && each <= allowed!.max
+  return allowed !== undefined && (numbersOf(change)?.every(isWithin) ?? false)
+}
+
+function allowedText(rule: Rule, kind: BoardChange['kind']): string | null {
+  const allowed = spanOf(rule, kind)
+  return allowed ? `${allowed.min} to ${allowed.max} ${kind === 'power-limit' ? 'W' : 'MHz'}` : null
 }
 
 function isAbove(change: BoardChange, { powerLimitW, smClock, memClock }: Ceiling): boolean {
-  if (change.kind === 'power-limit') return powerLimitW !== null && change.powerLimitW > powerLimitW
-  const lock = change.kind === 'sm-clock' ? smClock : change.kind === 'mem-clock' ? memClock : null
-  return lock !== null && 'range' in change && (change.range === null || change.range.maxMhz > lock.maxMhz)
+  const max = { 'power-limit': powerLimitW, 'sm-clock': smClock?.maxMhz, 'mem-clock': memClock?.maxMhz }
+  const most = change.kind in max ? max[change.kind as keyof typeof max] : null
+  return typeof most === 'number' && (numbersOf(change)?.some((each) => each > most) ?? true)
 }
 
 function notAllowed({ uid }: Peer, what: string, why: string): PctodlError {
@@ -330,8 +309,7 @@ function notAllowed({ uid }: Peer, what: string, why: string): PctodlError {
 }
 
 function policyError(file: string, error: unknown): PctodlError {
-  const reason = error instanceof Error ? error.message : String(error)
-  return new PctodlError('POLICY', `${file}: ${reason}; until it is right, nobody may change anything`, {
+  return new PctodlError('POLICY', `${file}: ${reasonOf(error)}; until it is right, nobody may change anything`, {
     cause: error,
   })
 }

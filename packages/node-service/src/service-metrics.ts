@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { type BoardEvent, dcgmMetrics, type LeaseReport } from '@pctodl/nvml-control'
+import { type BoardEvent, dcgmMetrics } from '@pctodl/nvml-control'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { labelsOfWorkload, type Workload } from './identity.js'
 import type { BoardReadings } from './kept-board.js'
@@ -19,7 +19,6 @@ interface ObservedBoard {
 interface ObservedLease {
   readonly holder: { readonly peer: { readonly workload?: Workload | undefined } }
   readonly mps: object | null
-  readonly report: LeaseReport | null
 }
 
 interface Observed {
@@ -55,26 +54,6 @@ const ofReadings: readonly (readonly [
   ['gauge', 'pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW],
 ]
 
-/** Metrics computed from the lease of a board or instance. */
-const ofLeases: readonly (readonly [
-  name: string,
-  help: string,
-  read: (lease: ObservedLease | null) => number | null | undefined,
-])[] = [
-  ['pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', (lease) => (lease ? 1 : 0)],
-  ['pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) => (lease?.mps ? 1 : 0)],
-  ['pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW],
-  [
-    'pctodl_lease_planned_samples_per_second',
-    'Throughput of the plan.',
-    (lease) => lease?.report?.planned?.samplesPerSecond,
-  ],
-  ['pctodl_lease_planned_power_watts', 'Power of the plan.', (lease) => lease?.report?.planned?.powerW],
-  ['pctodl_lease_samples_per_second', 'Throughput attained.', (lease) => lease?.report?.attained?.samplesPerSecond],
-  ['pctodl_lease_power_watts', 'Power attained.', (lease) => lease?.report?.attained?.powerW],
-  ['pctodl_lease_tenants', 'Inference processes of the holder.', (lease) => lease?.report?.tenants.length],
-]
-
 /**
  * Metrics for Prometheus. Boards are read only when metrics are requested. Values that cannot be read are omitted; they
  * are not reported as 0.
@@ -89,25 +68,14 @@ export class ServiceMetrics {
   constructor({ boards, connections, isReady }: Observed) {
     const registers = [this.registry]
     const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => Iterable<Sample>) => {
-      const options = { name, help, registers, labelNames: boardLabels }
-      if (kind === 'gauge')
-        new Gauge({
-          ...options,
-          collect() {
-            this.reset()
-            for (const [labels, value] of samples()) if (typeof value === 'number') this.set(labels, value)
-          },
-        })
-      // The driver counts these values from when it was loaded, and they only grow. So the counter is set to the
-      // driver's value.
-      else
-        new Counter({
-          ...options,
-          collect() {
-            this.reset()
-            for (const [labels, value] of samples()) if (typeof value === 'number') this.inc(labels, value)
-          },
-        })
+      // The driver counts the values of counters from when it was loaded, and they only grow. So each metric is set to
+      // the driver's value.
+      const collect = function (this: Gauge | Counter) {
+        this.reset()
+        for (const [labels, value] of samples()) if (typeof value === 'number') this.inc(labels, value)
+      }
+      const options = { name, help, registers, labelNames: boardLabels, collect }
+      return kind === 'gauge' ? new Gauge(options) : new Counter(options)
     }
     const idsOf = ({ index, uuid }: ObservedBoard) => ({ gpu: String(index), UUID: uuid })
     family('gauge', 'pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', () => [
@@ -119,17 +87,17 @@ export class ServiceMetrics {
     )
     for (const [kind, name, help, read] of ofReadings)
       family(kind, name, help, () => boards().map((board) => [idsOf(board), board.readings && read(board.readings)]))
-    for (const [name, help, read] of ofLeases)
+    const ofLeases = (name: string, help: string, is: (lease: ObservedLease) => boolean) =>
       family('gauge', name, help, () =>
         boards().flatMap(({ index, targets }) =>
-          targets.map(
-            ({ uuid, lease }): Sample => [
-              { gpu: String(index), UUID: uuid, ...labelsOfWorkload(lease?.holder.peer.workload) },
-              read(lease),
-            ],
-          ),
+          targets.map(({ uuid, lease }): Sample => {
+            const labels = { gpu: String(index), UUID: uuid, ...labelsOfWorkload(lease?.holder.peer.workload) }
+            return [labels, lease && is(lease) ? 1 : 0]
+          }),
         ),
       )
+    ofLeases('pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', () => true)
+    ofLeases('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', ({ mps }) => mps !== null)
     // The same quantities also appear under dcgm-exporter's names, for existing dashboards.
     for (const { name, type, help, value } of dcgmMetrics)
       family(type, name, help, () =>

@@ -6,6 +6,7 @@ import {
   type ProcessIdentity,
   parseServiceRequest,
   processIdentity,
+  reasonOf,
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { BoardKeeper } from './board-keeper.js'
@@ -269,7 +270,7 @@ function valid(change: BoardChange): BoardChange {
     parseServiceRequest(JSON.stringify({ id: 0, body: { type: 'change', board: 'GPU-0', change } }))
     return change
   } catch (error) {
-    throw new PctodlError('BAD_REQUEST', error instanceof Error ? error.message : String(error))
+    throw new PctodlError('BAD_REQUEST', reasonOf(error))
   }
 }
 

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { childrenOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parsePolicy } from '../src/policy.js'
+import { Policy } from '../src/policy.js'
 import {
   buildPrograms,
   eventually,
@@ -25,11 +25,11 @@ const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 describe('what is installed on a node', () => {
   it('has an example of a policy that is one, and says what the README says', () => {
-    expect(parsePolicy(read('policy.example.json')).rules).toHaveLength(1)
+    expect(Policy.parse(read('policy.example.json')).rules).toHaveLength(1)
     const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(read('README.md'))![1]!)
     // Names are those of a node; here it is the rest that counts.
     const rules = shown.rules.map((rule: object) => ({ ...rule, users: [1001], groups: [] }))
-    expect(parsePolicy(JSON.stringify({ ...shown, rules })).rules).toHaveLength(2)
+    expect(Policy.parse(JSON.stringify({ ...shown, rules })).rules).toHaveLength(2)
     expect(/```ts\n([\s\S]*?)```/.exec(read('README.md'))?.[1]).toBe(read('examples/serve-and-ask.ts'))
   })
 

@@ -269,14 +269,8 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
     expect(at(third)).toEqual([b!.gpuInstanceId, b!.computeInstanceId, true])
     // A client of one is none of the other.
     await expect(two.verifyMpsClient(first)).rejects.toMatchObject({ code: 'MPS_NOT_A_CLIENT' })
-    await one.report({
-      powerCapW: null,
-      planned: null,
-      attained: { samplesPerSecond: 12, powerW: 90 },
-      tenants: [{ model: 'mobilenet_v2', mpsPercent: 40, batchSize: 8 }],
-    })
     const text = await (await fetch(`${service.url}/metrics`)).text()
-    expect(text).toMatch(new RegExp(`^pctodl_lease_samples_per_second\\{gpu="0",UUID="${instanceOf(0)}"\\} 12$`, 'm'))
+    expect(text).toMatch(new RegExp(`^pctodl_board_mps\\{gpu="0",UUID="${instanceOf(0)}"\\} 1$`, 'm'))
     await one.release()
     await eventually(
       () => !node.devices[0]!.computeProcesses().some(({ pid }) => pid !== third),

@@ -5,7 +5,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import { type BoardChange, childrenOf, commandLineOf, LeaseFolder } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { loadPolicy } from '../src/policy.js'
+import { Policy } from '../src/policy.js'
 import {
   eventually,
   everything,
@@ -283,15 +283,15 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     writeFileSync(path.join(folder, '..2024_1', 'policy.json'), text, { mode: 0o644 })
     symlinkSync('..2024_1', path.join(folder, '..data'))
     symlinkSync('..data/policy.json', path.join(folder, 'policy.json'))
-    expect(loadPolicy(path.join(folder, 'policy.json')).rules).toHaveLength(1)
+    expect(Policy.load(path.join(folder, 'policy.json')).rules).toHaveLength(1)
     // A kubelet leaves the folder open to all, and mounts it read-only.
     spawnSync('chmod', ['0777', folder])
-    expect(() => loadPolicy(path.join(folder, 'policy.json'))).toThrow(/can be written by others/)
+    expect(() => Policy.load(path.join(folder, 'policy.json'))).toThrow(/can be written by others/)
     const isMounted =
       spawnSync('mount', ['--bind', folder, folder]).status === 0 &&
       spawnSync('mount', ['-o', 'remount,bind,ro', folder]).status === 0
     try {
-      if (isMounted) expect(loadPolicy(path.join(folder, 'policy.json')).rules).toHaveLength(1)
+      if (isMounted) expect(Policy.load(path.join(folder, 'policy.json')).rules).toHaveLength(1)
     } finally {
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })

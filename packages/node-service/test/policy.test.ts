@@ -1,12 +1,12 @@
 import type { BoardChange, FoundState } from '@pctodl/nvml-control'
 import { describe, expect, it, vi } from 'vitest'
 import { HeldLease } from '../src/held-lease.js'
-import { parsePolicy } from '../src/policy.js'
+import { Policy } from '../src/policy.js'
 
 const board = 'GPU-1'
 const peer = { pid: 1, uid: 1000, gid: 1000, groups: [1000] }
 const rule = { users: [1000], boards: ['*'], smClockMhz: { min: 500, max: 1200 } }
-const policy = parsePolicy(JSON.stringify({ format: 'pctodl-policy', version: 1, rules: [rule] }))
+const policy = Policy.parse(JSON.stringify({ format: 'pctodl-policy', version: 1, rules: [rule] }))
 const unlock: BoardChange = { kind: 'sm-clock', range: null }
 
 describe('a policy that bounds the clock', () => {
@@ -23,7 +23,7 @@ describe('a policy that bounds the clock', () => {
 })
 
 describe('a policy that says less than it seems to', () => {
-  const whole = (rest: string) => () => parsePolicy(`{ "format": "pctodl-policy", "version": 1, ${rest} }`)
+  const whole = (rest: string) => () => Policy.parse(`{ "format": "pctodl-policy", "version": 1, ${rest} }`)
 
   it('is refused: of a key that is there twice one would be lost', () => {
     expect(whole('"rules": [], "ceilings": [{ "boards": ["*"] }], "ceilings": []')).toThrow(/a key twice/)
@@ -31,7 +31,7 @@ describe('a policy that says less than it seems to', () => {
     expect(
       whole('"rules": [{ "users": [1], "boards": ["GPU-1"] }, { "users": [1], "boards": ["GPU-1"] }]'),
     ).not.toThrow()
-    expect(() => parsePolicy('{"rules":[":","\\":"]')).toThrow(/until it is right/)
+    expect(() => Policy.parse('{"rules":[":","\\":"]')).toThrow(/until it is right/)
   })
 
   it('is refused: a ceiling for a MIG instance, which has no limit of its own', () => {

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import path from 'node:path'
 import { openGpu, type ServiceLease } from '@pctodl/nvml-control'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { loadPolicy } from '../src/policy.js'
+import { Policy } from '../src/policy.js'
 import {
   eventually,
   everything,
@@ -139,7 +139,7 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
     }
     for (const [what, act] of Object.entries(spoil)) {
       act()
-      expect(() => loadPolicy(policyFile), what).toThrow(/nobody may change anything/)
+      expect(() => Policy.load(policyFile), what).toThrow(/nobody may change anything/)
       await expect((await openBoard()).acquire(), what).rejects.toMatchObject({ code: 'POLICY' })
       expect(service.status().ready, what).toBe(false)
       rmSync(policyFile, { force: true })
@@ -329,22 +329,16 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
     }
     const lease = (await (await openBoard(1)).acquire()) as ServiceLease
     await lease.setPowerLimit(250)
-    const attained = { samplesPerSecond: 900.5, powerW: 231 }
-    const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }]
-    await lease.report({ powerCapW: 240, planned: { samplesPerSecond: 950, powerW: 235 }, attained, tenants })
     const [, text] = await get('metrics')
     const at = `\\{gpu="1",UUID="${node.devices[1]!.uuid}"\\}`
     for (const [name, value] of [
       ['pctodl_board_leased', 1],
       ['pctodl_board_power_limit_watts', 250],
-      ['pctodl_lease_power_cap_watts', 240],
-      ['pctodl_lease_planned_samples_per_second', 950],
-      ['pctodl_lease_samples_per_second', 900.5],
-      ['pctodl_lease_tenants', 1],
+      ['pctodl_board_mps', 0],
     ]) {
       expect(text).toMatch(new RegExp(`^${name}${at} ${value}$`, 'm'))
     }
-    expect(text).not.toMatch(/^pctodl_lease_power_cap_watts\{gpu="0"/m)
+    expect(text).toMatch(/^pctodl_board_leased\{gpu="0",.*\} 0$/m)
     await lease.release()
     expect((await get('metrics'))[1]).toMatch(/^pctodl_node_restores_total\{outcome="ok"\} 1$/m)
     expect(await get('healthz')).toEqual([200, 'ok\n'])

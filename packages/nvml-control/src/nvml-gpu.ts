@@ -9,12 +9,10 @@ import {
 } from '@pctodl/platform'
 import { type BoardFacts, boardFacts } from './describe/board-facts.js'
 import { specOfBoard } from './describe/spec-of-board.js'
-import { acquireLease, type LeaseOptions } from './lease/acquire-lease.js'
 import type { BoardLease } from './lease/board-lease.js'
 import { LeaseFolder } from './lease/lease-folder.js'
-import type { NvmlLease } from './lease/nvml-lease.js'
-import { RestoreError } from './lease/restore.js'
-import { type RestoreOutcome, restoreLeftovers } from './lease/restore-leftovers.js'
+import { type LeaseOptions, NvmlLease } from './lease/nvml-lease.js'
+import { RestoreError, type RestoreOutcome, restoreBoard } from './lease/restore.js'
 import type { NvmlCallName } from './nvml/nvml-calls.js'
 import type { NvmlDevice } from './nvml/nvml-device.js'
 import type { NvmlError } from './nvml/nvml-error.js'
@@ -124,7 +122,7 @@ export class NvmlGpu implements Gpu {
   acquireDirectly(options: LeaseOptions = {}): Promise<NvmlLease> {
     const { device, spec, nvml } = this
     const board = { device, spec, clock: this.#clock, libraryPath: nvml.libraryPath }
-    return acquireLease(board, { ...this.#options, ...options })
+    return NvmlLease.acquire(board, { ...this.#options, ...options })
   }
 }
 
@@ -195,12 +193,15 @@ export function listGpus(
 
 /**
  * Restore the boards that this user's killed programs left changed. Every program that changes boards calls this when
- * it starts.
+ * it starts. Boards in use are skipped.
  *
  * @throws PctodlError `LEASE_FOLDER` if the lease folder is not private
  */
 export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<RestoreOutcome[]> {
-  return restoreLeftovers(new LeaseFolder(options.leaseFolder), (uuid) => nvml.device(uuid))
+  const folder = new LeaseFolder(options.leaseFolder)
+  const outcomes: (RestoreOutcome | null)[] = []
+  for (const uuid of folder.journaled()) outcomes.push(await restoreBoard(folder, uuid, (id) => nvml.device(id)))
+  return outcomes.filter((outcome) => outcome !== null)
 }
 
 /**

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { BoardStatus } from '../src/commands/board-status.js'
 import { prometheusText } from '../src/commands/prometheus.js'
 import { statusText } from '../src/commands/status.js'
-import { smRates } from '../src/describe/rates.js'
-import { smCountOf } from '../src/nvml/sm-count.js'
+import { generationOf, smCountOf } from '../src/nvml/generations.js'
 
 const GIB = 1024 ** 3
 const busy: BoardStatus = {
@@ -148,7 +147,7 @@ describe('metrics', () => {
 describe('what a generation implies', () => {
   it.each(['3080Ti', 'A100', 'V100', 'H100'])('is what the release knows of the %s', (key) => {
     const known = findGpuSpec(key)
-    expect(smRates(known.computeCapability, known.name.includes('GeForce'))).toMatchObject({
+    expect(generationOf(known.computeCapability, known.name.includes('GeForce'))).toMatchObject({
       tensorFlopPerClockPerSm: known.tensorFlopPerClockPerSm,
       tf32FlopPerClockPerSm: known.tf32FlopPerClockPerSm,
       fp32FlopPerClockPerSm: known.fp32FlopPerClockPerSm,
@@ -158,7 +157,7 @@ describe('what a generation implies', () => {
   it.each(['7.0', '7.5', '8.0', '8.6', '8.9', '9.0'])(
     '%s: an FP32 unit does a multiply-add per clock',
     (capability) => {
-      const units = smRates(capability, false)!.fp32FlopPerClockPerSm / 2
+      const units = generationOf(capability, false)!.fp32FlopPerClockPerSm / 2
       for (const count of [1, 2, 108]) expect(smCountOf(count * units, capability)).toBe(count)
       for (const cores of [units - 1, units + 1, 0, -units]) expect(smCountOf(cores, capability)).toBeNull()
       expect(smCountOf(units, '6.1')).toBeNull()

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { placeOf } from '../src/control/apply-change.js'
 import {
   isRunning,
   LeaseFolder,
@@ -15,7 +16,6 @@ import {
   putRight,
   withLease,
 } from '../src/index.js'
-import { placeOf } from '../src/lease/judge-clock.js'
 import { SetterNotAppliedError } from '../src/lease/lease-errors.js'
 import { JournalError } from '../src/lease/lease-folder.js'
 import { changesBack } from '../src/lease/restore.js'

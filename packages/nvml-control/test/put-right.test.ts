@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { VirtualClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { verifyApplied } from '../src/control/apply-change.js'
 import { LeaseFolder, type LeaseRecord, loadNvml, type NvmlDevice, NvmlEvents, openGpu } from '../src/index.js'
-import { restoreAbandoned } from '../src/lease/restore-abandoned.js'
-import { verifyApplied } from '../src/lease/verify.js'
+import { restoreAbandoned } from '../src/lease/restore.js'
 import { missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
 describe.skipIf(missingCompiler)(`a board on its own${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
@@ -32,8 +32,7 @@ describe.skipIf(missingCompiler)(`a board on its own${missingCompiler ? ` (${mis
   })
 
   describe('left by an owner that is gone', () => {
-    const abandoned = (leaseId: string) =>
-      restoreAbandoned({ leaseFolder: host.leaseFolder, uuid: device.uuid, leaseId, libraryPath: host.libraryPath })
+    const abandoned = (leaseId: string) => restoreAbandoned(folder, device.uuid, () => device, leaseId)
 
     /** @returns the id of the lease that left it at 240 W */
     function leave(): string {

@@ -3,8 +3,6 @@ import { expectEnds, type FieldEnds, times } from '../../../test/field-ends.js'
 import { parseServiceMessage, parseServiceRequest } from '../src/service/service-protocol.js'
 
 const board = 'GPU-1'
-const report = { type: 'report', board, powerCapW: 1, planned: null, attained: null, tenants: [] } as const
-const tenant = { model: 'resnet50', mpsPercent: 25, batchSize: 8 }
 const change = (each: object) => ({ type: 'change', board, change: each })
 const smClock = (minMhz: unknown, maxMhz: unknown = minMhz) => change({ kind: 'sm-clock', range: { minMhz, maxMhz } })
 
@@ -53,35 +51,6 @@ const fields: readonly FieldEnds[] = [
   ],
   ['body.graceMs', (graceMs) => ({ type: 'mps-stop', board, graceMs }), [0, 60_000], [-1, 60_001, 0.5, null]],
   ['body.pid', (pid) => ({ type: 'mps-verify', board, pid }), [1, 4_194_304], [0, -1, 1.5, '1', null]],
-  ['body.powerCapW', (powerCapW) => ({ ...report, powerCapW }), [null, 0.5, 100_000], [0, -1, 100_001, 'none']],
-  ...(['planned', 'attained'] as const).flatMap((which) => [
-    [
-      `body.${which}.samplesPerSecond`,
-      (rate: never) => ({ ...report, [which]: { samplesPerSecond: rate, powerW: 0 } }),
-      [0, 1e9],
-      [-0.5, 1.1e9, null],
-    ] as const,
-    [
-      `body.${which}.powerW`,
-      (powerW: never) => ({ ...report, [which]: { samplesPerSecond: 0, powerW } }),
-      [0, 1e9],
-      [-0.5, 1.1e9, null],
-    ] as const,
-  ]),
-  ['body.tenants', (tenants) => ({ ...report, tenants }), [[], times(64, tenant)], [times(65, tenant), tenant, null]],
-  ['body.tenants.0.model', (model) => ({ ...report, tenants: [{ ...tenant, model }] }), ['a'], ['', 'm'.repeat(65)]],
-  [
-    'body.tenants.0.mpsPercent',
-    (mpsPercent) => ({ ...report, tenants: [{ ...tenant, mpsPercent }] }),
-    [0.5, 100],
-    [0, 100.5],
-  ],
-  [
-    'body.tenants.0.batchSize',
-    (batchSize) => ({ ...report, tenants: [{ ...tenant, batchSize }] }),
-    [1, 4096],
-    [0, 1.5],
-  ],
   ['body.uid', (uid) => ({ type: 'end-leases', uid, boards: null }), [null, 0, 65_534], [-1, 0.5, 'root']],
   [
     'body.workload',
@@ -110,7 +79,7 @@ describe('a request to the node service', () => {
     expect(requestOf(body, 0)).toEqual({ id: 0, body })
     for (const id of [-1, 0.5, '1', null, undefined]) expect(() => requestOf(body, id ?? null)).toThrow(/^id/)
     expect(() => requestOf({ ...body, board })).toThrow(/^body.*board/)
-    expect(() => requestOf({ ...report, tenants: [{ ...tenant, share: 1 }] })).toThrow(/^body\.tenants\.0.*share/)
+    expect(() => requestOf(change({ kind: 'persistence', enabled: true, share: 1 }))).toThrow(/^body\.change.*share/)
     expect(() => parseServiceRequest(JSON.stringify({ id: 1, body, more: 1 }))).toThrow(/^the whole.*more/)
     expect(() => parseServiceRequest('[]')).toThrow(/^the whole/)
     expect(() => parseServiceRequest('{')).toThrow(SyntaxError)

@@ -71,9 +71,8 @@ describe.skipIf(missing)(`a second user of the machine${missing ? ` (${missing})
       const lease = await (await open()).acquire()
       try {
         await lease.setPowerLimit(300)
-        // The name of the next journal that is not whole yet, as far as it can be known.
-        const { leaseId } = new LeaseFolder(leaseFolder).read(device.uuid)!
-        asOther(`ln -s '${victim}' '${new LeaseFolder(leaseFolder).unfinishedFile(device.uuid, leaseId)}'`)
+        // The name of a journal that is not whole yet cannot be known.
+        asOther(`ln -sf '${victim}' '${new LeaseFolder(leaseFolder).journalFile(device.uuid)}'`)
         await lease.setComputeMode('prohibited')
         return undefined
       } finally {

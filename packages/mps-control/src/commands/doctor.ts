@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Terminal } from '@pctodl/command-line'
 import { privateFolder } from '@pctodl/command-line'
-import { commandLineOf, loadNvml } from '@pctodl/nvml-control'
+import { commandLineOf, loadNvml, reasonOf } from '@pctodl/nvml-control'
 import { ControlProgram } from '../control-program.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
 
@@ -75,7 +75,7 @@ function folderFinding(folder: string): [Finding['verdict'], string] {
     privateFolder(folder, 0o755)
     return ['ok', folder]
   } catch (error) {
-    return ['bad', `${error instanceof Error ? error.message : String(error)}; use another --directory`]
+    return ['bad', `${reasonOf(error)}; use another --directory`]
   }
 }
 
@@ -103,7 +103,7 @@ function boardFindings(isRunning: boolean): Finding[] {
         ]
       })
   } catch (error) {
-    return [{ check: 'NVML', verdict: 'note', detail: error instanceof Error ? error.message : String(error) }]
+    return [{ check: 'NVML', verdict: 'note', detail: reasonOf(error) }]
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Terminal, UsageError } from '@pctodl/command-line'
+import { given, type Terminal, UsageError } from '@pctodl/command-line'
 import { loadNvml } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { MpsDaemon } from '../mps-daemon.js'
@@ -37,13 +37,7 @@ export function withPlaceOptions(command: Command): Command {
 export function daemonOf(options: PlaceOptions): MpsDaemon {
   const { gpu, directory, pipeDirectory, logDirectory, program } = options
   const board = directory === undefined ? (gpu === undefined ? onlyPlace() : loadNvml().device(gpu).uuid) : undefined
-  return new MpsDaemon({
-    ...(board === undefined ? {} : { board }),
-    ...(directory === undefined ? {} : { directory }),
-    ...(pipeDirectory === undefined ? {} : { pipeDirectory }),
-    ...(logDirectory === undefined ? {} : { logDirectory }),
-    ...(program === undefined ? {} : { program }),
-  })
+  return new MpsDaemon(given({ board, directory, pipeDirectory, logDirectory, program }))
 }
 
 function onlyPlace(): string | undefined {

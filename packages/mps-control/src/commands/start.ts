@@ -1,6 +1,6 @@
-import { onEnding, type Terminal, UsageError } from '@pctodl/command-line'
-import { type BoardLease, type NvmlGpu, openGpu, runChild } from '@pctodl/nvml-control'
-import type { MpsDaemon, StartOptions } from '../mps-daemon.js'
+import { given, onEnding, type Terminal, UsageError } from '@pctodl/command-line'
+import { type BoardLease, type NvmlGpu, openGpu, runChild, untilAborted } from '@pctodl/nvml-control'
+import type { MpsDaemon } from '../mps-daemon.js'
 import { MpsPlace } from '../mps-place.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
 
@@ -28,14 +28,19 @@ export async function start(
   const leases: BoardLease[] = []
   try {
     if (options.exclusive) for (const board of boards) leases.push(await board.acquire())
-    const { removed } = await mps.start(await startOptions(options, boards, leases))
+    const { uid, defaultPercent, static: staticPartitioning } = options
+    const deviceUuids = boards.length === 0 ? undefined : boards.map((board) => board.device.uuid)
+    const { removed } = await mps.start({
+      exclusive: leases,
+      ...given({ deviceUuids, uid, defaultPercent, staticPartitioning }),
+    })
     await announce(mps, removed, options, command, terminal)
     if (command.length === 0 && !options.exclusive) return 0
     const stop = async (graceMs: number) => void (await mps.stop({ graceMs }))
     const forget = onEnding({ stage: 'mps', what: 'the MPS daemon', deadlineMs: 10_000, end: () => stop(0) })
     try {
       if (command.length > 0) return await runAsClient(mps, command, terminal)
-      await interrupted(terminal.signal)
+      await untilAborted(terminal.signal)
       return 0
     } finally {
       forget()
@@ -57,21 +62,6 @@ async function openBoards({ gpu, exclusive }: StartCommandOptions): Promise<Nvml
   if (gpu === undefined && exclusive)
     throw new UsageError('--exclusive needs --gpu: name the boards whose mode is to be changed')
   return Promise.all((gpu ?? []).map((id) => openGpu(id)))
-}
-
-async function startOptions(
-  { uid, defaultPercent, static: isStatic }: StartCommandOptions,
-  boards: readonly NvmlGpu[],
-  exclusive: readonly BoardLease[],
-): Promise<StartOptions> {
-  const deviceUuids = boards.map((board) => board.device.uuid)
-  return {
-    exclusive,
-    ...(deviceUuids.length === 0 ? {} : { deviceUuids }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(defaultPercent === undefined ? {} : { defaultPercent }),
-    ...(isStatic === undefined ? {} : { staticPartitioning: isStatic }),
-  }
 }
 
 async function announce(
@@ -98,20 +88,4 @@ async function announce(
 function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Terminal): Promise<number> {
   const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
   return runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
-}
-
-function interrupted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    // A promise that is pending does not keep the process running; this timer does.
-    const timer = setInterval(() => {}, 2 ** 30)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearInterval(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
 }

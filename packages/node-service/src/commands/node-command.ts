@@ -6,11 +6,11 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { ServiceClient, type ServiceStatus, serviceSocketPath } from '@pctodl/nvml-control'
+import { ServiceClient, type ServiceResults, serviceSocketPath } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { Names } from '../names.js'
-import { loadPolicy } from '../policy.js'
+import { Policy } from '../policy.js'
 import type { ServeOptions } from './serve.js'
 
 interface AskOptions {
@@ -57,9 +57,9 @@ export const node: CommandFunction = async (argv, terminal) => {
     .action(
       subcommands.action(async (_, [file = '']) => {
         const names = new Names()
-        loadPolicy(file, names.idOf)
+        Policy.load(file, names.idOf)
         await names.settled()
-        const { rules, unknownNames } = loadPolicy(file, names.idOf)
+        const { rules, unknownNames } = Policy.load(file, names.idOf)
         terminal.stdout.write(`${file}: ${rules.length} rules\n`)
         for (const name of unknownNames) terminal.stderr.write(`pctodld: nobody knows ${name}\n`)
         return unknownNames.length > 0 ? 1 : 0
@@ -142,7 +142,7 @@ function status(options: AskOptions, { stdout }: Terminal): Promise<number> {
   })
 }
 
-function whose(lease: ServiceStatus['boards'][number]['lease']): string {
+function whose(lease: ServiceResults['status']['boards'][number]['lease']): string {
   if (!lease) return 'free'
   const { pid, program, uid, workload, since, mps } = lease
   const of = workload === null ? `user ${uid}` : `user ${uid} in ${workload}`

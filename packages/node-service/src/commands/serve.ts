@@ -1,4 +1,5 @@
-import { onEnding, type Terminal, UsageError } from '@pctodl/command-line'
+import { given, onEnding, type Terminal, UsageError } from '@pctodl/command-line'
+import { untilAborted } from '@pctodl/nvml-control'
 import { NodeService } from '../node-service.js'
 
 export interface ServeOptions {
@@ -24,9 +25,7 @@ export async function serve(options: ServeOptions, { stdout, stderr, signal }: T
     mpsFolder: options.mps,
     http: httpAddress(options.http),
     onMessage: (message) => stderr.write(`pctodld: ${message}\n`),
-    ...(options.mpsProgram === undefined ? {} : { mpsProgram: options.mpsProgram }),
-    ...(options.zeusd === undefined ? {} : { zeusdSocket: options.zeusd }),
-    ...(options.library === undefined ? {} : { libraryPath: options.library }),
+    ...given({ mpsProgram: options.mpsProgram, zeusdSocket: options.zeusd, libraryPath: options.library }),
   })
   const forget = onEnding({
     stage: 'mps',
@@ -38,9 +37,7 @@ export async function serve(options: ServeOptions, { stdout, stderr, signal }: T
     const { boards } = service.status()
     const at = service.url === null ? '' : `; ${service.url}/metrics`
     stdout.write(`pctodld: ${boards.length} boards at ${options.socket}${at}\n`)
-    if (!signal.aborted) {
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-    }
+    await untilAborted(signal)
     return 0
   } finally {
     await service.close()

@@ -1,7 +1,7 @@
-import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { given, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { formatPlatformFile } from '@pctodl/platform'
 import { boardFacts } from '../describe/board-facts.js'
-import { type BoardCompletion, specOfBoard } from '../describe/spec-of-board.js'
+import { specOfBoard } from '../describe/spec-of-board.js'
 import { type BoardOptions, openNvml, printJson } from './open-boards.js'
 
 export interface DescribeOptions extends BoardOptions {
@@ -15,7 +15,14 @@ export interface DescribeOptions extends BoardOptions {
 /** Writes the type of a board to a platform file, which `--platform-file` of other commands reads. */
 export async function describe(options: DescribeOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
-  const spec = specOfBoard(boardFacts(nvml.device(options.gpu ?? 0)), completion(options))
+  const { key, l2Mib, baseClock, boostClock } = options
+  const completion = given({
+    key,
+    l2Bytes: l2Mib && l2Mib * 1024 ** 2,
+    baseClockMhz: baseClock,
+    boostClockMhz: boostClock,
+  })
+  const spec = specOfBoard(boardFacts(nvml.device(options.gpu ?? 0)), completion)
   const text = formatPlatformFile(spec)
   if (options.output === undefined) {
     terminal.stdout.write(text)
@@ -31,13 +38,4 @@ export async function describe(options: DescribeOptions, terminal: Terminal): Pr
     )
   }
   return 0
-}
-
-function completion({ key, l2Mib, baseClock, boostClock }: DescribeOptions): BoardCompletion {
-  return {
-    ...(key === undefined ? {} : { key }),
-    ...(l2Mib === undefined ? {} : { l2Bytes: l2Mib * 1024 ** 2 }),
-    ...(baseClock === undefined ? {} : { baseClockMhz: baseClock }),
-    ...(boostClock === undefined ? {} : { boostClockMhz: boostClock }),
-  }
 }

@@ -4,6 +4,7 @@ import type { BoardLease } from '../lease/board-lease.js'
 import { withLease } from '../nvml-gpu.js'
 import { type ChangeOptions, openOne, printJson } from './open-boards.js'
 import { runChild } from './run-child.js'
+import { untilAborted } from './until-aborted.js'
 
 export interface HoldOptions extends ChangeOptions {
   readonly sm?: ClockRange
@@ -30,7 +31,7 @@ export async function hold(options: HoldOptions, command: readonly string[], ter
     if (options.limit !== undefined) await lease.setPowerLimit(options.limit)
     announce(gpu.device.subject, options, lease, terminal)
     if (command.length > 0) return runChild(command, terminal)
-    await untilEnd(options.seconds, terminal.signal)
+    await untilAborted(terminal.signal, options.seconds === undefined ? undefined : 1000 * options.seconds)
     return 0
   })
 }
@@ -58,19 +59,4 @@ function announce(
   terminal.stderr.write(
     `${subject}: holding ${parts.join(', ')} through ${lease.path === 'service' ? 'the node service' : 'NVML'}, ${until}\n`,
   )
-}
-
-function untilEnd(seconds: number | undefined, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const timer = setTimeout(resolve, seconds === undefined ? 2 ** 31 - 1 : 1000 * seconds)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
 }

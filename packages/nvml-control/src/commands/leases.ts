@@ -3,9 +3,8 @@ import { describeChange } from '../control/board-change.js'
 import { type JournalError, LeaseFolder } from '../lease/lease-folder.js'
 import type { LeaseRecord } from '../lease/lease-record.js'
 import { changesBack } from '../lease/restore.js'
-import { loadNvml } from '../nvml/nvml-library.js'
 import { putRight } from '../nvml-gpu.js'
-import { type BoardOptions, describeOutcome, leaseOptions, printJson } from './open-boards.js'
+import { type BoardOptions, describeOutcome, leaseOptions, nvmlOf, printJson } from './open-boards.js'
 
 interface LeaseEntry {
   readonly uuid: string
@@ -43,15 +42,12 @@ function text({ uuid, state, holder, record, error }: LeaseEntry): string {
 
 /** Restore the boards that killed programs left changed. @returns 1 if a board could not be restored */
 export async function restoreCommand(options: BoardOptions, terminal: Terminal): Promise<number> {
-  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
+  const nvml = nvmlOf(options)
   const outcomes = await putRight(nvml, leaseOptions(options))
   if (options.json) {
     printJson(
       terminal,
-      outcomes.map(({ error, ...outcome }) => ({
-        ...outcome,
-        ...(error === undefined ? {} : { error: String(error) }),
-      })),
+      outcomes.map((outcome) => ({ ...outcome, ...(outcome.error ? { error: String(outcome.error) } : {}) })),
     )
   } else if (outcomes.length === 0) terminal.stdout.write('nothing was left behind\n')
   else for (const outcome of outcomes) terminal.stdout.write(`${describeOutcome(outcome)}\n`)

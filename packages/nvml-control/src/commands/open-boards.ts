@@ -1,15 +1,15 @@
-import { readBoardFile, type Terminal, UsageError, withNvmlOptions } from '@pctodl/command-line'
+import { given, readBoardFile, type Terminal, UsageError, withNvmlOptions } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { type Command, Option } from 'commander'
 import { describeChange } from '../control/board-change.js'
 import { boardFacts } from '../describe/board-facts.js'
 import { specOfBoard } from '../describe/spec-of-board.js'
-import { changesBack } from '../lease/restore.js'
-import type { RestoreOutcome } from '../lease/restore-leftovers.js'
+import { changesBack, type RestoreOutcome } from '../lease/restore.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { NvmlError } from '../nvml/nvml-error.js'
 import { loadNvml, type Nvml } from '../nvml/nvml-library.js'
 import { boardAccess, NvmlGpu, putRight } from '../nvml-gpu.js'
+import { reasonOf } from '../reason-of.js'
 
 /** Options of every subcommand that reads boards. */
 export interface BoardOptions {
@@ -44,7 +44,7 @@ export function withChangeOptions(command: Command): Command {
 
 /** Load NVML, restore the boards that killed programs left changed, and report what was restored. */
 export async function openNvml(options: BoardOptions, terminal: Terminal): Promise<Nvml> {
-  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
+  const nvml = nvmlOf(options)
   await sayWhatWasPutRight(nvml, options, terminal)
   return nvml
 }
@@ -66,8 +66,12 @@ async function sayWhatWasPutRight(nvml: Nvml, options: BoardOptions, terminal: T
   }
 }
 
+export function nvmlOf({ library }: BoardOptions): Nvml {
+  return loadNvml(given({ libraryPath: library }))
+}
+
 export function leaseOptions({ leaseDir }: BoardOptions): { readonly leaseFolder?: string } {
-  return leaseDir === undefined ? {} : { leaseFolder: leaseDir }
+  return given({ leaseFolder: leaseDir })
 }
 
 /** A requested board that cannot be read. The output lists it as unreadable, next to the boards that can be read. */
@@ -119,7 +123,7 @@ function boardIds(nvml: Nvml, { gpu }: BoardOptions): string[] {
 /** Open the board to change. @throws UsageError if the machine has several boards and `--gpu` is missing */
 export async function openOne(options: ChangeOptions, terminal: Terminal): Promise<NvmlGpu> {
   const spec = options.platformFile === undefined ? undefined : await readBoardFile(options.platformFile)
-  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
+  const nvml = nvmlOf(options)
   if (options.gpu === undefined && nvml.deviceCount > 1) {
     throw new UsageError(`there are ${nvml.deviceCount} boards; name one with --gpu <index, UUID or PCI bus id>`)
   }
@@ -132,7 +136,7 @@ export async function openOne(options: ChangeOptions, terminal: Terminal): Promi
 
 /** Describes one restoration, e.g. `restored GPU-...: SM clock reset (left by process 123, node train.js)`. */
 export function describeOutcome({ uuid, record, outcome, error }: RestoreOutcome): string {
-  if (outcome === 'failed') return `${uuid}: not restored: ${error instanceof Error ? error.message : String(error)}`
+  if (outcome === 'failed') return `${uuid}: not restored: ${reasonOf(error)}`
   if (!record || outcome === 'in-use') return `${uuid}: in use by process ${record?.owner.pid ?? '(unknown)'}`
   const owner = `left by process ${record.owner.pid}, ${record.owner.program}`
   if (outcome === 'rebooted') return `${uuid}: journal of an earlier boot removed (${owner})`

@@ -1,20 +1,18 @@
 import type { Terminal } from '@pctodl/command-line'
 import { systemClock } from '@pctodl/platform'
-import { applyChange } from '../control/apply-change.js'
+import { applyChange, verifyApplied } from '../control/apply-change.js'
 import { type BoardChange, describeChange } from '../control/board-change.js'
 import { LeaseHeldError } from '../lease/lease-errors.js'
 import { LeaseFolder } from '../lease/lease-folder.js'
-import { verifyApplied } from '../lease/verify.js'
 import { orNull } from '../nvml/nvml-error.js'
-import { loadNvml } from '../nvml/nvml-library.js'
-import { type BoardOptions, printJson, selectDevices } from './open-boards.js'
+import { type BoardOptions, nvmlOf, printJson, selectDevices } from './open-boards.js'
 
 /**
  * Sets boards to the driver's defaults, whatever their settings are, and deletes their journals. For boards whose
  * earlier settings no journal records. Boards whose lease is held are refused.
  */
 export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
-  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
+  const nvml = nvmlOf(options)
   const folder = new LeaseFolder(options.leaseDir)
   const done: { gpu: number; changes: string[]; notSupported: string[] }[] = []
   for (const device of selectDevices(nvml, options)) {

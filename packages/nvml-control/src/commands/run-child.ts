@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { Interruption, onEnding, type Terminal, UsageError } from '@pctodl/command-line'
-import { isRunning, type ProcessIdentity, parentOf, processIdentity } from '../lease/process-identity.js'
+import { endProcess } from '../lease/end-process.js'
+import { childrenOf, isRunning, type ProcessIdentity } from '../lease/process-identity.js'
 
 export interface RunChildOptions {
   /** Additional environment variables. */
@@ -14,7 +14,6 @@ export interface RunChildOptions {
   readonly graceMs?: number
 }
 
-const POLL_MS = 20
 /** Time for the program's remaining descendants to exit after SIGTERM, ms. */
 const ORPHAN_GRACE_MS = 1000
 
@@ -42,7 +41,7 @@ export async function runChild(
   })
   const kill = () => {
     family = merged(family, descendantsOf(child.pid!))
-    for (const each of family) signalIfRunning(each, 'SIGKILL')
+    for (const each of family) killIfRunning(each)
     child.kill('SIGKILL')
   }
   let timer: NodeJS.Timeout | undefined
@@ -68,7 +67,8 @@ export async function runChild(
     else signal.addEventListener('abort', onAbort, { once: true })
     const code = await ended
     if (!signal.aborted) return code
-    await endAll(family)
+    // Otherwise the processes that the program left running would go on without the power limit.
+    await Promise.all(family.map((each) => endProcess(each, ORPHAN_GRACE_MS)))
     return interruptionOf(signal).exitCode
   } finally {
     clearTimeout(timer)
@@ -81,23 +81,10 @@ function interruptionOf(signal: AbortSignal): Interruption {
   return signal.reason instanceof Interruption ? signal.reason : new Interruption('SIGINT')
 }
 
-/** Ends the processes that an interrupted program left running. Otherwise they would go on without the power limit. */
-async function endAll(family: readonly ProcessIdentity[]): Promise<void> {
-  for (const [by, patienceMs] of [
-    ['SIGTERM', ORPHAN_GRACE_MS],
-    ['SIGKILL', ORPHAN_GRACE_MS],
-  ] as const) {
-    for (const each of family) signalIfRunning(each, by)
-    for (let waitedMs = 0; family.some(isRunning) && waitedMs < patienceMs; waitedMs += POLL_MS) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-    }
-  }
-}
-
-function signalIfRunning(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+function killIfRunning(identity: ProcessIdentity): void {
   if (!isRunning(identity)) return
   try {
-    process.kill(identity.pid, signal)
+    process.kill(identity.pid, 'SIGKILL')
   } catch {
     // The process has exited meanwhile, or its user has changed and it must not be signalled.
   }
@@ -105,16 +92,7 @@ function signalIfRunning(identity: ProcessIdentity, signal: NodeJS.Signals): voi
 
 /** Returns all running descendants of a process. */
 function descendantsOf(pid: number): ProcessIdentity[] {
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => [Number(name), parentOf(Number(name))] as const)
-  const found: number[] = []
-  for (let next: (number | null)[] = [pid]; next.length > 0; ) {
-    const begun = parents.filter(([, parent]) => next.includes(parent)).map(([each]) => each)
-    found.push(...begun)
-    next = begun
-  }
-  return found.map(processIdentity).filter((identity) => identity !== null)
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child.pid)])
 }
 
 function merged(a: readonly ProcessIdentity[], b: readonly ProcessIdentity[]): ProcessIdentity[] {

@@ -6,6 +6,7 @@ import { TelemetryReader } from '../nvml/telemetry-reader.js'
 import { Sampler } from '../sampling/sampler.js'
 import { type BoardOptions, openNvml, selectDevices } from './open-boards.js'
 import { plainTable, shown } from './table.js'
+import { untilAborted } from './until-aborted.js'
 
 export interface WatchOptions extends BoardOptions {
   readonly period: number
@@ -31,7 +32,6 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   const live = stdout.isTTY === true && !options.json
   let left = options.count ?? Number.POSITIVE_INFINITY
   const ended = new AbortController()
-  signal.addEventListener('abort', () => ended.abort(), { once: true })
   let failure: unknown
 
   const watched: Watched[] = selectDevices(nvml, options).map((device, i) => {
@@ -70,8 +70,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   for (const { sampler } of [...watched].reverse()) sampler.start()
   if (live) stdout.write('\u001b[?25l')
   try {
-    if (!signal.aborted)
-      await new Promise<void>((resolve) => ended.signal.addEventListener('abort', () => resolve(), { once: true }))
+    await untilAborted(AbortSignal.any([signal, ended.signal]))
   } finally {
     if (live) stdout.write('\u001b[?25h')
     for (const { sampler } of watched) await sampler.stop()

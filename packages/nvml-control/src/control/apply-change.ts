@@ -1,7 +1,24 @@
-import { computeModeCode } from '../nvml/compute-mode.js'
+import type { Clock } from '@pctodl/platform'
+import { SetterNotAppliedError } from '../lease/lease-errors.js'
+import { computeModes } from '../nvml/compute-mode.js'
+import { eventReasonBits } from '../nvml/event-reasons.js'
 import type { NvmlCallName } from '../nvml/nvml-calls.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { BoardChange } from './board-change.js'
+
+const POLL_MS = 5
+
+/**
+ * Power limits that differ by at most this much count as equal, W. NVML accepts milliwatts; other tools set limits with
+ * two decimals.
+ */
+const POWER_LIMIT_TOLERANCE_W = 0.05
+
+/**
+ * Clocks that differ by at most this much count as equal, MHz. The driver rounds to the nearest supported clock, and
+ * supported clocks are at most 15 MHz apart.
+ */
+const TOLERANCE_MHZ = 15
 
 /**
  * Changes a board through the driver, which needs root. The driver call takes milliseconds, so it runs on another
@@ -18,16 +35,101 @@ function callOf(change: BoardChange): [NvmlCallName, ...number[]] {
     case 'power-limit':
       return ['nvmlDeviceSetPowerManagementLimit', Math.round(change.powerLimitW * 1000)]
     case 'sm-clock':
-      return change.range
-        ? ['nvmlDeviceSetGpuLockedClocks', change.range.minMhz, change.range.maxMhz]
-        : ['nvmlDeviceResetGpuLockedClocks']
-    case 'mem-clock':
-      return change.range
-        ? ['nvmlDeviceSetMemoryLockedClocks', change.range.minMhz, change.range.maxMhz]
-        : ['nvmlDeviceResetMemoryLockedClocks']
+    case 'mem-clock': {
+      const clocks = change.kind === 'sm-clock' ? 'GpuLockedClocks' : 'MemoryLockedClocks'
+      const { range } = change
+      return range ? [`nvmlDeviceSet${clocks}`, range.minMhz, range.maxMhz] : [`nvmlDeviceReset${clocks}`]
+    }
     case 'compute-mode':
-      return ['nvmlDeviceSetComputeMode', computeModeCode(change.mode)]
+      return ['nvmlDeviceSetComputeMode', computeModes.indexOf(change.mode)]
     case 'persistence':
       return ['nvmlDeviceSetPersistenceMode', change.enabled ? 1 : 0]
   }
+}
+
+/**
+ * Reads a setting until it shows the change. The removal of a clock lock cannot be read, and is taken to have worked.
+ *
+ * @param options.deadlineMs time within which the change must appear in readings, ms
+ * @throws SetterNotAppliedError after the deadline
+ * @throws NvmlError if the setting cannot be read
+ */
+export async function verifyApplied(
+  device: NvmlDevice,
+  change: BoardChange,
+  { clock, deadlineMs }: { readonly clock: Clock; readonly deadlineMs: number },
+): Promise<void> {
+  const startMs = clock.now()
+  for (;;) {
+    const { applied, text } = observe(device, change)
+    if (applied) return
+    const waitedMs = clock.now() - startMs
+    if (waitedMs >= deadlineMs) throw new SetterNotAppliedError(device.subject, change, text, Math.round(waitedMs))
+    await clock.sleep(POLL_MS)
+  }
+}
+
+/** The current state of a setting. */
+export interface Observation {
+  readonly applied: boolean
+  readonly text: string
+  /** Of a locked clock. */
+  readonly clockMhz?: number
+  readonly place?: ClockPlace
+}
+
+/** @throws NvmlError */
+export function observe(device: NvmlDevice, change: BoardChange): Observation {
+  switch (change.kind) {
+    case 'power-limit': {
+      const limitW = device.powerLimitW()
+      return { applied: Math.abs(limitW - change.powerLimitW) <= POWER_LIMIT_TOLERANCE_W, text: String(limitW) }
+    }
+    case 'sm-clock':
+    case 'mem-clock': {
+      const { kind, range } = change
+      if (!range) return { applied: true, text: 'no lock' }
+      const clockMhz = kind === 'sm-clock' ? device.smClockMhz() : device.memClockMhz()
+      const place = placeOf(clockMhz, range.maxMhz, device.eventReasons())
+      const isInRange = place === 'below' && clockMhz >= range.minMhz - TOLERANCE_MHZ
+      return {
+        applied: place === 'top' || place === 'held-below' || isInRange,
+        text: `${clockMhz} MHz`,
+        clockMhz,
+        place,
+      }
+    }
+    case 'compute-mode': {
+      const mode = device.computeMode()
+      return { applied: mode === change.mode, text: mode }
+    }
+    case 'persistence': {
+      const enabled = device.persistence()
+      return { applied: enabled === change.enabled, text: String(enabled) }
+    }
+  }
+}
+
+/**
+ * Where a clock reading lies, compared with the maximum of its lock. `held-below`: an event reason lowers the clock, so
+ * the reading does not show whether the lock is in force.
+ */
+export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'
+
+const HOLDING = (
+  [
+    'gpu-idle',
+    'sw-power-cap',
+    'hw-slowdown',
+    'sync-boost',
+    'sw-thermal-slowdown',
+    'hw-thermal-slowdown',
+    'hw-power-brake',
+  ] as const
+).reduce((bits, reason) => bits | eventReasonBits[reason], 0)
+
+export function placeOf(readingMhz: number, maxMhz: number, eventReasons: number): ClockPlace {
+  if (readingMhz > maxMhz + TOLERANCE_MHZ) return 'above'
+  if (readingMhz >= maxMhz - TOLERANCE_MHZ) return 'top'
+  return (eventReasons & HOLDING) !== 0 ? 'held-below' : 'below'
 }

@@ -13,8 +13,7 @@ export interface ClockRange {
 export type BoardChange =
   | { readonly kind: 'power-limit'; readonly powerLimitW: number }
   /** `null` removes the lock, so that the firmware chooses the clock. */
-  | { readonly kind: 'sm-clock'; readonly range: ClockRange | null }
-  | { readonly kind: 'mem-clock'; readonly range: ClockRange | null }
+  | { readonly kind: 'sm-clock' | 'mem-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'compute-mode'; readonly mode: ComputeMode }
   | { readonly kind: 'persistence'; readonly enabled: boolean }
 
@@ -25,13 +24,6 @@ export type ChangeKind = BoardChange['kind']
  * may unload and lose the other settings.
  */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
-
-/** Whether a change is a clock lock. NVML cannot read clock locks. */
-export function isClockLock(
-  change: BoardChange,
-): change is Extract<BoardChange, { readonly kind: 'sm-clock' | 'mem-clock' }> {
-  return change.kind === 'sm-clock' || change.kind === 'mem-clock'
-}
 
 /** Whether two changes of the same setting have the same value. */
 export function isSameChange(one: BoardChange | null, other: BoardChange): boolean {
@@ -46,9 +38,10 @@ export function describeChange(change: BoardChange): string {
     case 'power-limit':
       return `power limit ${change.powerLimitW} W`
     case 'sm-clock':
-      return change.range ? `SM clock ${describeRange(change.range)}` : 'SM clock reset'
-    case 'mem-clock':
-      return change.range ? `memory clock ${describeRange(change.range)}` : 'memory clock reset'
+    case 'mem-clock': {
+      const what = change.kind === 'sm-clock' ? 'SM clock' : 'memory clock'
+      return `${what} ${change.range ? describeRange(change.range) : 'reset'}`
+    }
     case 'compute-mode':
       return `compute mode ${change.mode}`
     case 'persistence':

@@ -1,6 +1,8 @@
+import { given } from '@pctodl/command-line'
 import { type ClockStates, findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { generationOf } from '../nvml/generations.js'
+import type { PowerLimits } from '../nvml/nvml-device.js'
 import type { BoardFacts } from './board-facts.js'
-import { smRates } from './rates.js'
 
 /** Properties that NVML does not report, which the user must give for a board that this release does not know. */
 export interface BoardCompletion {
@@ -28,25 +30,6 @@ export class UnknownBoardError extends PctodlError {
   }
 }
 
-/** Foundry and process node by compute capability (NVIDIA's architecture whitepapers). */
-const processes: Readonly<Record<string, string>> = {
-  '6.0': 'TSMC 16FF',
-  '7.0': 'TSMC 12FFN',
-  '7.5': 'TSMC 12FFN',
-  '8.0': 'TSMC 7N',
-  '8.6': 'Samsung 8N',
-  '8.9': 'TSMC 4N',
-  '9.0': 'TSMC 4N',
-  '10.0': 'TSMC 4NP',
-  '12.0': 'TSMC 4N',
-}
-
-/**
- * Compute capabilities of boards whose averaged power reading is not a one-second average (NVML documentation: before
- * Ampere, and GA100).
- */
-const partTimeReading = new Set(['6.0', '7.0', '7.5', '8.0'])
-
 /**
  * Returns the type of a board. For a known board, the clock tables, limits, SM count and memory that the board reports
  * replace this release's data. For an unknown board, the remaining properties follow from its compute capability and
@@ -57,15 +40,16 @@ const partTimeReading = new Set(['6.0', '7.0', '7.5', '8.0'])
 export function specOfBoard(facts: BoardFacts, completion: BoardCompletion = {}): GpuSpec {
   const known = knownSpec(facts.name)
   const measured = measuredFields(facts)
+  const overrides = given(completion)
   const spec = known ? { ...known, ...measured } : { ...impliedFields(facts, completion), ...measured }
   return {
     ...spec,
-    ...overrides(completion),
+    ...overrides,
     performanceMemClocksMhz: performanceMemClocks(spec.clockStates, known?.performanceMemClocksMhz ?? []),
     sources: [
       ...spec.sources,
       `NVML on the board itself (${facts.name}, PCI ${facts.pciDeviceId}): SMs, memory, clock tables, limits`,
-      ...Object.keys(overrides(completion)).map((field) => `${field}: given by hand`),
+      ...Object.keys(overrides).map((field) => `${field}: given by hand`),
     ],
   }
 }
@@ -82,26 +66,27 @@ function knownSpec(name: string): GpuSpec | undefined {
 /** Returns the properties that the board reports. Others are omitted, so that they do not replace known values. */
 function measuredFields(facts: BoardFacts) {
   const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
-  return {
+  return given({
     memoryBytes,
-    ...(smCount === null ? {} : { smCount }),
-    ...(memoryBusBits === null ? {} : { memoryBusBits }),
-    ...(powerLimitW === null
-      ? {}
-      : { powerLimitW: { min: powerLimitW.minW, default: powerLimitW.defaultW, max: powerLimitW.maxW } }),
-    ...(thermalLimitC === null ? {} : { thermalLimitC }),
-    ...(clockStates.length === 0 ? {} : { clockStates }),
-  }
+    smCount: smCount ?? undefined,
+    memoryBusBits: memoryBusBits ?? undefined,
+    powerLimitW: powerLimitW ? limitsOf(powerLimitW) : undefined,
+    thermalLimitC: thermalLimitC ?? undefined,
+    clockStates: clockStates.length === 0 ? undefined : clockStates,
+  })
+}
+
+function limitsOf({ minW, defaultW, maxW }: PowerLimits): GpuSpec['powerLimitW'] {
+  return { min: minW, default: defaultW, max: maxW }
 }
 
 function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletion): GpuSpec {
   const { name, computeCapability, architecture } = facts
-  const rates = smRates(computeCapability, /GeForce/.test(name))
-  const process = processes[computeCapability]
+  const generation = generationOf(computeCapability, /GeForce/.test(name))
   const base = baseClockMhz ?? facts.defaultApplicationClockMhz
   const top = Math.max(0, ...facts.clockStates.flatMap((state) => state.smClocksMhz))
   const missing = [
-    ...(rates && process ? [] : [`generation (${architecture} ${computeCapability})`]),
+    ...(generation ? [] : [`generation (${architecture} ${computeCapability})`]),
     ...(l2Bytes === undefined ? ['level-2 cache'] : []),
     ...(base === null ? ['base clock'] : []),
     ...(facts.clockStates.length === 0 ? ['clock tables'] : []),
@@ -118,7 +103,6 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
     aliases: [plainName.toLowerCase().replace(/[^a-z0-9]/g, '')],
     architecture,
     chip: `PCI ${facts.pciDeviceId}`,
-    process: process!,
     computeCapability,
     smCount: facts.smCount!,
     // In all known generations, one TPC has two SMs.
@@ -132,23 +116,13 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
     transfersPerMemClock: 2,
     memoryBytes: facts.memoryBytes,
     l2Bytes: l2Bytes!,
-    ...rates!,
-    powerLimitW: { min: facts.powerLimitW!.minW, default: facts.powerLimitW!.defaultW, max: facts.powerLimitW!.maxW },
-    powerReading: partTimeReading.has(computeCapability) ? 'part-time' : 'one-second-average',
+    ...generation!,
+    powerLimitW: limitsOf(facts.powerLimitW!),
     thermalLimitC: facts.thermalLimitC!,
     sources: [
       `NVIDIA's architecture whitepapers: rates per SM, SMs per TPC and process of compute capability ${computeCapability}`,
       ...(boostClockMhz === undefined ? ['boostClockMhz: the highest supported clock; a measured one is better'] : []),
     ],
-  }
-}
-
-function overrides({ key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletion) {
-  return {
-    ...(key === undefined ? {} : { key }),
-    ...(l2Bytes === undefined ? {} : { l2Bytes }),
-    ...(baseClockMhz === undefined ? {} : { baseClockMhz }),
-    ...(boostClockMhz === undefined ? {} : { boostClockMhz }),
   }
 }
 

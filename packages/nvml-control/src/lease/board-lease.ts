@@ -1,25 +1,136 @@
-import type { GpuLease } from '@pctodl/platform'
-import type { ComputeMode } from '../nvml/compute-mode.js'
+import { type GpuLease, type GpuSpec, InvalidInputError, smClocksAt } from '@pctodl/platform'
+import { type BoardChange, type ChangeKind, type ClockRange, isSameChange } from '../control/board-change.js'
+import { type ComputeMode, computeModes } from '../nvml/compute-mode.js'
+import { changeBack } from './found-state.js'
 import type { FoundState } from './lease-record.js'
 
+const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
+
 /**
- * The right to change a real board. Either this process has it, or the node service has it on behalf of this process.
+ * The right to change a real board. Either this process has it (`NvmlLease`), or the node service has it on behalf of
+ * this process (`ServiceLease`).
  */
-export interface BoardLease extends GpuLease {
-  /** The board's settings at the start of the lease. The end of the lease restores them. */
-  readonly found: FoundState
+export abstract class BoardLease implements GpuLease {
   /** How the lease changes the board: directly through NVML, or through the node service. */
-  readonly path: 'nvml' | 'service'
-  setComputeMode(mode: ComputeMode): Promise<void>
+  abstract readonly path: 'nvml' | 'service'
+  /** The board's settings at the start of the lease. The end of the lease restores them. */
+  abstract readonly found: FoundState
+  readonly #spec: GpuSpec
+  /** The memory clock that this lease has locked, MHz. */
+  #memClockMhz: number | null = null
+
+  protected constructor(spec: GpuSpec) {
+    this.#spec = spec
+  }
+
+  /** Check that all settings of this lease are still in force. @throws PctodlError `SETTER_NOT_APPLIED` */
+  abstract verify(): void | Promise<void>
+  abstract release(): Promise<void>
+  protected abstract perform(change: BoardChange): Promise<void>
+
+  /**
+   * Changes a setting. `range: null` restores the clock lock from the start of the lease.
+   * @throws InvalidInputError for a value that the board does not support
+   */
+  async change(change: BoardChange): Promise<void> {
+    const back = changeBack(change.kind, this.found)
+    const isBack = isSameChange(back, change) || ('range' in change && change.range === null)
+    if (!isBack) this.#assertSupported(change)
+    await this.perform(isBack ? back! : change)
+    if (change.kind === 'mem-clock') this.#memClockMhz = isBack ? null : change.range!.maxMhz
+  }
+
+  lockSmClock(clock: number | ClockRange): Promise<void> {
+    return this.change({ kind: 'sm-clock', range: rangeOf(clock) })
+  }
+
+  /** Removes this lease's SM clock lock, and restores the lock that the operator declared, if any. */
+  resetSmClock(): Promise<void> {
+    return this.#reset('sm-clock')
+  }
+
+  lockMemClock(memClockMhz: number): Promise<void> {
+    return this.change({ kind: 'mem-clock', range: rangeOf(memClockMhz) })
+  }
+
+  resetMemClock(): Promise<void> {
+    return this.#reset('mem-clock')
+  }
+
+  setPowerLimit(powerLimitW: number): Promise<void> {
+    return this.change({ kind: 'power-limit', powerLimitW })
+  }
+
+  /** Sets the board's default power limit. `release` restores the limit found at the start, which may be another. */
+  resetPowerLimit(): Promise<void> {
+    return this.change({ kind: 'power-limit', powerLimitW: this.#spec.powerLimitW.default })
+  }
+
+  setComputeMode(mode: ComputeMode): Promise<void> {
+    return this.change({ kind: 'compute-mode', mode })
+  }
+
   /** Restore the compute mode from the start of the lease. */
-  resetComputeMode(): Promise<void>
+  resetComputeMode(): Promise<void> {
+    return this.#reset('compute-mode')
+  }
+
   /**
    * Set whether the driver stays loaded while no program uses the board. Without persistence, the driver may unload and
    * lose clock locks.
    */
-  setPersistence(enabled: boolean): Promise<void>
+  setPersistence(enabled: boolean): Promise<void> {
+    return this.change({ kind: 'persistence', enabled })
+  }
+
   /** Restore the persistence mode from the start of the lease. */
-  resetPersistence(): Promise<void>
-  /** Check that all settings of this lease are still in force. @throws PctodlError `SETTER_NOT_APPLIED` */
-  verify(): void | Promise<void>
+  resetPersistence(): Promise<void> {
+    return this.#reset('persistence')
+  }
+
+  async #reset(kind: ChangeKind): Promise<void> {
+    const change = changeBack(kind, this.found)
+    if (change) await this.change(change)
+  }
+
+  #assertSupported(change: BoardChange): void {
+    const { name, powerLimitW, clockStates } = this.#spec
+    const memClocks = clockStates.map((state) => state.memClockMhz)
+    switch (change.kind) {
+      case 'power-limit': {
+        // The node service knows which limits its policy allows, and says so.
+        const { min, max } = this.path === 'service' ? { min: 0.001, max: Number.POSITIVE_INFINITY } : powerLimitW
+        if (change.powerLimitW >= min && change.powerLimitW <= max) return
+        throw new InvalidInputError('powerLimitW', change.powerLimitW, `a limit of ${min} to ${max} W on ${name}`)
+      }
+      case 'mem-clock': {
+        const wrong = Object.values(change.range!).find((mhz) => !memClocks.includes(mhz))
+        if (wrong === undefined) return
+        throw new InvalidInputError('memClockMhz', wrong, `one of ${memClocks.join(', ')} on ${name}`)
+      }
+      case 'sm-clock':
+        this.#assertSmClocks(change.range!)
+        return
+      case 'compute-mode':
+        if (settableModes.includes(change.mode)) return
+        throw new InvalidInputError('computeMode', change.mode, `one of ${settableModes.join(', ')}`)
+      case 'persistence':
+    }
+  }
+
+  /** The memory clock in force decides which SM clocks the board supports. */
+  #assertSmClocks(range: ClockRange): void {
+    const memClockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? this.#spec.performanceMemClocksMhz[0]!
+    const states = smClocksAt(this.#spec, memClockMhz) ?? []
+    for (const [field, mhz] of Object.entries(range)) {
+      if (states.includes(mhz)) continue
+      const supported = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
+      throw new InvalidInputError(`smClock.${field}`, mhz, `a supported state of ${this.#spec.name}: ${supported}`)
+    }
+    if (range.minMhz > range.maxMhz) throw new InvalidInputError('smClock', range, 'minMhz of at most maxMhz')
+  }
+}
+
+function rangeOf(clock: number | ClockRange): ClockRange {
+  return typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
 }

@@ -1,12 +1,12 @@
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from '@pctodl/command-line'
+import { makePrivateFolder, privateFolder, readOwnFile, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
+import { reasonOf } from '../reason-of.js'
 import { FileLock, lockHolder } from './file-lock.js'
 import { type LeaseRecord, parseLeaseRecord } from './lease-record.js'
 
-const UNFINISHED = '.unfinished'
 const MAX_JOURNAL_BYTES = 64 * 1024
 
 /**
@@ -78,11 +78,6 @@ export class LeaseFolder {
     return lockHolder(this.lockFile(uuid))
   }
 
-  /** Returns the path of a lease's journal while it is being written. */
-  unfinishedFile(uuid: string, leaseId: string): string {
-    return `${this.journalFile(uuid)}.${leaseId}${UNFINISHED}`
-  }
-
   /**
    * Removes incomplete journals of an owner that was killed before it changed the board. The caller must hold the
    * board's lock.
@@ -90,7 +85,7 @@ export class LeaseFolder {
   removeUnfinished(uuid: string): void {
     const name = path.basename(this.journalFile(uuid))
     for (const entry of this.#entries()) {
-      if (entry.startsWith(`${name}.`) && entry.endsWith(UNFINISHED))
+      if (entry.startsWith(`${name}.`) && entry.endsWith('.unfinished'))
         rmSync(path.join(this.path, entry), { force: true })
     }
   }
@@ -120,7 +115,7 @@ export class LeaseFolder {
       if (record.gpu.uuid !== uuid) throw new Error(`gpu.uuid: is of another board, ${record.gpu.uuid}`)
       return record
     } catch (error) {
-      throw new JournalError(file, error instanceof Error ? error.message : String(error), error)
+      throw new JournalError(file, reasonOf(error), error)
     }
   }
 
@@ -131,25 +126,14 @@ export class LeaseFolder {
    */
   write(record: LeaseRecord, sync = true): void {
     const file = this.journalFile(record.gpu.uuid)
-    const unfinished = this.unfinishedFile(record.gpu.uuid, record.leaseId)
     this.#make()
     try {
-      const fd = createOwnFile(unfinished)
-      try {
-        writeSync(fd, `${JSON.stringify(record, null, 2)}\n`)
-        if (sync) fsyncSync(fd)
-      } finally {
-        closeSync(fd)
-      }
-      renameSync(unfinished, file)
-      if (sync) this.#sync()
+      writeFileAtomically(file, `${JSON.stringify(record, null, 2)}\n`, 0o600, sync)
     } catch (cause) {
-      rmSync(unfinished, { force: true })
-      const reason = cause instanceof Error ? cause.message : String(cause)
       throw new PctodlError(
         'LEASE_FOLDER',
-        `cannot write the journal ${file}: ${reason}; nothing was changed on the board. Make the folder writable, or name ` +
-          'another one in PCTODL_LEASE_DIR',
+        `cannot write the journal ${file}: ${reasonOf((cause as Error).cause)}; nothing was changed on the board. Make the ` +
+          'folder writable, or name another one in PCTODL_LEASE_DIR',
         { cause },
       )
     }
@@ -157,10 +141,7 @@ export class LeaseFolder {
 
   /** Idempotent. */
   remove(uuid: string): void {
-    const file = this.journalFile(uuid)
-    if (!existsSync(file)) return
-    rmSync(file, { force: true })
-    this.#sync()
+    rmSync(this.journalFile(uuid), { force: true })
   }
 
   #entries(): string[] {
@@ -183,16 +164,6 @@ export class LeaseFolder {
     }
   }
 
-  /** Flushes the folder to disk too, so that the name of a new file survives a machine crash. */
-  #sync(): void {
-    const fd = openSync(this.path, 'r')
-    try {
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-  }
-
   #make(): void {
     try {
       makePrivateFolder(this.path)
@@ -202,10 +173,9 @@ export class LeaseFolder {
   }
 
   #unusable(cause: unknown): PctodlError {
-    const reason = cause instanceof Error ? cause.message : String(cause)
     return new PctodlError(
       'LEASE_FOLDER',
-      `leases cannot be kept in ${this.path}: ${reason}; name a folder that is yours alone in PCTODL_LEASE_DIR, or have the ` +
+      `leases cannot be kept in ${this.path}: ${reasonOf(cause)}; name a folder that is yours alone in PCTODL_LEASE_DIR, or have the ` +
         'operator run the node service (pctodld)',
       { cause },
     )

@@ -1,19 +1,14 @@
 import { z } from 'zod'
 import { type ChangeKind, type ClockRange, changeKinds } from '../control/board-change.js'
-import type { ComputeMode } from '../nvml/compute-mode.js'
+import { type ComputeMode, computeModes } from '../nvml/compute-mode.js'
 
 const mhz = z.int().min(1).max(100_000)
 
 export const rangeSchema: z.ZodType<ClockRange> = z.strictObject({ minMhz: mhz, maxMhz: mhz })
 
-export const computeModeSchema: z.ZodType<ComputeMode> = z.enum([
-  'default',
-  'exclusive-thread',
-  'prohibited',
-  'exclusive-process',
-])
+export const computeModeSchema: z.ZodType<ComputeMode> = z.enum(computeModes)
 
-export const foundSchema: z.ZodType<FoundState> = z.strictObject({
+const foundSchema = z.strictObject({
   powerLimitW: z.number().positive().nullable(),
   computeMode: computeModeSchema.nullable(),
   persistence: z.boolean().nullable(),
@@ -94,7 +89,15 @@ export type FoundState = LeaseRecord['found']
  * @throws Error naming the invalid field
  */
 export function parseLeaseRecord(text: string): LeaseRecord {
-  const result = leaseRecord.safeParse(JSON.parse(text))
+  return checked(leaseRecord, JSON.parse(text))
+}
+
+/**
+ * Returns a value from outside if it satisfies a schema.
+ * @throws Error naming the first invalid field
+ */
+export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value)
   if (result.success) return result.data
   const { path, message } = result.error.issues[0]!
   throw new Error(`${path.join('.') || 'the whole'}: ${message}`)

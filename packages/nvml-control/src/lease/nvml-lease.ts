@@ -1,26 +1,23 @@
+import { randomUUID } from 'node:crypto'
 import { isEnding, onEnding } from '@pctodl/command-line'
-import { type Clock, type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import { applyChange } from '../control/apply-change.js'
+import type { Clock, GpuSpec } from '@pctodl/platform'
+import { applyChange, observe, verifyApplied } from '../control/apply-change.js'
 import {
   type BoardChange,
   type ChangeKind,
   type ClockRange,
   describeChange,
-  isClockLock,
   isSameChange,
 } from '../control/board-change.js'
-import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { changeBack, memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
-import type { BoardLease } from './board-lease.js'
+import { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
-import { foundAnew } from './found-state.js'
-import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
-import type { LeaseFolder } from './lease-folder.js'
+import { changeBack, foundAnew, foundState } from './found-state.js'
+import { LeaseHeldError, leaseReleased, SetterNotAppliedError } from './lease-errors.js'
+import { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { isLimitOfAnother, restore } from './restore.js'
-import { noteFailure } from './restore-leftovers.js'
-import { observe, verifyApplied } from './verify.js'
+import { bootId, processIdentity, programNameOf } from './process-identity.js'
+import { isLimitOfAnother, restore, restoreLeftover } from './restore.js'
 import { Watchdog } from './watchdog.js'
 
 export interface LeasableBoard {
@@ -31,12 +28,18 @@ export interface LeasableBoard {
   readonly libraryPath: string
 }
 
-export interface LeasedBoard extends LeasableBoard {
-  readonly folder: LeaseFolder
-  readonly lock: FileLock
-  readonly record: LeaseRecord
-  readonly verifyDeadlineMs: number
-  readonly minSetIntervalMs: number
+export interface LeaseOptions {
+  /** Folder of lock files and journals. Default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
+  readonly leaseFolder?: string
+  /**
+   * Clock locks that the operator has set on this board and that `release` must restore. NVML cannot read clock locks,
+   * so without this option `release` removes all of them.
+   */
+  readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
+  /** Time within which a change must appear in readings, ms. Default 1500. */
+  readonly verifyDeadlineMs?: number
+  /** Minimum time between two changes of the same setting, ms. Default 20. */
+  readonly minSetIntervalMs?: number
 }
 
 /**
@@ -61,9 +64,12 @@ const RELEASE_DEADLINE_MS = 10_000
  * The right to change a real board, which this process has. The original value of a setting is written to disk before
  * the setting is first changed. `release`, the end of the process, the watchdog, or the next program restores it.
  */
-export class NvmlLease implements BoardLease {
+export class NvmlLease extends BoardLease {
   readonly path = 'nvml'
-  readonly #board: LeasedBoard
+  readonly #board: LeasableBoard
+  readonly #folder: LeaseFolder
+  readonly #lock: FileLock
+  readonly #options: LeaseOptions
   #record: LeaseRecord
   #watchdog: Watchdog | undefined
   #state: 'held' | 'releasing' | 'released' = 'held'
@@ -79,15 +85,41 @@ export class NvmlLease implements BoardLease {
   readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
 
-  constructor(board: LeasedBoard) {
+  private constructor(board: LeasableBoard, folder: LeaseFolder, lock: FileLock, options: LeaseOptions) {
+    super(board.spec)
     this.#board = board
-    this.#record = board.record
+    this.#folder = folder
+    this.#lock = lock
+    this.#options = options
+    this.#record = newRecord(board.device, options.standingLocks)
     this.#forgetEnding = onEnding({
       stage: 'board',
       what: `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`,
       deadlineMs: RELEASE_DEADLINE_MS,
       end: () => this.release(),
     })
+  }
+
+  /**
+   * Acquires the exclusive right to change a board. First undoes what an earlier owner left changed.
+   *
+   * @throws LeaseHeldError naming the current owner
+   * @throws RestoreError if an earlier owner's changes cannot be undone
+   * @throws PctodlError `LEASE_FOLDER` if the lease folder is unusable
+   */
+  static async acquire(board: LeasableBoard, options: LeaseOptions = {}): Promise<NvmlLease> {
+    const { device } = board
+    const folder = new LeaseFolder(options.leaseFolder)
+    const { uuid } = device
+    const lock = folder.tryLock(uuid)
+    if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
+    try {
+      await restoreLeftover(folder, device)
+      return new NvmlLease(board, folder, lock, options)
+    } catch (error) {
+      lock.release()
+      throw error
+    }
   }
 
   /** The board's settings at the start of the lease. `release` restores them. */
@@ -98,68 +130,6 @@ export class NvmlLease implements BoardLease {
   /** Process id of the watchdog; null before the first change. */
   get watchdogPid(): number | null {
     return this.#watchdog?.pid ?? null
-  }
-
-  async lockSmClock(clock: number | ClockRange): Promise<void> {
-    await this.#change(smClockChange(this.#board.spec, this.#memClockInForceMhz(), clock))
-  }
-
-  /** Removes this lease's SM clock lock, and restores the lock that the operator declared, if any. */
-  resetSmClock(): Promise<void> {
-    return this.#reset('sm-clock')
-  }
-
-  async lockMemClock(memClockMhz: number): Promise<void> {
-    await this.#change(memClockChange(this.#board.spec, memClockMhz))
-  }
-
-  resetMemClock(): Promise<void> {
-    return this.#reset('mem-clock')
-  }
-
-  async setPowerLimit(powerLimitW: number): Promise<void> {
-    const { min, max } = this.#board.spec.powerLimitW
-    if (!(powerLimitW >= min && powerLimitW <= max)) {
-      throw new InvalidInputError(
-        'powerLimitW',
-        powerLimitW,
-        `a limit of ${min} to ${max} W on ${this.#board.spec.name}`,
-      )
-    }
-    await this.#change({ kind: 'power-limit', powerLimitW })
-  }
-
-  /**
-   * Sets the board's default power limit. `release` restores the limit found at the start of the lease, which may be
-   * another.
-   */
-  resetPowerLimit(): Promise<void> {
-    return this.#reset('power-limit')
-  }
-
-  async setComputeMode(mode: ComputeMode): Promise<void> {
-    if (!(settableComputeModes as readonly string[]).includes(mode)) {
-      throw new InvalidInputError('computeMode', mode, `one of ${settableComputeModes.join(', ')}`)
-    }
-    await this.#change({ kind: 'compute-mode', mode })
-  }
-
-  /** Restore the compute mode from the start of the lease. */
-  resetComputeMode(): Promise<void> {
-    return this.#reset('compute-mode')
-  }
-
-  /**
-   * Set whether the driver stays loaded while no program uses the board. Without persistence, the driver may unload and
-   * lose clock locks.
-   */
-  async setPersistence(enabled: boolean): Promise<void> {
-    await this.#change({ kind: 'persistence', enabled })
-  }
-
-  /** Restore the persistence mode from the start of the lease. */
-  resetPersistence(): Promise<void> {
-    return this.#reset('persistence')
   }
 
   /**
@@ -184,7 +154,7 @@ export class NvmlLease implements BoardLease {
   /** Replaces the values that `release` restores, for an operator who changes them during the lease. */
   amend(found: Partial<FoundState>): void {
     this.#record = { ...this.#record, found: { ...this.found, ...found } }
-    if (this.#record.touched.length > 0) this.#board.folder.write(this.#record)
+    if (this.#record.touched.length > 0) this.#folder.write(this.#record)
   }
 
   /**
@@ -252,30 +222,18 @@ export class NvmlLease implements BoardLease {
   async #release(): Promise<void> {
     this.#state = 'releasing'
     await this.#queue
-    const { device, folder, lock } = this.#board
     try {
-      if (this.#record.touched.length > 0) {
-        await restore(device, this.#record)
-        folder.remove(this.#record.gpu.uuid)
-      }
-    } catch (error) {
-      noteFailure(folder, this.#record, error)
-      throw error
+      if (this.#record.touched.length > 0) await restore(this.#board.device, this.#record, this.#folder)
     } finally {
       this.#state = 'released'
-      lock.release()
+      this.#lock.release()
       this.#watchdog?.dismiss()
       this.#forgetEnding()
     }
   }
 
-  async #reset(kind: ChangeKind): Promise<void> {
-    const change = resetChange(kind, this.#board.spec, this.found)
-    if (change) await this.#change(change)
-  }
-
   /** Queue a change behind earlier ones. */
-  #change(change: BoardChange): Promise<void> {
+  protected perform(change: BoardChange): Promise<void> {
     // The program is ending, and no caller waits for the result. The promise never settles, so that no error appears.
     if (isEnding()) return new Promise(() => {})
     this.#assertHeld()
@@ -285,11 +243,13 @@ export class NvmlLease implements BoardLease {
   }
 
   async #perform(change: BoardChange): Promise<void> {
-    const { device, clock, verifyDeadlineMs } = this.#board
+    const { device, clock } = this.#board
     if (change.kind === 'power-limit') this.noticeLimit()
     if (this.isInForce(change)) return
-    await this.#keepDistance(change.kind)
-    const isFirst = !this.#record.touched.includes(change.kind)
+    // The firmware does not settle if changes of one setting follow faster.
+    const waitMs = (this.#options.minSetIntervalMs ?? 20) - this.#sinceMs(change.kind)
+    if (waitMs > 0) await clock.sleep(waitMs)
+    const isFirst = !this.touches(change.kind)
     await this.#writeAhead(change)
     this.#applied.delete(change.kind)
     this.#inFlight++
@@ -303,7 +263,7 @@ export class NvmlLease implements BoardLease {
       this.#changedAtMs.set(change.kind, clock.now())
     }
     try {
-      await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
+      await verifyApplied(device, change, { clock, deadlineMs: this.#options.verifyDeadlineMs ?? 1500 })
     } catch (error) {
       // The driver may have set another limit than the requested one. So every limit now counts as set by this lease.
       if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
@@ -320,19 +280,11 @@ export class NvmlLease implements BoardLease {
    */
   isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
-    if (isClockLock(change)) {
+    if ('range' in change) {
       const last = before ?? (this.touches(change.kind) ? null : changeBack(change.kind, this.found))
       return isSameChange(last, change)
     }
     return observe(this.#board.device, change).applied
-  }
-
-  /**
-   * Waits until the minimum time between two changes has passed: the firmware does not settle if changes follow faster.
-   */
-  async #keepDistance(kind: ChangeKind): Promise<void> {
-    const waitMs = this.#board.minSetIntervalMs - this.#sinceMs(kind)
-    if (waitMs > 0) await this.#board.clock.sleep(waitMs)
   }
 
   #sinceMs(kind: ChangeKind): number {
@@ -344,27 +296,21 @@ export class NvmlLease implements BoardLease {
    * there is never a journal without a watchdog.
    */
   async #writeAhead(change: BoardChange): Promise<void> {
-    const { folder, libraryPath } = this.#board
-    const { touched } = this.#record
-    const isLimit = change.kind === 'power-limit'
-    const { device } = this.#board
-    if (!isLimit && touched.includes(change.kind)) return
-    const { gpu, leaseId } = this.#record
-    this.#watchdog ??= await Watchdog.start({
-      journalFile: folder.journalFile(gpu.uuid),
-      unfinishedFile: folder.unfinishedFile(gpu.uuid, leaseId),
-      leaseFolder: folder.path,
-      uuid: gpu.uuid,
-      leaseId,
-      libraryPath,
-    })
+    const { device, libraryPath } = this.#board
+    const { touched, gpu, leaseId } = this.#record
     const isFirst = !touched.includes(change.kind)
+    const isLimit = change.kind === 'power-limit'
+    if (!isLimit && !isFirst) return
+    this.#watchdog ??= await Watchdog.start({
+      journalFile: this.#folder.journalFile(gpu.uuid),
+      restore: [this.#folder.path, gpu.uuid, leaseId, libraryPath],
+    })
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
     // The operator may have changed this setting after `acquire`. Then the operator's new value is the one to restore.
     if (isFirst) record.found = foundAnew(record.found, change.kind, device)
     // Until the new limit is applied, the previous one may still be in force.
     if (isLimit) record.setLimitsW = [device.powerLimitW(), change.powerLimitW]
-    folder.write(record, isFirst)
+    this.#folder.write(record, isFirst)
     this.#record = record
   }
 
@@ -373,24 +319,34 @@ export class NvmlLease implements BoardLease {
    * refused this lease's change and would refuse the restoration too.
    */
   #forget(kind: ChangeKind): void {
-    const { folder } = this.#board
     this.#applied.delete(kind)
     const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }
-    if (record.touched.length > 0) folder.write(record)
-    else folder.remove(record.gpu.uuid)
+    if (record.touched.length > 0) this.#folder.write(record)
+    else this.#folder.remove(record.gpu.uuid)
     this.#record = record
-  }
-
-  #memClockInForceMhz(): number {
-    const change = this.#applied.get('mem-clock')
-    return memClockInForce(
-      this.#board.spec,
-      this.found,
-      change?.kind === 'mem-clock' ? change.range?.maxMhz : undefined,
-    )
   }
 
   #assertHeld(): void {
     if (this.#state !== 'held') throw leaseReleased(this.#board.device.subject)
+  }
+}
+
+function newRecord(device: NvmlDevice, standing: LeaseOptions['standingLocks']): LeaseRecord {
+  const { pid } = process
+  return {
+    format: 'pctodl-lease',
+    version: 1,
+    leaseId: randomUUID(),
+    gpu: { uuid: device.uuid, index: device.index, name: device.name },
+    owner: {
+      pid,
+      startTime: processIdentity(pid)?.startTime ?? 0,
+      bootId: bootId(),
+      uid: process.getuid?.() ?? 0,
+      program: programNameOf(pid) ?? '',
+    },
+    acquiredAt: new Date().toISOString(),
+    found: foundState(device, { smClockLock: standing?.smClock ?? null, memClockLock: standing?.memClock ?? null }),
+    touched: [],
   }
 }

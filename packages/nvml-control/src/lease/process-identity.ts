@@ -37,15 +37,9 @@ export function programNameOf(pid: number): string | null {
   return path.basename(first).slice(0, 64) || null
 }
 
-/** Returns the pid of a process's parent; null if the process is gone. */
-export function parentOf(pid: number): number | null {
-  const parent = statFieldsOf(pid)?.[1]
-  return parent === undefined ? null : Number(parent)
-}
-
 /** Returns the running children of a process. */
 export function childrenOf(pid: number): ProcessIdentity[] {
-  return processesWhere((each) => parentOf(each) === pid)
+  return processesWhere((each) => statFieldsOf(each)?.[1] === String(pid))
 }
 
 /** Returns the running processes of one user. */

@@ -1,10 +1,12 @@
-import { PctodlError } from '@pctodl/platform'
-import { applyChange } from '../control/apply-change.js'
-import { type BoardChange, changeKinds, describeChange, isClockLock } from '../control/board-change.js'
+import { PctodlError, systemClock } from '@pctodl/platform'
+import { applyChange, observe } from '../control/apply-change.js'
+import { type BoardChange, changeKinds, describeChange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { changeBack } from './asked-change.js'
+import { reasonOf } from '../reason-of.js'
+import { changeBack } from './found-state.js'
+import type { LeaseFolder } from './lease-folder.js'
 import type { LeaseRecord } from './lease-record.js'
-import { observe } from './verify.js'
+import { bootId } from './process-identity.js'
 
 /**
  * Thrown if a board could not be restored. Its journal remains, so that the next program or `pctodl gpu restore` tries
@@ -28,17 +30,32 @@ export class RestoreError extends PctodlError {
 
   /** Returns this error with an earlier error as its cause. The message begins with that of the earlier error. */
   after(error: unknown): RestoreError {
-    const before = `${error instanceof Error ? error.message : String(error)}. And then `
-    return new RestoreError(this.subject, this.failures, error, before)
+    return new RestoreError(this.subject, this.failures, error, `${reasonOf(error)}. And then `)
   }
+}
+
+/** The result of one restoration. */
+export interface RestoreOutcome {
+  readonly uuid: string
+  /** The journal; null if it could not be read. */
+  readonly record: LeaseRecord | null
+  /**
+   * `restored`: the board was restored. `rebooted`: the journal is from before the last boot, which has reset the
+   * settings. `in-use`: the owner is still running. `failed`: see `error`.
+   */
+  readonly outcome: 'restored' | 'rebooted' | 'in-use' | 'failed'
+  readonly error?: unknown
 }
 
 /** Number of attempts for each change, because a driver may be busy for a moment. */
 const ATTEMPTS = 3
 /** Time between attempts or readings, ms. */
 const PAUSE_MS = 50
-/** Number of readings, `PAUSE_MS` apart, after which a change that they do not show counts as failed. */
-const EFFECT_PERIODS = 20
+/** Time within which readings must show that a setting is restored, ms. */
+const EFFECT_MS = 1000
+/** Time to wait for the kernel to release a dead process's lock, ms. */
+const LOCK_WAIT_MS = 2000
+const POLL_MS = 10
 
 /**
  * Returns the changes that restore a board: one for each setting that the owner changed, with its original value. A
@@ -52,71 +69,128 @@ export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'tou
 }
 
 /**
- * Restore a board. A setting that already has its original value is skipped. Clock locks cannot be read, so they are
- * always restored.
+ * Restores a board, then removes its journal. A setting that already has its original value is skipped. Clock locks
+ * cannot be read, so they are always restored. The caller must hold the board's lock.
  *
- * @throws RestoreError
+ * @throws RestoreError; the journal then remains and contains the reason
  */
-export async function restore(device: NvmlDevice, record: LeaseRecord): Promise<void> {
+export async function restore(device: NvmlDevice, record: LeaseRecord, folder: LeaseFolder): Promise<void> {
   const failures: { change: BoardChange; reason: string }[] = []
   let cause: unknown
   for (const change of changesBack(record)) {
-    if (isAppliedNow(device, change) || (change.kind === 'power-limit' && isLimitOfAnother(device, record))) continue
+    const isLeft = change.kind === 'power-limit' && isLimitOfAnother(device, record)
+    if (isLeft || (!('range' in change) && isApplied(device, change, false))) continue
     const error = await putBack(device, change)
-    if (error === undefined) continue
-    failures.push({ change, reason: error instanceof Error ? error.message : String(error) })
+    if (error === null) continue
+    failures.push({ change, reason: reasonOf(error) })
     cause ??= error
   }
-  if (failures.length > 0) throw new RestoreError(device.subject, failures, cause)
+  if (failures.length === 0) return folder.remove(record.gpu.uuid)
+  const error = new RestoreError(device.subject, failures, cause)
+  try {
+    folder.write({ ...record, lastError: error.message })
+  } catch {
+    // The old journal remains, and the caller gets the original error.
+  }
+  throw error
+}
+
+/**
+ * Restores a board that an earlier owner left changed. The caller must hold the board's lock, which proves that the
+ * earlier owner has ended.
+ *
+ * @returns null if there is no journal
+ * @throws RestoreError, JournalError
+ */
+export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): Promise<RestoreOutcome | null> {
+  const { uuid } = device
+  folder.removeUnfinished(uuid)
+  const record = folder.read(uuid)
+  if (!record) return null
+  if (record.owner.bootId !== bootId()) {
+    folder.remove(uuid)
+    return { uuid, record, outcome: 'rebooted' }
+  }
+  await restore(device, record, folder)
+  return { uuid, record, outcome: 'restored' }
+}
+
+/**
+ * Restores one board that a killed program left changed.
+ *
+ * @param leaseId only if the journal is of this lease. Default: of any
+ * @returns null if there is no such journal
+ */
+export async function restoreBoard(
+  folder: LeaseFolder,
+  uuid: string,
+  deviceOf: (uuid: string) => NvmlDevice,
+  leaseId?: string,
+): Promise<RestoreOutcome | null> {
+  let record: LeaseRecord | null = null
+  let lock: ReturnType<LeaseFolder['tryLock']> = null
+  try {
+    lock = folder.tryLock(uuid)
+    record = folder.read(uuid)
+    if (leaseId !== undefined && record?.leaseId !== leaseId) return null
+    if (!lock) return { uuid, record, outcome: 'in-use' }
+    return record && (await restoreLeftover(folder, deviceOf(uuid)))
+  } catch (error) {
+    return { uuid, record, outcome: 'failed', error }
+  } finally {
+    lock?.release()
+  }
+}
+
+/**
+ * Restores the board that the ended owner of a lease left changed. Waits a moment for the kernel to release the owner's
+ * lock. A lock that stays in use belongs to another program, which has restored the board when it acquired the lease.
+ *
+ * @returns null if another program has restored the board or now holds its lease
+ */
+export async function restoreAbandoned(
+  ...lease: Required<Parameters<typeof restoreBoard>>
+): Promise<RestoreOutcome | null> {
+  for (let waitedMs = 0; waitedMs < LOCK_WAIT_MS; waitedMs += POLL_MS) {
+    const restored = await restoreBoard(...lease)
+    if (restored?.outcome !== 'in-use') return restored
+    await systemClock.sleep(POLL_MS)
+  }
+  return null
 }
 
 /**
  * Makes one change, with several attempts.
- * @returns undefined if it succeeded, otherwise the error of the last attempt
+ * @returns null if it succeeded, otherwise the error of the last attempt
  */
 async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown> {
-  let error: unknown
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (attempt > 0) await pause()
-    error = await applyChange(device, change).then(
-      () => effect(device, change),
-      (refused: unknown) => refused,
-    )
-    if (error === undefined) break
-  }
-  return error
-}
-
-/** Waits until a reading shows the change. Clock locks cannot be read, so they are not checked. */
-async function effect(device: NvmlDevice, change: BoardChange): Promise<Error | undefined> {
-  if (isClockLock(change)) return undefined
-  for (let i = 0; i < EFFECT_PERIODS; i++) {
-    if (isAppliedNow(device, change)) return undefined
-    await pause()
-  }
-  return new Error('accepted, but not applied')
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-}
-
-function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
-  if (isClockLock(change)) return false
-  try {
-    return observe(device, change).applied
-  } catch {
-    // The setting cannot be read now, so it is set again. The setter reports any failure.
-    return false
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await applyChange(device, change)
+      // Clock locks cannot be read. A reading that fails is repeated.
+      for (let waitedMs = 0; !('range' in change) && !isApplied(device, change, false); waitedMs += PAUSE_MS) {
+        if (waitedMs >= EFFECT_MS) throw new Error('accepted, but not applied')
+        await systemClock.sleep(PAUSE_MS)
+      }
+      return null
+    } catch (error) {
+      if (attempt === ATTEMPTS) return error
+    }
+    await systemClock.sleep(PAUSE_MS)
   }
 }
 
 /** Whether another program has changed the power limit since the lease's owner set it. */
 export function isLimitOfAnother(device: NvmlDevice, { setLimitsW }: Pick<LeaseRecord, 'setLimitsW'>): boolean {
+  // If the limit cannot be read now, it is taken to be the owner's, and is restored.
+  const isSet = (powerLimitW: number) => isApplied(device, { kind: 'power-limit', powerLimitW }, true)
+  return setLimitsW !== undefined && !setLimitsW.some(isSet)
+}
+
+function isApplied(device: NvmlDevice, change: BoardChange, ifUnreadable: boolean): boolean {
   try {
-    return setLimitsW?.every((powerLimitW) => !observe(device, { kind: 'power-limit', powerLimitW }).applied) ?? false
+    return observe(device, change).applied
   } catch {
-    // The limit cannot be read now. It is taken to be the owner's, and is restored.
-    return false
+    return ifUnreadable
   }
 }

@@ -6,25 +6,21 @@ import { PctodlError } from '@pctodl/platform'
 import { cleanEnvironment } from './trusted-file.js'
 
 /**
- * Shell script of the watchdog. It waits until a pipe from the lease's owner is closed, which the kernel does when the
- * owner ends. It then deletes an unfinished journal, because in this case nothing was changed. If there is a complete
- * journal, it runs the program that restores the board. While it waits, it uses about one megabyte and no CPU time.
+ * Shell script of the watchdog. It waits for a line from the lease's owner, or until the kernel closes the pipe because
+ * the owner has ended. Without a line it deletes the owner's unfinished journal, before which nothing was changed. If
+ * there is a journal, it runs the program that restores the board. While it waits, it uses about one megabyte and no CPU
+ * time.
  */
 const script = `trap '' HUP INT TERM
-read -r _
-rm -f "$2"
+read -r _ || rm -f "$1".*."$2".unfinished
 [ -e "$1" ] || exit 0
 shift 2
 exec "$@"`
 
 export interface WatchdogOptions {
   readonly journalFile: string
-  /** Path of the journal while it is being written. */
-  readonly unfinishedFile: string
-  readonly leaseFolder: string
-  readonly uuid: string
-  readonly leaseId: string
-  readonly libraryPath: string
+  /** Arguments of the program that restores the board. */
+  readonly restore: readonly [leaseFolder: string, uuid: string, leaseId: string, libraryPath: string]
 }
 
 /** Restores the board if the lease's owner ends without restoring it. */
@@ -43,10 +39,19 @@ export class Watchdog {
    * Starts the watchdog.
    * @throws PctodlError `WATCHDOG` if it cannot be started; the caller must then not change the board
    */
-  static async start(options: WatchdogOptions): Promise<Watchdog> {
+  static async start({ journalFile, restore }: WatchdogOptions): Promise<Watchdog> {
     const child = spawn(
       '/bin/sh',
-      ['-c', script, 'pctodl-gpu-watchdog', options.journalFile, options.unfinishedFile, ...restoreCommand(options)],
+      [
+        '-c',
+        script,
+        'pctodl-gpu-watchdog',
+        journalFile,
+        `${process.pid}`,
+        process.execPath,
+        restoreProgram(),
+        ...restore,
+      ],
       {
         stdio: ['pipe', 'ignore', 'ignore'],
         // Start a new session, so that Ctrl-C at the owner's terminal does not reach the watchdog.
@@ -69,15 +74,11 @@ export class Watchdog {
   }
 
   /**
-   * Closes the pipe, so that the watchdog exits. If there is still a journal, the watchdog restores the board first.
+   * Tells the watchdog that the lease has ended, so that it exits. If there is still a journal, the watchdog restores the board first.
    */
   dismiss(): void {
-    this.#child.stdin?.destroy()
+    this.#child.stdin?.end('\n')
   }
-}
-
-function restoreCommand({ leaseFolder, uuid, leaseId, libraryPath }: WatchdogOptions): string[] {
-  return [process.execPath, restoreProgram(), leaseFolder, uuid, leaseId, libraryPath]
 }
 
 /**

@@ -1,5 +1,5 @@
 import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
-import type { NvmlHandle } from './nvml-handle.js'
+import { NvmlHandle } from './nvml-handle.js'
 
 export interface MigInstanceInfo {
   /** UUID of the instance, `MIG-...`, which `CUDA_VISIBLE_DEVICES` accepts. */
@@ -30,8 +30,7 @@ const INVALID_ARGUMENT = 2
  * @returns null if the board or the driver does not support MIG
  */
 export function readMigState(device: NvmlHandle): MigState | null {
-  const current = new Uint32Array(1)
-  const pending = new Uint32Array(1)
+  const [current, pending] = [new Uint32Array(1), new Uint32Array(1)]
   const mode = orNull(() => {
     device.check('nvmlDeviceGetMigMode', current, pending)
     return { enabled: current[0] === 1, pendingEnabled: pending[0] === 1 }
@@ -41,40 +40,29 @@ export function readMigState(device: NvmlHandle): MigState | null {
 }
 
 function instances(device: NvmlHandle): MigInstanceInfo[] {
-  const count = new Uint32Array(1)
-  device.check('nvmlDeviceGetMaxMigDeviceCount', count)
+  const count = device.number('nvmlDeviceGetMaxMigDeviceCount')
   const found: MigInstanceInfo[] = []
-  for (let i = 0; i < count[0]!; i++) {
+  for (let i = 0; i < count; i++) {
     const handle: [unknown] = [null]
     const call = 'nvmlDeviceGetMigDeviceHandleByIndex'
     const code = device.calls.get(call)(device.handle, i, handle)
     // The count is an upper bound. For an unused index, most drivers return "not found", and some "invalid argument".
     if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
-    found.push(describe(device.at(handle[0], `MIG device ${i} of ${device.subject}`)))
+    found.push(describe(new NvmlHandle(device.calls, handle[0], `MIG device ${i} of ${device.subject}`)))
   }
   return found
 }
 
 function describe(instance: NvmlHandle): MigInstanceInfo {
-  const word = new Uint32Array(1)
-  const number = (call: 'nvmlDeviceGetGpuInstanceId' | 'nvmlDeviceGetComputeInstanceId') =>
-    orNull(() => {
-      instance.check(call, word)
-      return word[0]!
-    })
   // Fields of `nvmlDeviceAttributes_t`: SM count, five engine counts, GPU and compute instance slices, and memory in
   // MiB.
-  const attributes = orNull(() => {
-    const buffer = Buffer.alloc(40)
-    instance.check('nvmlDeviceGetAttributes_v2', buffer)
-    return buffer
-  })
+  const attributes = orNull(() => instance.bytes('nvmlDeviceGetAttributes_v2', 40))
   return {
     uuid: instance.uuid,
     name: instance.name,
-    gpuInstanceId: number('nvmlDeviceGetGpuInstanceId'),
-    computeInstanceId: number('nvmlDeviceGetComputeInstanceId'),
+    gpuInstanceId: orNull(() => instance.number('nvmlDeviceGetGpuInstanceId')),
+    computeInstanceId: orNull(() => instance.number('nvmlDeviceGetComputeInstanceId')),
     smCount: attributes?.readUInt32LE(0) ?? null,
     memoryBytes: attributes ? Number(attributes.readBigUInt64LE(32)) * 1024 ** 2 : null,
     gpuInstanceSlices: attributes?.readUInt32LE(24) ?? null,

@@ -1,16 +1,94 @@
 import type { NvmlCallName, NvmlCalls } from './nvml-calls.js'
+import { NvmlError } from './nvml-error.js'
 
-/** A board or a MIG instance: what functions that read lists from NVML need. */
-export interface NvmlHandle {
+/** Enough for every NVML string: names 96 bytes, UUIDs 96 bytes, versions 80 bytes. */
+export const TEXT_BYTES = 96
+
+const INSUFFICIENT_SIZE = 7
+
+/** A board or a MIG instance of NVML, and the ways in which NVML's functions return values. */
+export class NvmlHandle {
   readonly calls: NvmlCalls
   /** NVML's own handle. */
   readonly handle: unknown
   /** Name in error messages. */
   readonly subject: string
-  readonly name: string
-  readonly uuid: string
-  /** @throws NvmlError */
-  check(name: NvmlCallName, ...args: unknown[]): void
-  /** Wraps another handle of the same library. */
-  at(handle: unknown, subject: string): NvmlHandle
+  readonly #word = new Uint32Array(1)
+
+  constructor(calls: NvmlCalls, handle: unknown, subject: string) {
+    this.calls = calls
+    this.handle = handle
+    this.subject = subject
+  }
+
+  /** Product name, e.g. `NVIDIA A100-SXM4-40GB`. */
+  get name(): string {
+    return this.text('nvmlDeviceGetName')
+  }
+
+  get uuid(): string {
+    return this.text('nvmlDeviceGetUUID')
+  }
+
+  /** Call an NVML function for this board. @throws NvmlError */
+  check(name: NvmlCallName, ...args: unknown[]): void {
+    this.#succeed(name, this.calls.get(name)(this.handle, ...args))
+  }
+
+  /** Call an NVML function for this board on another thread. @throws NvmlError */
+  async checkInBackground(name: NvmlCallName, ...args: unknown[]): Promise<void> {
+    this.#succeed(name, await this.calls.inBackground(name, this.handle, ...args))
+  }
+
+  /** @param select arguments that say which number is meant, such as NVML's clock id */
+  number(name: NvmlCallName, ...select: number[]): number {
+    this.check(name, ...select, this.#word)
+    return this.#word[0]!
+  }
+
+  longs(name: NvmlCallName, count = 1): number[] {
+    const words = new BigUint64Array(count)
+    this.check(name, words)
+    return Array.from(words, Number)
+  }
+
+  text(name: NvmlCallName): string {
+    const buffer = Buffer.alloc(TEXT_BYTES)
+    this.check(name, buffer, buffer.length)
+    return textIn(buffer)
+  }
+
+  /** Reads a structure. */
+  bytes(name: NvmlCallName, size: number): Buffer {
+    const buffer = Buffer.alloc(size)
+    this.check(name, buffer)
+    return buffer
+  }
+
+  /**
+   * Reads a list of unknown length. The buffer is doubled until the list fits, because the list may grow between two
+   * calls.
+   *
+   * @param entryBytes size of an entry, bytes
+   */
+  list(name: NvmlCallName, entryBytes: number, ...select: number[]): Buffer[] {
+    for (let room = 128; ; room *= 2) {
+      const buffer = Buffer.alloc(room * entryBytes)
+      this.#word[0] = room
+      const code = this.calls.get(name)(this.handle, ...select, this.#word, buffer)
+      if (code === INSUFFICIENT_SIZE && room < 65_536) continue
+      this.#succeed(name, code)
+      return Array.from({ length: this.#word[0]! }, (_, i) => buffer.subarray(i * entryBytes, (i + 1) * entryBytes))
+    }
+  }
+
+  #succeed(name: NvmlCallName, code: number): void {
+    if (code !== 0) throw new NvmlError(name, code, this.subject)
+  }
+}
+
+/** Returns the C string that starts at offset `from` in a buffer. */
+export function textIn(buffer: Buffer, from = 0): string {
+  const end = buffer.indexOf(0, from)
+  return buffer.toString('utf8', from, end < 0 ? buffer.length : end)
 }

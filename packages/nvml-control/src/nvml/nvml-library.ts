@@ -2,7 +2,7 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type NvmlCallName, NvmlCalls } from './nvml-calls.js'
 import { NvmlDevice } from './nvml-device.js'
 import { NvmlError } from './nvml-error.js'
-import { textBuffer, textIn } from './text.js'
+import { TEXT_BYTES, textIn } from './nvml-handle.js'
 
 /**
  * Paths at which drivers install NVML, in search order. The first is a bare name, which the dynamic linker looks up.
@@ -148,7 +148,7 @@ export class Nvml {
   }
 
   #text(call: 'nvmlSystemGetDriverVersion' | 'nvmlSystemGetNVMLVersion'): string {
-    const buffer = textBuffer()
+    const buffer = Buffer.alloc(TEXT_BYTES)
     this.#check(call, this.calls.get(call)(buffer, buffer.length))
     return textIn(buffer)
   }

@@ -1,4 +1,4 @@
-import { NvmlError, orNull } from './nvml-error.js'
+import { orNull } from './nvml-error.js'
 import type { NvmlHandle } from './nvml-handle.js'
 
 export interface ComputeProcess {
@@ -19,41 +19,29 @@ export interface ComputeProcess {
 const ENTRY_BYTES = 24
 const NOT_TOLD = 0xffffffff
 const BYTES_NOT_TOLD = 0xffffffffffffffffn
-const INSUFFICIENT_SIZE = 7
 
 export function readComputeProcesses(device: NvmlHandle): ComputeProcess[] {
-  const all = entries(device, 'nvmlDeviceGetComputeRunningProcesses_v3')
-  const clients = orNull(() => entries(device, 'nvmlDeviceGetMPSComputeRunningProcesses_v3'))
-  const clientPids = clients && new Set(clients.map(({ pid }) => pid))
+  const all = device.list('nvmlDeviceGetComputeRunningProcesses_v3', ENTRY_BYTES)
+  const clients = orNull(() => device.list('nvmlDeviceGetMPSComputeRunningProcesses_v3', ENTRY_BYTES))
+  const clientPids = clients && new Set(clients.map(pidOf))
+  const pids = new Set(all.map(pidOf))
   // Real drivers report MPS clients in both lists, so only clients that the first list lacks are added.
-  const missed = clients?.filter(({ pid }) => !all.some((process) => process.pid === pid)) ?? []
-  return [...all, ...missed].map((process) => ({ ...process, isMpsClient: clientPids?.has(process.pid) ?? null }))
+  const missed = clients?.filter((entry) => !pids.has(pidOf(entry))) ?? []
+  return [...all, ...missed].map((entry) => {
+    const pid = pidOf(entry)
+    const used = entry.readBigUInt64LE(8)
+    return {
+      pid,
+      usedBytes: used === BYTES_NOT_TOLD ? null : Number(used),
+      isMpsClient: clientPids?.has(pid) ?? null,
+      gpuInstanceId: told(entry.readUInt32LE(16)),
+      computeInstanceId: told(entry.readUInt32LE(20)),
+    }
+  })
 }
 
-function entries(
-  device: NvmlHandle,
-  call: 'nvmlDeviceGetComputeRunningProcesses_v3' | 'nvmlDeviceGetMPSComputeRunningProcesses_v3',
-): Omit<ComputeProcess, 'isMpsClient'>[] {
-  const count = new Uint32Array(1)
-  for (let room = 64; ; room *= 2) {
-    const buffer = Buffer.alloc(room * ENTRY_BYTES)
-    count[0] = room
-    const code = device.calls.get(call)(device.handle, count, buffer)
-    // More processes may start before the next call, so the buffer is doubled and not only made as long as reported.
-    if (code === INSUFFICIENT_SIZE && room < 65_536) continue
-    if (code !== 0) throw new NvmlError(call, code, device.subject)
-    return Array.from({ length: count[0]! }, (_, i) => entry(buffer, i * ENTRY_BYTES))
-  }
-}
-
-function entry(buffer: Buffer, at: number): Omit<ComputeProcess, 'isMpsClient'> {
-  const used = buffer.readBigUInt64LE(at + 8)
-  return {
-    pid: buffer.readUInt32LE(at),
-    usedBytes: used === BYTES_NOT_TOLD ? null : Number(used),
-    gpuInstanceId: told(buffer.readUInt32LE(at + 16)),
-    computeInstanceId: told(buffer.readUInt32LE(at + 20)),
-  }
+function pidOf(entry: Buffer): number {
+  return entry.readUInt32LE(0)
 }
 
 function told(value: number): number | null {

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.js'
+import { ServedLease } from './served-lease.js'
 import type { ServiceClientOptions } from './service-client.js'
 
 /**
@@ -9,10 +9,6 @@ import type { ServiceClientOptions } from './service-client.js'
  * and one of its instances cannot be leased to different programs at the same time.
  */
 export class InstanceLease extends ServedLease {
-  private constructor(uuid: string, acquired: AcquiredLease) {
-    super(uuid, `MIG instance ${uuid}`, acquired)
-  }
-
   /**
    * @param uuid UUID of the MIG instance, `MIG-...`
    * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`
@@ -20,7 +16,7 @@ export class InstanceLease extends ServedLease {
   static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
     if (!uuid.startsWith('MIG-'))
       throw new InvalidInputError('uuid', uuid, 'the UUID of a MIG instance (MIG-...), as `nvidia-smi -L` prints it')
-    return new InstanceLease(uuid, await acquireServed(uuid, options))
+    return (await InstanceLease.take(uuid, `MIG instance ${uuid}`, options)) as InstanceLease
   }
 
   /** Environment variables with which a process can use only this instance. */

@@ -2,13 +2,7 @@ import { PctodlError } from '@pctodl/platform'
 import { leaseReleased } from '../lease/lease-errors.js'
 import type { FoundState } from '../lease/lease-record.js'
 import { ServiceClient, type ServiceClientOptions } from './service-client.js'
-import type { LeaseReport, ServiceRequestBody, ServiceResults } from './service-protocol.js'
-
-/** A lease that the node service has granted, and the connection that keeps it alive. */
-export interface AcquiredLease {
-  readonly client: ServiceClient
-  readonly found: FoundState
-}
+import type { ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
 export interface ServedLeaseOptions extends ServiceClientOptions {
   /**
@@ -18,30 +12,8 @@ export interface ServedLeaseOptions extends ServiceClientOptions {
   readonly silenceMs?: number
 }
 
-/**
- * @param uuid UUID of a board or a MIG instance
- * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...
- */
-export async function acquireServed(
-  uuid: string,
-  { silenceMs, ...options }: ServedLeaseOptions,
-): Promise<AcquiredLease> {
-  const client = await ServiceClient.open(options)
-  try {
-    const { found } = await client.request({
-      type: 'acquire',
-      board: uuid,
-      ...(silenceMs === undefined ? {} : { silenceMs }),
-    })
-    return { client, found }
-  } catch (error) {
-    client.close()
-    throw error
-  }
-}
-
-/** Base class of leases that the node service holds for this process, for boards and for MIG instances. */
-export abstract class ServedLease {
+/** A lease of a board or a MIG instance that the node service has granted, and the connection that keeps it alive. */
+export class ServedLease {
   readonly uuid: string
   /** The board's settings at the start of the lease. */
   readonly found: FoundState
@@ -51,13 +23,29 @@ export abstract class ServedLease {
   #released: Promise<void> | undefined
 
   /** @param subject name of the board or MIG instance in error messages */
-  protected constructor(uuid: string, subject: string, { client, found }: AcquiredLease) {
+  protected constructor(uuid: string, subject: string, client: ServiceClient, found: FoundState) {
     this.uuid = uuid
     this.found = found
     this.#subject = subject
     this.#client = client
     client.onLeaseEnded = (_, reason) => {
       this.#ended = new PctodlError('LEASE_RELEASED', `the node service has ended the lease on ${subject}: ${reason}`)
+    }
+  }
+
+  /** @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ... */
+  static async take(
+    uuid: string,
+    subject: string,
+    { silenceMs, ...options }: ServedLeaseOptions = {},
+  ): Promise<ServedLease> {
+    const client = await ServiceClient.open(options)
+    try {
+      const { found } = await client.request({ type: 'acquire', board: uuid, silenceMs })
+      return new this(uuid, subject, client, found)
+    } catch (error) {
+      client.close()
+      throw error
     }
   }
 
@@ -70,11 +58,7 @@ export abstract class ServedLease {
    * Start an MPS daemon on the leased board or instance, for processes of this user. The daemon ends with the lease.
    */
   startMps(defaultPercent?: number): Promise<ServiceResults['mps-start']> {
-    return this.request({
-      type: 'mps-start',
-      board: this.uuid,
-      ...(defaultPercent === undefined ? {} : { defaultPercent }),
-    })
+    return this.request({ type: 'mps-start', board: this.uuid, defaultPercent })
   }
 
   /**
@@ -93,9 +77,10 @@ export abstract class ServedLease {
     await this.request({ type: 'mps-verify', board: this.uuid, pid })
   }
 
-  /** Reports objectives and the values that were attained to the service, which exports them as metrics. */
-  async report(report: LeaseReport): Promise<void> {
-    await this.request({ type: 'report', board: this.uuid, ...report })
+  request<Body extends ServiceRequestBody>(body: Body): Promise<ServiceResults[Body['type']]> {
+    if (this.#ended) return Promise.reject(this.#ended)
+    if (this.#released) return Promise.reject(leaseReleased(this.#subject))
+    return this.#client.request(body)
   }
 
   /**
@@ -105,12 +90,6 @@ export abstract class ServedLease {
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
-  }
-
-  protected request<Body extends ServiceRequestBody>(body: Body): Promise<ServiceResults[Body['type']]> {
-    if (this.#ended) return Promise.reject(this.#ended)
-    if (this.#released) return Promise.reject(leaseReleased(this.#subject))
-    return this.#client.request(body)
   }
 
   async #release(): Promise<void> {

@@ -1,9 +1,8 @@
-import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
-import { memClockChange, memClockInForce, resetChange, smClockChange } from '../lease/asked-change.js'
-import type { BoardLease } from '../lease/board-lease.js'
-import type { ComputeMode } from '../nvml/compute-mode.js'
-import { type AcquiredLease, acquireServed, ServedLease, type ServedLeaseOptions } from './served-lease.js'
+import type { GpuSpec } from '@pctodl/platform'
+import type { BoardChange } from '../control/board-change.js'
+import { BoardLease } from '../lease/board-lease.js'
+import type { FoundState } from '../lease/lease-record.js'
+import { ServedLease, type ServedLeaseOptions } from './served-lease.js'
 
 export interface ServedBoard {
   readonly uuid: string
@@ -16,74 +15,48 @@ export interface ServedBoard {
  * A lease of a board that the node service holds for this process. When the connection closes, for example because this
  * process ends, the service restores the board.
  */
-export class ServiceLease extends ServedLease implements BoardLease {
+export class ServiceLease extends BoardLease {
   readonly path = 'service'
-  readonly #spec: GpuSpec
-  #memClockMhz: number | null = null
+  readonly #served: ServedLease
+  readonly startMps: ServedLease['startMps']
+  readonly stopMps: ServedLease['stopMps']
+  readonly verifyMpsClient: ServedLease['verifyMpsClient']
 
-  private constructor({ uuid, subject, spec }: ServedBoard, acquired: AcquiredLease) {
-    super(uuid, subject, acquired)
-    this.#spec = spec
+  private constructor(spec: GpuSpec, served: ServedLease) {
+    super(spec)
+    this.#served = served
+    this.startMps = served.startMps.bind(served)
+    this.stopMps = served.stopMps.bind(served)
+    this.verifyMpsClient = served.verifyMpsClient.bind(served)
   }
 
   /** @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ... */
-  static async acquire(board: ServedBoard, options: ServedLeaseOptions = {}): Promise<ServiceLease> {
-    return new ServiceLease(board, await acquireServed(board.uuid, options))
+  static async acquire({ uuid, subject, spec }: ServedBoard, options: ServedLeaseOptions = {}): Promise<ServiceLease> {
+    return new ServiceLease(spec, await ServedLease.take(uuid, subject, options))
   }
 
-  async lockSmClock(clock: number | ClockRange): Promise<void> {
-    await this.#change(smClockChange(this.#spec, memClockInForce(this.#spec, this.found, this.#memClockMhz), clock))
+  get uuid(): string {
+    return this.#served.uuid
   }
 
-  resetSmClock(): Promise<void> {
-    return this.#reset('sm-clock')
+  get found(): FoundState {
+    return this.#served.found
   }
 
-  async lockMemClock(memClockMhz: number): Promise<void> {
-    await this.#change(memClockChange(this.#spec, memClockMhz))
-    this.#memClockMhz = memClockMhz
-  }
-
-  async resetMemClock(): Promise<void> {
-    await this.#reset('mem-clock')
-    this.#memClockMhz = null
-  }
-
-  async setPowerLimit(powerLimitW: number): Promise<void> {
-    if (!(powerLimitW > 0)) throw new InvalidInputError('powerLimitW', powerLimitW, 'a limit above 0 W')
-    await this.#change({ kind: 'power-limit', powerLimitW })
-  }
-
-  resetPowerLimit(): Promise<void> {
-    return this.#reset('power-limit')
-  }
-
-  async setComputeMode(mode: ComputeMode): Promise<void> {
-    await this.#change({ kind: 'compute-mode', mode })
-  }
-
-  resetComputeMode(): Promise<void> {
-    return this.#reset('compute-mode')
-  }
-
-  async setPersistence(enabled: boolean): Promise<void> {
-    await this.#change({ kind: 'persistence', enabled })
-  }
-
-  resetPersistence(): Promise<void> {
-    return this.#reset('persistence')
+  /** Whether the lease is still held: this process has not released it, and the service has not ended it. */
+  get isHeld(): boolean {
+    return this.#served.isHeld
   }
 
   async verify(): Promise<void> {
-    await this.request({ type: 'verify', board: this.uuid })
+    await this.#served.request({ type: 'verify', board: this.uuid })
   }
 
-  async #reset(kind: ChangeKind): Promise<void> {
-    const change = resetChange(kind, this.#spec, this.found)
-    if (change) await this.#change(change)
+  release(): Promise<void> {
+    return this.#served.release()
   }
 
-  async #change(change: BoardChange): Promise<void> {
-    await this.request({ type: 'change', board: this.uuid, change })
+  protected async perform(change: BoardChange): Promise<void> {
+    await this.#served.request({ type: 'change', board: this.uuid, change })
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BoardChange } from '../control/board-change.js'
-import { computeModeSchema, type FoundState, rangeSchema } from '../lease/lease-record.js'
+import { checked, computeModeSchema, type FoundState, rangeSchema } from '../lease/lease-record.js'
 
 /** Messages between the node service and its clients. Each line is one JSON value. Requests are answered in order. */
 
@@ -10,14 +10,6 @@ export const serviceProtocolVersions: readonly number[] = [3]
 /** Maximum length of a line, bytes. A peer that sends a longer line is disconnected. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024
 export const MAX_REPLY_BYTES: number = 256 * 1024
-
-/** Objectives of a lease's services and the values that were attained, as its holder reports them. */
-export interface LeaseReport {
-  readonly powerCapW: number | null
-  readonly planned: { readonly samplesPerSecond: number; readonly powerW: number } | null
-  readonly attained: { readonly samplesPerSecond: number; readonly powerW: number } | null
-  readonly tenants: readonly { readonly model: string; readonly mpsPercent: number; readonly batchSize: number }[]
-}
 
 /** All requests. `board` is the UUID of a board or a MIG instance. A lease of an instance cannot change its board. */
 export type ServiceRequestBody =
@@ -32,8 +24,6 @@ export type ServiceRequestBody =
   | { readonly type: 'mps-stop'; readonly board: string; readonly graceMs: number }
   /** Check that a process is a client of the lease's MPS daemon and runs on the leased board. */
   | { readonly type: 'mps-verify'; readonly board: string; readonly pid: number }
-  /** Report values that the service exports as metrics. */
-  | ({ readonly type: 'report'; readonly board: string } & LeaseReport)
   | { readonly type: 'status' }
   /**
    * Root only: end the leases that match all conditions. A job epilog sends this request. Without conditions, no lease
@@ -81,16 +71,11 @@ export interface ServiceStatus {
 }
 
 /** The result of each request type. */
-export interface ServiceResults {
+export interface ServiceResults extends Record<'change' | 'verify' | 'release' | 'mps-verify', null> {
   readonly hello: { readonly version: number; readonly service: string; readonly boards: readonly string[] }
   readonly acquire: { readonly found: FoundState }
-  readonly change: null
-  readonly verify: null
-  readonly release: null
   readonly 'mps-start': { readonly pid: number; readonly pipeDirectory: string; readonly logDirectory: string }
   readonly 'mps-stop': { readonly how: string }
-  readonly 'mps-verify': null
-  readonly report: null
   readonly status: ServiceStatus
   readonly 'end-leases': { readonly ended: readonly string[] }
 }
@@ -110,38 +95,22 @@ const boardUuid = z
 
 const boardChange = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('power-limit'), powerLimitW: z.number().positive().max(100_000) }),
-  z.strictObject({ kind: z.literal('sm-clock'), range: rangeSchema.nullable() }),
-  z.strictObject({ kind: z.literal('mem-clock'), range: rangeSchema.nullable() }),
+  z.strictObject({ kind: z.enum(['sm-clock', 'mem-clock']), range: rangeSchema.nullable() }),
   z.strictObject({ kind: z.literal('compute-mode'), mode: computeModeSchema }),
   z.strictObject({ kind: z.literal('persistence'), enabled: z.boolean() }),
 ])
 
+const percent = z.number().positive().max(100)
 const label = z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-')
-const rate = z.number().min(0).max(1e9)
 
 const bodies = [
   z.strictObject({ type: z.literal('hello'), versions: z.array(z.int().min(1)).min(1).max(16), program: label }),
   z.strictObject({ type: z.literal('acquire'), board: boardUuid, silenceMs: z.int().min(500).max(600_000).optional() }),
   z.strictObject({ type: z.literal('change'), board: boardUuid, change: boardChange }),
-  z.strictObject({ type: z.literal('verify'), board: boardUuid }),
-  z.strictObject({ type: z.literal('release'), board: boardUuid }),
-  z.strictObject({
-    type: z.literal('mps-start'),
-    board: boardUuid,
-    defaultPercent: z.number().positive().max(100).optional(),
-  }),
+  z.strictObject({ type: z.enum(['verify', 'release']), board: boardUuid }),
+  z.strictObject({ type: z.literal('mps-start'), board: boardUuid, defaultPercent: percent.optional() }),
   z.strictObject({ type: z.literal('mps-stop'), board: boardUuid, graceMs: z.int().min(0).max(60_000) }),
   z.strictObject({ type: z.literal('mps-verify'), board: boardUuid, pid: z.int().min(1) }),
-  z.strictObject({
-    type: z.literal('report'),
-    board: boardUuid,
-    powerCapW: z.number().positive().max(100_000).nullable(),
-    planned: z.strictObject({ samplesPerSecond: rate, powerW: rate }).nullable(),
-    attained: z.strictObject({ samplesPerSecond: rate, powerW: rate }).nullable(),
-    tenants: z
-      .array(z.strictObject({ model: label, mpsPercent: z.number().positive().max(100), batchSize: z.int().min(1) }))
-      .max(64),
-  }),
   z.strictObject({ type: z.literal('status') }),
   z.strictObject({
     type: z.literal('end-leases'),
@@ -167,17 +136,10 @@ const serviceMessage: z.ZodType<ServiceMessage> = z.union([
 
 /** @throws Error naming the invalid field */
 export function parseServiceRequest(line: string): ServiceRequest {
-  return checked(serviceRequest, line)
+  return checked(serviceRequest, JSON.parse(line))
 }
 
 /** @throws Error naming the invalid field */
 export function parseServiceMessage(line: string): ServiceMessage {
-  return checked(serviceMessage, line)
-}
-
-function checked<T>(schema: z.ZodType<T>, line: string): T {
-  const result = schema.safeParse(JSON.parse(line))
-  if (result.success) return result.data
-  const { path, message } = result.error.issues[0]!
-  throw new Error(`${path.join('.') || 'the whole'}: ${message}`)
+  return checked(serviceMessage, JSON.parse(line))
 }

@@ -1,5 +1,5 @@
-import { isRunning, type ProcessIdentity } from '@pctodl/nvml-control'
-import type { Clock } from '@pctodl/platform'
+import { type Clock, systemClock } from '@pctodl/platform'
+import { isRunning, type ProcessIdentity } from './process-identity.js'
 
 const POLL_MS = 20
 
@@ -7,7 +7,11 @@ const POLL_MS = 20
  * Waits for a process to end.
  * @returns whether it ended within `durationMs`
  */
-export async function endsWithin(identity: ProcessIdentity, durationMs: number, clock: Clock): Promise<boolean> {
+export async function endsWithin(
+  identity: ProcessIdentity,
+  durationMs: number,
+  clock: Clock = systemClock,
+): Promise<boolean> {
   const deadlineMs = clock.now() + durationMs
   while (isRunning(identity)) {
     if (clock.now() >= deadlineMs) return false
@@ -24,7 +28,7 @@ export async function endsWithin(identity: ProcessIdentity, durationMs: number, 
 export async function endProcess(
   identity: ProcessIdentity,
   graceMs: number,
-  clock: Clock,
+  clock: Clock = systemClock,
 ): Promise<'ended' | 'killed' | 'survived' | 'not-permitted'> {
   for (const [signal, outcome] of [
     ['SIGTERM', 'ended'],

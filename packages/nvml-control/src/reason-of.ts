@@ -1,0 +1,4 @@
+/** Returns the message of an error that was caught. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
