@@ -11,22 +11,20 @@ export interface BatchInput {
   readonly batchSize: ArrayLike<number>
   /** One entry per configuration plus one, ascending from 0 to the number of tenants. */
   readonly firstTenant: ArrayLike<number>
-  /** SM clock per configuration, MHz. */
   readonly smClockMhz: ArrayLike<number>
-  /** Memory clock per configuration, MHz. */
   readonly memClockMhz: ArrayLike<number>
 }
 
 export interface BatchOutput {
-  /** Samples/s. All arrays but the last two have one value per configuration. */
+  /** Samples/s. The arrays whose names do not begin with `tenant` have one value per configuration. */
   readonly throughput: Float64Array
   readonly powerW: Float64Array
   readonly smUtilPercent: Float64Array
   readonly memUtilPercent: Float64Array
-  /** Without `throughputSd` and `powerSdW`, a batch takes less than half of the time. */
+  /** Leave out the standard deviations to halve the time. */
   readonly throughputSd?: Float64Array
   readonly powerSdW?: Float64Array
-  /** Samples/s. This and the next array have one value per tenant. */
+  /** Samples/s. */
   readonly tenantThroughput: Float64Array
   readonly tenantLatencyMs: Float64Array
 }

@@ -12,7 +12,6 @@ import {
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
 
-/** Checked options of one `pctodl fit` call. */
 export interface CommandFitOptions {
   readonly spec: GpuSpec
   readonly gpu: string

@@ -12,7 +12,6 @@ import {
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
 
-/** Checked options of one `pctodl predict` call. */
 export interface PredictOptions {
   /** One network for all tenants, or one network for each tenant; `all` is allowed with `--test` only. */
   readonly model: readonly string[]
