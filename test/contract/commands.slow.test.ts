@@ -156,7 +156,7 @@ describe('pctodl predict and pctodl fit', () => {
       { model: 'vgg19', mpsPercent: 25, batchSize: 8 },
     ]
     const best = loadPerfModel('A100').predict({ tenants, smClockMhz: 1200, memClockMhz: 1215 })
-    expect(JSON.parse(stdout).prediction).toEqual(best)
+    expect(JSON.parse(stdout).prediction).toEqual(JSON.parse(JSON.stringify(best)))
     expect((await call(usual)).stdout).toContain(best.throughput.toFixed(2))
     expect((await call(`${usual} --f 9`)).code).toBeGreaterThan(0)
     expect((await call('--gpu A100 --model resnet50 --p 50 --b 16 8 --f 1200')).stderr).toMatch(/--b/)
@@ -182,7 +182,8 @@ describe('pctodl predict and pctodl fit', () => {
       words(`--params ${folder} --gpu A100 --model resnet50 --p 50 --b 16 --f 1200 --json`),
     )
     const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 16 }]
-    expect(JSON.parse(again.stdout).prediction).toEqual(model.predict({ tenants, smClockMhz: 1200, memClockMhz: 1215 }))
+    const predicted = model.predict({ tenants, smClockMhz: 1200, memClockMhz: 1215 })
+    expect(JSON.parse(again.stdout).prediction).toEqual(JSON.parse(JSON.stringify(predicted)))
     expect((await callCommand('pctodl fit', fit, words(`${folder}/none.csv --gpu A100`))).stderr).toMatch(/none\.csv/)
   })
 })

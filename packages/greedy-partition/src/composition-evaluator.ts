@@ -23,8 +23,10 @@ export interface Evaluation {
 export class CompositionEvaluator {
   readonly predictor: Predictor
   readonly problem: SearchProblem
-  #evaluations = 0
-  #leftOut = 0
+  /** Number of distinct configurations evaluated so far. */
+  evaluations = 0
+  /** Number of configurations that keep the cap but exceed `maxDistance`. */
+  leftOut = 0
   readonly #known = new Map<string, Evaluation | undefined>()
   readonly #startMs: number
   #timed = false
@@ -37,19 +39,9 @@ export class CompositionEvaluator {
     this.#plainSum = problem.weights.every((weight) => weight === 1)
   }
 
-  /** Number of distinct configurations evaluated so far. */
-  get evaluations(): number {
-    return this.#evaluations
-  }
-
-  /** Number of configurations that keep the cap but exceed `maxDistance`. */
-  get leftOut(): number {
-    return this.#leftOut
-  }
-
   /** The spent budget; undefined if no budget is spent. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
-    if (this.#evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
+    if (this.evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
     if (this.#timed && this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
     return undefined
   }
@@ -76,13 +68,13 @@ export class CompositionEvaluator {
   evaluateAfresh(composition: Composition, memIndex: number): Evaluation | undefined {
     const { problem, predictor } = this
     if (!this.#fitsMemory(composition)) return undefined
-    this.#evaluations++
+    this.evaluations++
     const tenants = this.tenantsOf(composition)
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
     if (solved === undefined) return undefined
     const { smClockMhz, prediction } = solved
     if (prediction.distance !== undefined && prediction.distance > problem.maxDistance) {
-      this.#leftOut++
+      this.leftOut++
       return undefined
     }
     const bound = tightestBound(problem, composition, prediction)

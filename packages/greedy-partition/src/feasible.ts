@@ -1,3 +1,4 @@
+import type { Prediction } from '@pctodl/perf-model'
 import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
 import { tradeOf } from './few-processes.js'
 import { exceedanceOf } from './plan-risk.js'
@@ -17,7 +18,8 @@ export function feasible(
   return {
     feasible: true,
     configuration,
-    prediction: best.prediction,
+    // Plain data, because the standard deviations of a prediction may be computed when they are read.
+    prediction: JSON.parse(JSON.stringify(best.prediction)) as Prediction,
     ...(domain === undefined ? {} : { domain }),
     ...(boardLimitW === undefined ? {} : { boardLimitW }),
     weightedThroughput: best.score,

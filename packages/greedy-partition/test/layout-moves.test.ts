@@ -1,7 +1,6 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { everyLayout, layoutCount } from '../src/services/every-layout.js'
 import type { Instances, Layout } from '../src/services/layout.js'
 import { layoutsAround } from '../src/services/layout-moves.js'
 import { planProblem } from '../src/services/plan-problem.js'
@@ -98,19 +97,5 @@ describe('what one change makes of a layout', () => {
     }
     const others = layoutsAround(problem, layout).filter(({ memIndex }) => memIndex !== 0)
     expect(others).toHaveLength(problem.memClocksMhz.length - 1)
-  })
-})
-
-describe('the layouts of a small space', () => {
-  it('are as many as they are said to be at most, where memory leaves none out', () => {
-    const small = planProblem(model, [service, { ...service, name: 'b' }], [1, 1], {
-      powerCapW: 200,
-      objective: 'min-power',
-      sharePercentStep: 20,
-      batchSizes: [1, 2],
-      maxInstances: 2,
-      maxTenants: 3,
-    })
-    expect(layoutCount(small)).toBe([...everyLayout(small)].length)
   })
 })

@@ -99,7 +99,7 @@ describe('the score of a layout', () => {
     const [one, two] = layout!.services
     const tooMuch = { ...layout!, services: [{ ...one!, units: 11 }, two!] }
     expect(scorer.score(tooMuch)).toBeUndefined()
-    expect(scorer.scoreAbove(tooMuch, first!)).toBeUndefined()
+    expect(scorer.improved(first!, tooMuch)).toBeUndefined()
     expect(scorer.evaluations).toBe(1)
   })
 
@@ -111,7 +111,7 @@ describe('the score of a layout', () => {
           const full = scorerFor(goal)
           const [score, other] = [full.score(layout)!, full.score(than)!]
           const scorer = scorerFor(goal)
-          const above = scorer.scoreAbove(layout, scorer.score(than)!)
+          const above = scorer.improved(scorer.score(than)!, layout)
           // The precision of a factor is about 0.05 %. Closer comparisons may go either way.
           if (Math.abs(score.cost / other.cost - 1) < 5e-3) continue
           expect(above !== undefined).toBe(isBetter(score, other))
@@ -129,7 +129,7 @@ describe('the score of a layout', () => {
     const layout = { ...layouts[0]!, memIndex: 1 }
     const score = new LayoutScorer(narrow).score(layout)!
     const than = { ...score, clockIndex: 40, cost: 2 * score.cost }
-    expect(new LayoutScorer(narrow).scoreAbove(layout, than)).toEqual(score)
+    expect(new LayoutScorer(narrow).improved(than, layout)).toEqual(score)
   })
 
   it('counts a look that is cut short once, and remembers what it was not better than', () => {
@@ -137,9 +137,9 @@ describe('the score of a layout', () => {
     const scored = layouts.map((layout) => scorerFor('min-power').score(layout)!).sort(bestFirst)
     const best = scorer.score(scored[0]!.layout)!
     const worst = scored.at(-1)!.layout
-    expect(scorer.scoreAbove(worst, best)).toBeUndefined()
+    expect(scorer.improved(best, worst)).toBeUndefined()
     const { evaluations } = scorer
-    expect(scorer.scoreAbove(worst, best)).toBeUndefined()
+    expect(scorer.improved(best, worst)).toBeUndefined()
     expect(scorer.evaluations).toBe(evaluations)
     // Held against nothing, it has its score all the same.
     expect(scorer.score(worst)!.cost).toBeCloseTo(scored.at(-1)!.cost, 4)

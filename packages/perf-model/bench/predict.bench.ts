@@ -33,6 +33,14 @@ for (const count of [1, 3, 5, 10]) {
   bench.add(`predict, ${count} other tenants each time`, () => {
     model.predict({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz })
   })
+  bench.add(`predict with standard deviations, ${count} other tenants each time`, () => {
+    const { throughputSd, powerSdW } = model.predict({
+      tenants: mixes[i & 63]!,
+      smClockMhz: clocks[i++ & 3]!,
+      memClockMhz,
+    })
+    return void (throughputSd! + powerSdW!)
+  })
   bench.add(`solveSmClock, ${count} other tenants each time`, () => {
     model.solveSmClock(mixes[i & 63]!, memClockMhz, 200 + (i++ & 63))
   })
@@ -48,9 +56,11 @@ const input = {
   smClockMhz: Float64Array.from({ length: BATCH }, (_, c) => clocks[c & 3]!),
   memClockMhz: new Float64Array(BATCH).fill(memClockMhz),
 }
-const output = batchOutput(input)
+const withDeviations = batchOutput(input)
+const { throughputSd, powerSdW, ...output } = withDeviations
 const batchTask = `predictBatch, ${BATCH} times 3 other tenants`
 bench.add(batchTask, () => void model.predictBatch(input, output))
+bench.add(`${batchTask}, with standard deviations`, () => void model.predictBatch(input, withDeviations))
 bench.add('loadPerfModel', () => void loadPerfModel('3080Ti'))
 
 await bench.run()

@@ -14,6 +14,7 @@ import {
 import { type BoardConstants, boardConstants, relativeVoltage } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
+import { LazyPrediction, LazyTenantPrediction } from './lazy-prediction.js'
 import { Mix, prepare } from './mix.js'
 import { networkOf } from './network-of.js'
 import { type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
@@ -26,9 +27,6 @@ import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/er
 
 /** Largest distance at which a configuration counts as inside the measured domain. */
 const MAX_DISTANCE = 2
-
-/** 99th percentile of the standard normal distribution, for `p99LatencyMs`. */
-const LATE = normalQuantileOfTail(0.01)
 
 const EXPECTED_TENANT = '{ model, mpsPercent, batchSize }'
 
@@ -98,7 +96,7 @@ export class PerfModel implements Predictor {
     )
     const errorOf = (quantity: Quantity): SolutionError => {
       const model = new ErrorModel(parameters.errors.find((entry) => entry.quantity === quantity)!, this.networks)
-      return { model, terms: new ErrorTerms(this.networks.length), known: false }
+      return { model, terms: new ErrorTerms(this.networks.length), written: false, sd: 0 }
     }
     this.#errors = { throughput: errorOf('throughput'), power: errorOf('power') }
     this.#kinds = new KindTable(parameters, spec, board)
@@ -113,8 +111,7 @@ export class PerfModel implements Predictor {
    * @throws UnknownNameError for an unknown board without a `spec`
    */
   static load(json: unknown, spec?: GpuSpec): PerfModel {
-    const parameters = parsePerfModelParameters(json)
-    return spec === undefined ? new PerfModel(parameters) : new PerfModel(parameters, spec)
+    return new PerfModel(parsePerfModelParameters(json), spec)
   }
 
   /** The model's parameters; write them as JSON to load the model again. */
@@ -133,35 +130,25 @@ export class PerfModel implements Predictor {
   predict(configuration: Configuration): Prediction {
     const solution = this.#evaluate(configuration)
     const { throughput, latencyMs } = solution
-    const speed = this.#errorOf('throughput')
-    const power = this.#errorOf('power')
-    const speedFactor = factorOf(speed)
-    const powerFactor = factorOf(power)
-    const late = Math.exp(LATE * speed.sd) / speedFactor
+    const speedFactor = this.#factorOf('throughput')
+    const deviationOf = this.#deviationOfSolved()
     const count = configuration.tenants.length
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
       const isTwin = i > 0 && this.#offsets[i] === this.#offsets[i - 1]
       tenants[i] = isTwin
         ? tenants[i - 1]!
-        : {
-            throughput: throughput[i]! * speedFactor,
-            latencyMs: latencyMs[i]! / speedFactor,
-            p99LatencyMs: latencyMs[i]! * late,
-          }
+        : new LazyTenantPrediction(throughput[i]! * speedFactor, latencyMs[i]! / speedFactor, deviationOf)
     }
-    const total = solution.totalThroughput * speedFactor
-    const powerW = solution.powerW * powerFactor
-    return {
-      throughput: total,
-      powerW,
-      smUtilPercent: solution.smUtilPercent,
-      memUtilPercent: solution.memUtilPercent,
-      throughputSd: total * speed.sd,
-      powerSdW: powerW * power.sd,
-      distance: this.#distance(),
+    return new LazyPrediction(
+      solution.totalThroughput * speedFactor,
+      solution.powerW * this.#factorOf('power'),
+      solution.smUtilPercent,
+      solution.memUtilPercent,
+      this.#distance(),
       tenants,
-    }
+      deviationOf,
+    )
   }
 
   /**
@@ -169,7 +156,7 @@ export class PerfModel implements Predictor {
    *
    * @throws InvalidInputError that names the array and the index; earlier predictions stay in `out`
    */
-  predictBatch(input: BatchInput, out: BatchOutput = outputOf(input)): BatchOutput {
+  predictBatch(input: BatchInput, out: BatchOutput = batchOutput(input)): BatchOutput {
     assertBatchArrays(input, out)
     const { network, mpsPercent, batchSize, firstTenant, smClockMhz, memClockMhz } = input
     const solution = this.#solution
@@ -189,17 +176,16 @@ export class PerfModel implements Predictor {
         this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!)
         shareSum += mpsPercent[from + i]!
       }
-      this.#prepare(count, memIndex, shareSum)
+      assertShares(shareSum)
+      this.#prepare(count, memIndex)
       this.#solve(smClockMhz[c]!)
-      const speed = this.#errorOf('throughput')
-      const power = this.#errorOf('power')
-      const speedFactor = factorOf(speed)
+      const speedFactor = this.#factorOf('throughput')
       out.throughput[c] = solution.totalThroughput * speedFactor
-      out.powerW[c] = solution.powerW * factorOf(power)
+      out.powerW[c] = solution.powerW * this.#factorOf('power')
       out.smUtilPercent[c] = solution.smUtilPercent
       out.memUtilPercent[c] = solution.memUtilPercent
-      out.throughputSd[c] = out.throughput[c]! * speed.sd
-      out.powerSdW[c] = out.powerW[c]! * power.sd
+      if (out.throughputSd) out.throughputSd[c] = out.throughput[c]! * this.#sdOf('throughput')
+      if (out.powerSdW) out.powerSdW[c] = out.powerW[c]! * this.#sdOf('power')
       for (let i = 0; i < count; i++) {
         out.tenantThroughput[from + i] = solution.throughput[i]! * speedFactor
         out.tenantLatencyMs[from + i] = solution.latencyMs[i]! / speedFactor
@@ -224,7 +210,8 @@ export class PerfModel implements Predictor {
     })
     const { totalThroughput, powerW } = this.#evaluate(configuration)
     const at = (value: number, quantity: Quantity) => {
-      const { centre, sd } = this.#errorOf(quantity)
+      const centre = this.#centreOf(quantity)
+      const sd = this.#sdOf(quantity)
       return probabilities.map((probability) => value * Math.exp(centre + sd * normalScore(probability)))
     }
     return { throughput: at(totalThroughput, 'throughput'), powerW: at(powerW, 'power') }
@@ -237,12 +224,12 @@ export class PerfModel implements Predictor {
   }
 
   #upperPowerW(probability: number): number {
-    const { centre, sd } = this.#errorOf('power')
     // A search asks for one probability repeatedly, so its score is cached.
     if (probability !== this.#scored.probability) {
       this.#scored = { probability, score: normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))) }
     }
-    return this.#solution.powerW * Math.exp(centre - sd * this.#scored.score)
+    const deviation = this.#centreOf('power') - this.#sdOf('power') * this.#scored.score
+    return this.#solution.powerW * Math.exp(deviation)
   }
 
   /**
@@ -251,28 +238,58 @@ export class PerfModel implements Predictor {
   errorTerms(configuration: Configuration): Readonly<Record<Quantity, PredictedTerms>> {
     const { totalThroughput, powerW } = this.#evaluate(configuration)
     const of = (quantity: Quantity, predicted: number): PredictedTerms => {
-      this.#errorOf(quantity)
-      const { phi, residual } = this.#errors[quantity].terms
+      const { phi, residual } = this.#termsOf(quantity)
       return { predicted, phi: phi.slice(), residual: residual.slice() }
     }
     return { throughput: of('throughput', totalThroughput), power: of('power', powerW) }
   }
 
-  /** The error model of a quantity, evaluated for the last solution. */
-  #errorOf(quantity: Quantity): ErrorModel {
+  /** Terms of the error model for the current solution. */
+  #termsOf(quantity: Quantity): ErrorTerms {
     const error = this.#errors[quantity]
-    if (error.known) return error.model
-    error.known = true
-    error.terms.write(quantity, this.#board, this.#kinds, this.#mix, this.#solution, this.#solvedMhz)
+    if (!error.written) {
+      error.terms.write(quantity, this.#board, this.#kinds, this.#mix, this.#solution, this.#solvedMhz)
+      error.written = true
+    }
+    return error.terms
+  }
+
+  /** Expected ln(measured / predicted) of the current solution. */
+  #centreOf(quantity: Quantity): number {
+    return this.#errors[quantity].model.centre(this.#termsOf(quantity))
+  }
+
+  /** Standard deviation of ln(measured / predicted) of the current solution. */
+  #sdOf(quantity: Quantity): number {
+    const error = this.#errors[quantity]
+    if (error.sd > 0) return error.sd
     const judged = this.#parameters.profile.unknownSd[quantity]
     const own = quantity === 'power' ? this.#mix.powerSd : this.#mix.speedSd
-    error.model.evaluate(error.terms, own > judged ? own * own - judged * judged : 0)
-    return error.model
+    error.sd = error.model.sd(this.#termsOf(quantity), own > judged ? own * own - judged * judged : 0)
+    return error.sd
+  }
+
+  /** Factor on a prediction, learnt from rows of the board; 1 without such rows. */
+  #factorOf(quantity: Quantity): number {
+    return this.#errors[quantity].model.state.rows > 0 ? Math.exp(this.#centreOf(quantity)) : 1
+  }
+
+  /** Returns a function that still gives the deviations of the current solution after other predictions. */
+  #deviationOfSolved(): (quantity: Quantity) => number {
+    const { tenants, memIndex } = this.#mix
+    const offsets: number[] = []
+    for (let i = 0; i < tenants; i++) offsets.push(this.#offsets[i]!)
+    const smClockMhz = this.#solvedMhz
+    return (quantity) => {
+      offsets.forEach((offset, i) => void this.#putKind(i, offset))
+      this.#prepare(tenants, memIndex)
+      this.#solve(smClockMhz)
+      return this.#sdOf(quantity)
+    }
   }
 
   #powerW(): number {
-    const { model } = this.#errors.power
-    return model.state.rows === 0 ? this.#solution.powerW : this.#solution.powerW * factorOf(this.#errorOf('power'))
+    return this.#solution.powerW * this.#factorOf('power')
   }
 
   /** GPU memory in use apart from the tenants' processes, bytes. */
@@ -408,8 +425,9 @@ export class PerfModel implements Predictor {
     if (smClockMhz === this.#solvedMhz) return
     solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
     this.#solvedMhz = smClockMhz
-    this.#errors.throughput.known = false
-    this.#errors.power.known = false
+    const { throughput, power } = this.#errors
+    throughput.written = power.written = false
+    throughput.sd = power.sd = 0
   }
 
   #assertSmClock(smClockMhz: number, memIndex: number): void {
@@ -435,7 +453,8 @@ export class PerfModel implements Predictor {
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
       shareSum += mpsPercent
     }
-    this.#prepare(count, memIndex, shareSum)
+    assertShares(shareSum)
+    this.#prepare(count, memIndex)
   }
 
   /**
@@ -446,17 +465,16 @@ export class PerfModel implements Predictor {
     const tpcs = this.#tpcsOf(mpsPercent, i)
     assertBatch(batchSize, i)
     if (network < 0) return
-    const offset = this.#kinds.offsetOf(network, tpcs, batchSize)
+    this.#putKind(i, this.#kinds.offsetOf(network, tpcs, batchSize))
+  }
+
+  #putKind(i: number, offset: number): void {
     if (this.#offsets[i] === offset) return
     this.#offsets[i] = offset
     this.#mix.tenants = 0
   }
 
-  #prepare(count: number, memIndex: number, shareSum: number): void {
-    if (shareSum > 100 + 1e-9) {
-      const expected = 'at most 100; the model knows no time slicing'
-      throw new InvalidInputError('sum of tenants[].mpsPercent', shareSum, expected)
-    }
+  #prepare(count: number, memIndex: number): void {
     const mix = this.#mix
     if (mix.tenants === count && mix.memIndex === memIndex) return
     prepare(this.#board, this.#kinds, this.#offsets, count, memIndex, mix)
@@ -496,18 +514,14 @@ export class PerfModel implements Predictor {
   }
 }
 
-/**
- * Error of the last solution in one quantity. `known` is true once the error model was evaluated for this solution.
- */
+/** Error model of one quantity, and what was computed for the current solution. */
 interface SolutionError {
   readonly model: ErrorModel
   readonly terms: ErrorTerms
-  known: boolean
-}
-
-/** Factor on a prediction, learnt from rows of the board; 1 without such rows. */
-function factorOf({ state, centre }: ErrorModel): number {
-  return state.rows > 0 ? Math.exp(centre) : 1
+  /** Whether the terms are those of the current solution. */
+  written: boolean
+  /** Standard deviation of the current solution; 0 if it was not computed. */
+  sd: number
 }
 
 function normalScore(probability: number): number {
@@ -519,12 +533,6 @@ function boardOf(parameters: PerfModelParameters): GpuSpec {
     throw new InvalidInputError('parameters', parameters, 'what parsePerfModelParameters or fitPerfModel returns')
   }
   return findGpuSpec(parameters.board)
-}
-
-/** @throws InvalidInputError for an input that is not an object */
-function outputOf(input: BatchInput): BatchOutput {
-  if (typeof input !== 'object' || input === null) throw new InvalidInputError('input', input, 'arrays of a batch')
-  return batchOutput(input)
 }
 
 /** @throws InvalidInputError for an input that is not an object or has no list of tenants */
@@ -539,6 +547,12 @@ function assertCount(count: number): void {
   if (!(count >= 1 && count <= MAX_MPS_CLIENTS)) {
     throw new InvalidInputError('tenants', count, `from 1 to ${MAX_MPS_CLIENTS} tenants`)
   }
+}
+
+function assertShares(shareSum: number): void {
+  if (shareSum <= 100 + 1e-9) return
+  const expected = 'at most 100; the model knows no time slicing'
+  throw new InvalidInputError('sum of tenants[].mpsPercent', shareSum, expected)
 }
 
 function assertList(tenants: readonly Tenant[]): void {

@@ -11,29 +11,33 @@ export interface BatchInput {
   readonly batchSize: ArrayLike<number>
   /** One entry per configuration plus one, ascending from 0 to the number of tenants. */
   readonly firstTenant: ArrayLike<number>
-  /** SM clock per configuration, MHz. */
   readonly smClockMhz: ArrayLike<number>
-  /** Memory clock per configuration, MHz. */
   readonly memClockMhz: ArrayLike<number>
 }
 
 export interface BatchOutput {
-  /** Samples/s. This and the next five arrays have one value per configuration. */
+  /** Samples/s. The arrays whose names do not begin with `tenant` have one value per configuration. */
   readonly throughput: Float64Array
   readonly powerW: Float64Array
   readonly smUtilPercent: Float64Array
   readonly memUtilPercent: Float64Array
-  readonly throughputSd: Float64Array
-  readonly powerSdW: Float64Array
-  /** Samples/s. This and the next array have one value per tenant. */
+  /** Leave out the standard deviations to halve the time. */
+  readonly throughputSd?: Float64Array
+  readonly powerSdW?: Float64Array
+  /** Samples/s. */
   readonly tenantThroughput: Float64Array
   readonly tenantLatencyMs: Float64Array
 }
 
-/** Allocate result arrays for a batch; reuse them for batches of the same size. */
-export function batchOutput({ smClockMhz, network }: BatchInput): BatchOutput {
-  const ofConfigurations = () => new Float64Array(smClockMhz.length)
-  const ofTenants = () => new Float64Array(network.length)
+/**
+ * Allocate result arrays for a batch; reuse them for batches of the same size.
+ *
+ * @throws InvalidInputError for an input that is not an object
+ */
+export function batchOutput(input: BatchInput): BatchOutput {
+  if (typeof input !== 'object' || input === null) throw new InvalidInputError('input', input, 'arrays of a batch')
+  const ofConfigurations = () => new Float64Array(input.smClockMhz.length)
+  const ofTenants = () => new Float64Array(input.network.length)
   return {
     throughput: ofConfigurations(),
     powerW: ofConfigurations(),

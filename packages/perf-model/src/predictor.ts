@@ -10,6 +10,10 @@ export interface TenantPrediction {
   readonly p99LatencyMs?: number
 }
 
+/**
+ * What a predictor returns. `PerfModel` computes the standard deviations and `p99LatencyMs` when they are read, so a copy
+ * by spread lacks them.
+ */
 export interface Prediction {
   /** Throughput of all tenants together, samples/s. */
   readonly throughput: number

@@ -82,7 +82,7 @@ export function solve(board: BoardConstants, kinds: KindArrays, mix: Mix, smCloc
       noneBusy *= idle
     }
     total += length * throughput
-    dynamicW += length * terms[o + run.watts]! * (treeW + smW * duty * c[kind + at.sms]! + 1e-3 * mw)
+    dynamicW += length * watts
     counted += (length * c[kind + at.countedMb]!) / batchMs
   }
   out.totalThroughput = total

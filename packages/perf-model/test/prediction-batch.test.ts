@@ -46,7 +46,8 @@ describe('a model that has predicted before', () => {
     const mixed = { tenants: [tenant('vgg19', 50, 8), tenant('resnet50', 50, 8)], ...clocks }
     const used = loadPerfModel('3080Ti')
     for (const configuration of [one, mixed, unlike, one, unlike, mixed, one]) {
-      expect(used.predict(configuration)).toEqual(loadPerfModel('3080Ti').predict(configuration))
+      const fresh = loadPerfModel('3080Ti').predict(configuration)
+      expect(JSON.stringify(used.predict(configuration))).toBe(JSON.stringify(fresh))
     }
     // Which the kinds of mixes differ in at all.
     const relative = [one, unlike, mixed].map((entry) => {
@@ -76,7 +77,7 @@ describe('a model that has predicted before', () => {
       ])
       const answer = (of: PerfModel) => {
         try {
-          return ask(of)
+          return JSON.stringify(ask(of))
         } catch (error) {
           return (error as Error).message
         }
@@ -97,8 +98,8 @@ describe('predictBatch', () => {
           for (const field of ['throughput', 'powerW', 'smUtilPercent', 'memUtilPercent'] as const) {
             expect(out[field][c]).toBe(one[field])
           }
-          expect(out.throughputSd[c]).toBe(one.throughputSd)
-          expect(out.powerSdW[c]).toBe(one.powerSdW)
+          expect(out.throughputSd?.[c]).toBe(one.throughputSd)
+          expect(out.powerSdW?.[c]).toBe(one.powerSdW)
           for (const { throughput, latencyMs } of one.tenants) {
             expect(out.tenantThroughput[tenant]).toBe(throughput)
             expect(out.tenantLatencyMs[tenant++]).toBe(latencyMs)
@@ -110,7 +111,7 @@ describe('predictBatch', () => {
   })
 
   it('writes where it is told to', () => {
-    const out = batchOutput(good)
+    const { throughputSd, powerSdW, ...out } = batchOutput(good)
     expect(model.predictBatch(good, out)).toBe(out)
     expect(out.powerW[1]).toBeGreaterThan(0)
   })

@@ -30,26 +30,3 @@ function* from(
     }
   }
 }
-
-/** Upper bound on the number of layouts; memory is not checked. */
-export function layoutCount({ services, totalUnits, maxTenants, maxInstances, memClocksMhz }: PlanProblem): number {
-  const width = totalUnits + 1
-  // Number of ways for each number of processes and of units that the services so far use.
-  let ways = new Float64Array((maxTenants + 1) * width)
-  ways[0] = 1
-  for (const { batchSizes } of services) {
-    const next = new Float64Array(ways.length)
-    ways.forEach((number, at) => {
-      if (number === 0) return
-      const tenants = Math.floor(at / width)
-      const free = totalUnits - (at % width)
-      for (let count = 1; count <= Math.min(maxInstances, maxTenants - tenants); count++) {
-        for (let each = 1; count * each <= free; each++) {
-          next[at + count * width + count * each]! += number * batchSizes.length
-        }
-      }
-    })
-    ways = next
-  }
-  return ways.reduce((total, number) => total + number, 0) * memClocksMhz.length
-}

@@ -1,7 +1,8 @@
 import type { PerfModel } from '@pctodl/perf-model'
 import { InvalidInputError, type Service } from '@pctodl/platform'
-import { everyLayout, layoutCount } from './every-layout.js'
-import { bestFirst, LayoutScorer, type Scored } from './layout-scorer.js'
+import { everyLayout } from './every-layout.js'
+import type { Layout } from './layout.js'
+import { bestFirst, LayoutScorer } from './layout-scorer.js'
 import type { ServicePlanOptions } from './plan-options.js'
 import { planProblem } from './plan-problem.js'
 import type { ServicePlan } from './plan-result.js'
@@ -23,19 +24,13 @@ export function exhaustiveServices(
   { maxLayouts = 200_000 }: { readonly maxLayouts?: number } = {},
 ): ServicePlan {
   const problem = planProblem(model, services, ratesPerS, options)
-  const layouts = layoutCount(problem)
-  if (layouts > maxLayouts) {
-    throw new InvalidInputError(
-      'sharePercentStep',
-      options.sharePercentStep ?? 5,
-      `a step, batch sizes or instances that leave at most ${maxLayouts} layouts; these leave ${layouts}`,
-    )
+  const layouts: Layout[] = []
+  for (const layout of everyLayout(problem)) {
+    if (layouts.push(layout) <= maxLayouts) continue
+    const expected = `a step, batch sizes or instances that leave at most ${maxLayouts} layouts`
+    throw new InvalidInputError('sharePercentStep', options.sharePercentStep ?? 5, expected)
   }
   const scorer = new LayoutScorer(problem)
-  let best: Scored | undefined
-  for (const layout of everyLayout(problem)) {
-    const scored = scorer.score(layout)
-    if (scored !== undefined && (best === undefined || bestFirst(scored, best) < 0)) best = scored
-  }
+  const best = layouts.flatMap((layout) => scorer.score(layout) ?? []).sort(bestFirst)[0]
   return servicePlan(scorer, best, 'exhausted')
 }

@@ -1,5 +1,7 @@
+import type { Landscape } from '../climb.js'
 import { fits, type Layout, layoutKey } from './layout.js'
 import { LayoutBoard } from './layout-board.js'
+import { layoutsAround } from './layout-moves.js'
 import { maxValue } from './max-value.js'
 import { MIN_RATE_PER_S, type PlanProblem } from './plan-problem.js'
 
@@ -31,8 +33,11 @@ export interface Scored {
   readonly ratesPerS: readonly number[]
 }
 
-/** Scores layouts and caches the scores. */
-export class LayoutScorer {
+/**
+ * Scores layouts and caches the scores. Layouts compare by their shortfall from the objectives, then by the cost of the
+ * goal. As a search space for a climb, a move is represented by the layout that it leads to.
+ */
+export class LayoutScorer implements Landscape<Scored, Layout> {
   readonly problem: PlanProblem
   evaluations = 0
   readonly #known = new Map<string, Scored | undefined>()
@@ -57,6 +62,27 @@ export class LayoutScorer {
     return undefined
   }
 
+  movesFrom({ layout }: Scored): Layout[] {
+    return layoutsAround(this.problem, layout)
+  }
+
+  moved(_: Scored, layout: Layout): Scored | undefined {
+    return this.score(layout)
+  }
+
+  isBetter(a: Scored, b: Scored): boolean {
+    return isBetter(a, b)
+  }
+
+  bestFirst(a: Scored, b: Scored): number {
+    return bestFirst(a, b)
+  }
+
+  /** Class of a layout: its number of processes and its memory state. */
+  shape({ layout: { services, memIndex } }: Scored): string {
+    return `${memIndex} ${services.reduce((sum, { count }) => sum + count, 0)}`
+  }
+
   /** Score of a layout; undefined if it does not fit on the board. */
   score(layout: Layout): Scored | undefined {
     if (!fits(this.problem, layout)) return undefined
@@ -73,7 +99,7 @@ export class LayoutScorer {
    * Score a layout if it is better than another layout; undefined if it is not. The evaluation stops early if a check
    * at the other layout's clock or load shows that the layout cannot be better.
    */
-  scoreAbove(layout: Layout, than: Scored): Scored | undefined {
+  improved(than: Scored, layout: Layout): Scored | undefined {
     if (!fits(this.problem, layout)) return undefined
     const key = layoutKey(layout)
     if (!this.#known.has(key) && than.shortfall === 0) {

@@ -1,14 +1,21 @@
 import { SeededRandom } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
-import { climbAll } from '../climb.js'
-import { Layouts, layoutClimb } from './layout-landscape.js'
+import { type ClimbSettings, climbAll } from '../climb.js'
 import { bestFirst, LayoutScorer } from './layout-scorer.js'
 import { startLayouts } from './layout-starts.js'
 import type { ServicePlanOptions } from './plan-options.js'
 import { type PlanProblem, planProblem } from './plan-problem.js'
 import type { PlanBound, ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
+
+const settings: ClimbSettings = {
+  starts: 4,
+  finished: Infinity,
+  patience: Infinity,
+  patienceAfterShake: Infinity,
+  shakes: 12,
+}
 
 /**
  * Choose processes, shares, batch sizes, SM clock and memory clock for services, so that their latency objectives hold
@@ -39,7 +46,7 @@ function planFor(problem: PlanProblem): ServicePlan {
   const starts = startLayouts(problem).flatMap((layout) => scorer.score(layout) ?? [])
   if (starts.length === 0) return servicePlan(scorer, undefined, 'exhausted')
   const best = problem.improve
-    ? climbAll(new Layouts(scorer), starts, new SeededRandom(problem.seed), layoutClimb)
+    ? climbAll(scorer, starts, new SeededRandom(problem.seed), settings)
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (scorer.spent() ?? 'no-improving-move') : 'greedy-only'
   return servicePlan(scorer, best, stoppedBecause)

@@ -9,12 +9,12 @@ import {
   writeFileAtomically,
 } from '@pctodl/command-line'
 import { findGpuSpec, InvalidInputError, PctodlError, smClocksAt, type TraceRow } from '@pctodl/platform'
-import CliTable from 'cli-table3'
 import { version } from '../../package.json'
 import { addNetwork } from '../fit/add-network.js'
 import type { PerfModel } from '../perf-model.js'
 import { loadModelZoo } from './optional-packages.js'
 import { formatParameters, modelOf, parameterFile } from './parameter-folder.js'
+import { newTable } from './prediction-report.js'
 import { readTraceFile } from './trace-files.js'
 
 interface RawOptions {
@@ -152,11 +152,7 @@ function previewOf(model: PerfModel, name: string) {
 }
 
 function tableOf(rows: ReturnType<typeof previewOf>): string {
-  const table = new CliTable({
-    head: ['batch', 'samples/s', 'power', 'searches go there'],
-    style: { head: [], border: [], compact: true },
-    colAligns: ['right', 'right', 'right', 'left'],
-  })
+  const table = newTable(['batch', 'samples/s', 'power', 'searches go there'])
   for (const { batchSize, throughput, throughputSd = 0, powerW, powerSdW = 0, inside } of rows) {
     const samples = `${throughput.toFixed(0)} +- ${throughputSd.toFixed(0)}`
     table.push([

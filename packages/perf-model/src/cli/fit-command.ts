@@ -54,18 +54,18 @@ async function fitTo(
 }
 
 function readRows(options: CommandFitOptions): { files: readonly string[]; rows: TraceRow[]; staticRows: number } {
-  const { traces, dataset, platform, memFreq, models } = options
+  const { traces, dataset, gpu: platform, memClock, model } = options
   const files = traces.length > 0 ? traces : findTraceFiles('.', { dataset, platform })
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files')
   }
-  const wanted = models === null ? null : new Set(models.map(commonName))
+  const wanted = model.length === 0 || model.includes('all') ? null : new Set(model.map(commonName))
   let staticRows = 0
   const rows = files.flatMap((file) => {
     const read = readTraceFile(file)
     staticRows += read.staticRows
     const kept = read.rows.filter((row, i) => {
-      if (memFreq !== undefined && row.memClockMhz !== memFreq) return false
+      if (memClock !== undefined && row.memClockMhz !== memClock) return false
       if (wanted && !row.tenants.every((tenant) => wanted.has(commonName(tenant.model)))) return false
       if (!row.failed) inFile(file, () => assertTraceRow(row, `row ${read.rowNumbers[i]}`, options.spec))
       return true

@@ -12,29 +12,13 @@ import {
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
 
-/** Checked options of one `pctodl fit` call. */
 export interface CommandFitOptions {
   readonly spec: GpuSpec
-  readonly platform: string
+  readonly gpu: string
   /** Trace files. If empty, files in the Python code's layout are searched in the current folder. */
   readonly traces: readonly string[]
-  /** Networks to fit; `null`: all networks in the traces. */
-  readonly models: readonly string[] | null
-  readonly dataset: string | undefined
-  readonly memFreq: number | undefined
-  readonly unlockedClock: 'measured' | 'nominal'
-  readonly folds: number
-  readonly starts: number
-  readonly seed: number
-  readonly params: string
-  readonly plot: string | undefined
-  readonly json: boolean
-}
-
-interface RawOptions {
-  readonly gpu?: string
-  readonly step: string
-  readonly model: string[]
+  /** Networks to fit; empty, or with `all`: all networks in the traces. */
+  readonly model: readonly string[]
   readonly dataset?: string
   readonly memClock?: number
   readonly unlockedClock: 'measured' | 'nominal'
@@ -88,26 +72,12 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     .option('--plot <file.svg>', 'draw the residuals')
     .option('--json', 'print the report as JSON')
   await parseCommand(command, argv, { '--platform': '--gpu', '--mem-freq': '--mem-clock' })
-  const raw = command.opts<RawOptions>()
-  if (raw.step !== 'all') {
-    throw new UsageError(`--step ${raw.step}: the stages of this model are fitted together; leave --step out`)
+  const { gpu, step, ...options } = command.opts<Partial<CommandFitOptions> & { readonly step: string }>()
+  if (step !== 'all') {
+    throw new UsageError(`--step ${step}: the stages of this model are fitted together; leave --step out`)
   }
-  if (raw.folds === 1) throw new UsageError('--folds: 0, or at least 2')
-  const { gpu } = raw
+  if (options.folds === 1) throw new UsageError('--folds: 0, or at least 2')
   if (gpu === undefined) throw new UsageError('name the board with --gpu, or its file')
-  return asUsage(() => ({
-    spec: findGpuSpec(gpu),
-    platform: gpu,
-    traces: command.args,
-    models: raw.model.length === 0 || raw.model.includes('all') ? null : raw.model,
-    dataset: raw.dataset,
-    memFreq: raw.memClock,
-    unlockedClock: raw.unlockedClock,
-    folds: raw.folds,
-    starts: raw.starts,
-    seed: raw.seed,
-    params: raw.params,
-    plot: raw.plot,
-    json: raw.json ?? false,
-  }))
+  const spec = asUsage(() => findGpuSpec(gpu))
+  return { ...(options as CommandFitOptions), gpu, spec, traces: command.args }
 }

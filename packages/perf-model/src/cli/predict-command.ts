@@ -12,20 +12,20 @@ import { testOnTraces } from './test-on-traces.js'
 
 export const predict: CommandFunction = async (argv, terminal) => {
   const options = await parsePredictOptions(argv, terminal)
-  const board = options.platform ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))
+  const board = options.gpu ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))
   const predictor = modelOf(board, options.params)
-  if (options.test !== null) return testOnTraces(predictor, options, options.test, terminal)
+  if (options.test !== undefined) return testOnTraces(predictor, options, options.test, terminal)
   const { spec } = predictor
   const memClockMhz = (await memClock(options, spec.key, terminal)) ?? predictor.memClocksMhz[0]!
   const topClockMhz = smClocksAt(spec, memClockMhz)?.at(-1) ?? spec.boostClockMhz
-  const { model, p, b, params } = options
+  const { model, shares, batches, params } = options
   const configuration = {
-    tenants: p.map((mpsPercent, i) => ({
+    tenants: shares.map((mpsPercent, i) => ({
       model: networkOf(predictor.networks, model[i] ?? model[0]!),
       mpsPercent,
-      batchSize: b[i]!,
+      batchSize: batches[i]!,
     })),
-    smClockMhz: options.f ?? Math.min(topClockMhz, spec.boostClockMhz),
+    smClockMhz: options.smClock ?? Math.min(topClockMhz, spec.boostClockMhz),
     memClockMhz,
   }
   const found = {
@@ -43,8 +43,8 @@ export const predict: CommandFunction = async (argv, terminal) => {
 }
 
 /** Requested memory clock, MHz; if undefined, the first memory clock of the parameters is used. */
-async function memClock({ memFreq, gpuMemFreq }: PredictOptions, board: string, { signal }: Terminal) {
-  if (!gpuMemFreq) return memFreq
+async function memClock({ memClock: given, gpuMemFreq }: PredictOptions, board: string, { signal }: Terminal) {
+  if (!gpuMemFreq) return given
   return Number(await askInstalledGpu('clocks.mem', `give the memory clock of ${board} with --mem-clock`, signal))
 }
 

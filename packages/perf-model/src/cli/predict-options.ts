@@ -1,5 +1,4 @@
 import {
-  asUsage,
   integerFrom,
   listOf,
   newCommand,
@@ -13,40 +12,19 @@ import {
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
 
-/** Checked options of one `pctodl predict` call. */
 export interface PredictOptions {
   /** One network for all tenants, or one network for each tenant; `all` is allowed with `--test` only. */
   readonly model: readonly string[]
-  readonly p: readonly number[]
-  readonly b: readonly number[]
-  readonly f: number | undefined
-  readonly dataset: string | undefined
-  readonly platform: string | undefined
-  readonly memFreq: number | undefined
-  readonly gpuMemFreq: boolean
-  readonly params: string | undefined
-  /**
-   * Null without `--test`. Otherwise the trace files to compare with; if empty, files in the Python code's layout are
-   * searched.
-   */
-  readonly test: readonly string[] | null
-  readonly sample: number
-  readonly seed: number
-  readonly plot: string | undefined
-  readonly json: boolean
-}
-
-interface RawOptions {
-  readonly model: string[]
-  readonly shares?: number[]
-  readonly batches?: number[]
+  readonly shares: readonly number[]
+  readonly batches: readonly number[]
   readonly smClock?: number
   readonly dataset?: string
   readonly gpu?: string
   readonly memClock?: number
   readonly gpuMemFreq?: boolean
   readonly params?: string
-  readonly test?: true | string[]
+  /** Trace files to compare with, or true for the files in the Python code's layout. */
+  readonly test?: true | readonly string[]
   readonly sample: number
   readonly seed: number
   readonly plot?: string
@@ -73,8 +51,8 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     terminal,
   )
     .requiredOption('--model <names...>', 'network of all tenants, or one for each; all with --test', listOf(String))
-    .option('--shares <percent...>', 'MPS share of each tenant', listOf(numberBetween(0, 100)))
-    .option('--batches <samples...>', 'batch size of each tenant', listOf(integerFrom(1)))
+    .option('--shares <percent...>', 'MPS share of each tenant', listOf(numberBetween(0, 100)), [])
+    .option('--batches <samples...>', 'batch size of each tenant', listOf(integerFrom(1)), [])
     .option('--sm-clock <MHz>', "SM clock (default: the board's boost clock)", positiveNumber('MHz'))
     .option('--dataset <name>', 'imagenet or caltech256: images are 224 x 224', oneOf('imagenet', 'caltech256'))
     .option('--gpu <name>', 'board, or the file of one (default: ask nvidia-smi)')
@@ -87,39 +65,24 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     .option('--plot <file.svg>', 'draw the prediction over the SM clock')
     .option('--json', 'print JSON')
   await parseCommand(command, argv, referenceSpelling)
-  const raw = command.opts<RawOptions>()
-  return asUsage(() => checked(raw))
+  const options = command.opts<PredictOptions>()
+  assertTogether(options)
+  return options
 }
 
-function checked(raw: RawOptions): PredictOptions {
-  const { model, shares: p = [], batches: b = [], test } = raw
+function assertTogether({ model, shares, batches, test, plot, gpuMemFreq, memClock }: PredictOptions): void {
   if (test === undefined) {
-    if (p.length === 0 || b.length === 0)
+    if (shares.length === 0 || batches.length === 0)
       throw new UsageError('--shares and --batches are needed: a share and a batch for each tenant')
-    if (p.length !== b.length)
-      throw new UsageError(`--shares has ${p.length} shares, --batches has ${b.length} batches`)
-    if (model.length !== 1 && model.length !== p.length) {
-      throw new UsageError(`--model has ${model.length} names: give one, or one for each of the ${p.length} tenants`)
+    if (shares.length !== batches.length)
+      throw new UsageError(`--shares has ${shares.length} shares, --batches has ${batches.length} batches`)
+    if (model.length !== 1 && model.length !== shares.length) {
+      throw new UsageError(
+        `--model has ${model.length} names: give one, or one for each of the ${shares.length} tenants`,
+      )
     }
     if (model.includes('all')) throw new UsageError('--model all goes with --test only')
-  } else if (raw.plot !== undefined)
+  } else if (plot !== undefined)
     throw new UsageError('--plot draws a prediction, not a test; pctodl fit draws residuals')
-  if (raw.gpuMemFreq && raw.memClock !== undefined)
-    throw new UsageError('--gpu-mem-freq and --mem-clock exclude each other')
-  return {
-    model,
-    p,
-    b,
-    f: raw.smClock,
-    dataset: raw.dataset,
-    platform: raw.gpu,
-    memFreq: raw.memClock,
-    gpuMemFreq: raw.gpuMemFreq ?? false,
-    params: raw.params,
-    test: test === undefined ? null : test === true ? [] : test,
-    sample: raw.sample,
-    seed: raw.seed,
-    plot: raw.plot,
-    json: raw.json ?? false,
-  }
+  if (gpuMemFreq && memClock !== undefined) throw new UsageError('--gpu-mem-freq and --mem-clock exclude each other')
 }

@@ -24,19 +24,19 @@ interface Metrics {
 export function testOnTraces(
   predictor: PerfModel,
   options: PredictOptions,
-  given: readonly string[],
+  given: true | readonly string[],
   terminal: Terminal,
 ): number {
-  const { platform, dataset = 'imagenet', memFreq, sample, seed, model } = options
+  const { gpu: platform, dataset = 'imagenet', memClock, sample, seed, model } = options
   const files =
-    given.length > 0 ? given : findTraceFiles('.', { dataset, platform }).filter((file) => file.includes('mps_results'))
+    given !== true ? given : findTraceFiles('.', { dataset, platform }).filter((file) => file.includes('mps_results'))
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files after --test')
   }
   const wanted = new Set(model.map(commonName))
   const rows = files
     .flatMap((file) => readTraceFile(file).rows)
-    .filter((row) => !row.failed && (memFreq === undefined || row.memClockMhz === memFreq))
+    .filter((row) => !row.failed && (memClock === undefined || row.memClockMhz === memClock))
     .filter((row) => model.includes('all') || row.tenants.every((tenant) => wanted.has(commonName(tenant.model))))
   if (rows.length === 0) throw new PctodlError('NO_TRACES', `no row of ${model.join(', ')} in ${files.join(', ')}`)
   const random = new SeededRandom(seed)

@@ -25,7 +25,6 @@ export interface RowFeatures {
   readonly powerSd: number
 }
 
-/** One measured row and its prediction. */
 export interface RowPrediction {
   readonly row: TraceRow
   /** Sum over all tenants, samples/s. */

@@ -36,13 +36,11 @@ export interface RowFitOptions {
   readonly from?: FitStart | undefined
 }
 
-/** Parameters that a fit starts from. */
 export interface FitStart {
   readonly board: BoardParameters
   readonly networks: readonly NetworkParameters[]
 }
 
-/** A fitted parameter with its uncertainty. */
 export interface FittedParameter {
   /** Name such as `board.smPowerW` or `resnet50.launchMs`. */
   readonly name: string

@@ -15,7 +15,6 @@ import type { TableRow, TraceTable } from './trace-table.js'
 /** Step of the finite differences of corrections; coarse, because a sensitivity need not be exact. */
 const SENSITIVITY_STEP = 1e-3
 
-/** Residuals of one stage of the fit. */
 export interface StageResiduals {
   count(row: TableRow): number
   /** @param limitW cap on the predicted power of rows with a nominal clock */

@@ -1,10 +1,8 @@
-const FIRST_ROOM = 256
-
 /** Latency distribution as a weighted mixture of uniform distributions, ms. */
 export class LatencyMixture {
-  #weights: Float64Array = new Float64Array(FIRST_ROOM)
-  #lowMs: Float64Array = new Float64Array(FIRST_ROOM)
-  #widthMs: Float64Array = new Float64Array(FIRST_ROOM)
+  readonly #weights: number[] = []
+  readonly #lowMs: number[] = []
+  readonly #widthMs: number[] = []
   #count = 0
   #total = 0
 
@@ -21,7 +19,6 @@ export class LatencyMixture {
    */
   add(weight: number, lowMs: number, widthMs: number): void {
     if (weight <= 0) return
-    if (this.#count === this.#weights.length) this.#grow()
     const at = this.#count++
     this.#weights[at] = weight
     this.#lowMs[at] = lowMs
@@ -56,16 +53,4 @@ export class LatencyMixture {
     }
     return high
   }
-
-  #grow(): void {
-    this.#weights = grown(this.#weights)
-    this.#lowMs = grown(this.#lowMs)
-    this.#widthMs = grown(this.#widthMs)
-  }
-}
-
-function grown(from: Float64Array): Float64Array {
-  const to = new Float64Array(2 * from.length)
-  to.set(from)
-  return to
 }

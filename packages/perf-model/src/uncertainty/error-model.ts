@@ -2,8 +2,6 @@ import { factorise, inverseFromFactor, mean, solveFactorised } from '@pctodl/num
 import { type ErrorState, FACTORS } from '../parameters.js'
 import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 
-/** Columns of the weights: the mean and the factors. A CPU overlaps their eight sums. */
-const COLUMNS = 1 + FACTORS
 /** Weight of the prior, in rows, when the scale of the variances is estimated. */
 const PRIOR_ROWS = 30
 /**
@@ -31,8 +29,15 @@ export interface ErrorRow extends Pick<ErrorTerms, 'phi' | 'residual'> {
 export class ErrorModel {
   readonly state: ErrorState
   readonly #names: readonly string[]
-  /** Weights of each term of phi: first the weight of the mean, then the weight of each factor. */
+  /** Weights of the terms phi in the mean over boards, and in each factor. */
+  readonly #mean: Float64Array
+  readonly #factorWeights: readonly Float64Array[]
+  /** The same weights of the factors, term by term. A CPU overlaps the sums over one term's weights. */
   readonly #weights: Float64Array
+  /** Weights of the terms phi in the posterior mean. */
+  readonly #centreWeights: Float64Array
+  /** Weights of the terms of the residual's variance. */
+  readonly #residual: Float64Array
   readonly #learnt: Float64Array
   /**
    * Covariance of the learnt positions. Undefined before the first row: the positions are then independent, with
@@ -41,10 +46,6 @@ export class ErrorModel {
   readonly #covariance: Float64Array | undefined
   /** Values of the factors for the terms that were entered last. */
   readonly #factors: Float64Array
-  /** Result of `evaluate`: posterior mean of ln(measured / predicted). */
-  centre = 0
-  /** Result of `evaluate`: standard deviation of ln(measured / predicted). */
-  sd = 0
 
   /**
    * @param names networks in the order of the terms. Other networks in the state are dropped. A network that the state
@@ -53,19 +54,27 @@ export class ErrorModel {
   constructor(state: ErrorState, names: readonly string[]) {
     this.state = state
     this.#names = names
-    const count = FACTORS + names.length
-    this.#factors = new Float64Array(count)
-    this.#weights = new Float64Array((MIX_TERMS + names.length * NETWORK_TERMS) * COLUMNS)
-    ;[state.mean, ...state.factors].forEach((list, k) => {
-      inOrderOf(names, state.networks, list).forEach((weight, i) => {
-        this.#weights[i * COLUMNS + k] = weight
+    this.#mean = inOrderOf(names, state.networks, state.mean)
+    this.#factorWeights = state.factors.map((list) => inOrderOf(names, state.networks, list))
+    this.#weights = new Float64Array(this.#mean.length * FACTORS)
+    this.#factorWeights.forEach((list, k) => {
+      list.forEach((weight, i) => {
+        this.#weights[i * FACTORS + k] = weight
       })
     })
+    this.#residual = Float64Array.from(state.residual)
+    const count = FACTORS + names.length
+    this.#factors = new Float64Array(count)
     this.#learnt = new Float64Array(count)
-    if (state.learnt.length === 0) return
     const places = [...Array(FACTORS).keys(), ...state.networks.map((name) => this.#placeOf(name))]
-    places.forEach((to, from) => {
-      if (to >= 0) this.#learnt[to] = state.learnt[from]!
+    state.learnt.forEach((value, from) => {
+      if (places[from]! >= 0) this.#learnt[places[from]!] = value
+    })
+    this.#centreWeights = this.#mean.map((weight, i) =>
+      this.#factorWeights.reduce((sum, list, k) => sum + this.#learnt[k]! * list[i]!, weight),
+    )
+    names.forEach((_, i) => {
+      this.#centreWeights[MIX_TERMS + i * NETWORK_TERMS]! += state.networkSd * this.#learnt[FACTORS + i]!
     })
     if (state.covariance.length === 0) return
     const covariance = identity(count)
@@ -87,22 +96,25 @@ export class ErrorModel {
     return index < 0 ? -1 : FACTORS + index
   }
 
+  /** Posterior mean of ln(measured / predicted) for the terms of a prediction. */
+  centre({ phi }: Pick<ErrorTerms, 'phi'>): number {
+    return dot(phi, this.#centreWeights)
+  }
+
   /**
-   * Compute `centre` and `sd` for the terms of a prediction.
+   * Standard deviation of ln(measured / predicted) for the terms of a prediction.
    *
    * @param beyondVariance extra variance of a configuration that is less certain than the fit's rows
    */
-  evaluate(terms: Pick<ErrorTerms, 'phi' | 'residual'>, beyondVariance: number): void {
-    let centre = this.#enter(terms.phi)
-    let variance = this.#residualVariance(terms.residual)
+  sd(terms: Pick<ErrorTerms, 'phi' | 'residual'>, beyondVariance: number): number {
+    this.#enter(terms.phi)
+    let variance = dot(terms.residual, this.#residual)
     const factors = this.#factors
-    const learnt = this.#learnt
     const covariance = this.#covariance
     const n = factors.length
     for (let a = 0; a < n; a++) {
       const factor = factors[a]!
       if (factor === 0) continue
-      centre += factor * learnt[a]!
       if (covariance === undefined) {
         variance += factor * factor
         continue
@@ -111,20 +123,16 @@ export class ErrorModel {
       for (let b = 0; b < a; b++) sum += covariance[a * n + b]! * factors[b]!
       variance += 2 * factor * sum
     }
-    this.centre = centre
-    this.sd = Math.min(MAX_SD, Math.max(MIN_SD, Math.sqrt(this.state.scale * variance + beyondVariance)))
+    return Math.min(MAX_SD, Math.max(MIN_SD, Math.sqrt(this.state.scale * variance + beyondVariance)))
   }
 
   /**
    * Compute the values of the factors. The sums are unrolled, because a loop over the factors takes three times as
    * long.
-   *
-   * @returns the value of the mean
    */
-  #enter(phi: Float64Array): number {
+  #enter(phi: Float64Array): void {
     const factors = this.#factors
     const weights = this.#weights
-    let average = 0
     let f0 = 0
     let f1 = 0
     let f2 = 0
@@ -132,17 +140,16 @@ export class ErrorModel {
     let f4 = 0
     let f5 = 0
     let f6 = 0
-    for (let i = 0, at = 0; i < phi.length; i++, at += COLUMNS) {
+    for (let i = 0, at = 0; i < phi.length; i++, at += FACTORS) {
       const term = phi[i]!
       if (term === 0) continue
-      average += term * weights[at]!
-      f0 += term * weights[at + 1]!
-      f1 += term * weights[at + 2]!
-      f2 += term * weights[at + 3]!
-      f3 += term * weights[at + 4]!
-      f4 += term * weights[at + 5]!
-      f5 += term * weights[at + 6]!
-      f6 += term * weights[at + 7]!
+      f0 += term * weights[at]!
+      f1 += term * weights[at + 1]!
+      f2 += term * weights[at + 2]!
+      f3 += term * weights[at + 3]!
+      f4 += term * weights[at + 4]!
+      f5 += term * weights[at + 5]!
+      f6 += term * weights[at + 6]!
     }
     factors[0] = f0
     factors[1] = f1
@@ -154,13 +161,6 @@ export class ErrorModel {
     for (let i = 0; i < this.#names.length; i++) {
       factors[FACTORS + i] = this.state.networkSd * phi[MIX_TERMS + i * NETWORK_TERMS]!
     }
-    return average
-  }
-
-  #residualVariance(terms: Float64Array): number {
-    let sum = 0
-    for (let i = 0; i < terms.length; i++) sum += terms[i]! * this.state.residual[i]!
-    return sum
   }
 
   /** Posterior state after learning more rows of the board. */
@@ -176,8 +176,9 @@ export class ErrorModel {
     for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * learnt[b]!
     let squares = moved.reduce((sum, value, a) => sum + value * learnt[a]!, 0)
     for (const row of rows) {
-      const error = row.error - this.#enter(row.phi)
-      const per = 1 / (ROWS_PER_NEWS * this.#residualVariance(row.residual))
+      this.#enter(row.phi)
+      const error = row.error - dot(row.phi, this.#mean)
+      const per = 1 / (ROWS_PER_NEWS * dot(row.residual, this.#residual))
       squares += per * error * error
       for (let a = 0; a < n; a++) {
         const weighted = per * this.#factors[a]!
@@ -190,14 +191,13 @@ export class ErrorModel {
     solveFactorised(precision, n, after)
     squares -= after.reduce((sum, value, a) => sum + value * moved[a]!, 0)
     const covariance = inverseFromFactor(precision, n)
-    const column = (k: number) => Array.from(this.#weights.filter((_, i) => i % COLUMNS === k))
     const before = PRIOR_ROWS + this.state.rows
     const scale = (this.state.scale * before + ROWS_PER_NEWS * squares) / (before + rows.length)
     return {
       ...this.state,
       networks: [...this.#names],
-      mean: column(0),
-      factors: this.state.factors.map((_, k) => column(k + 1)),
+      mean: Array.from(this.#mean),
+      factors: this.#factorWeights.map((list) => Array.from(list)),
       rows: this.state.rows + rows.length,
       scale: Math.max(this.state.scale, digits(scale)),
       learnt: Array.from(after, digits),
@@ -212,10 +212,7 @@ export class ErrorModel {
 export function scaledTo(kind: ErrorState, names: readonly string[], rows: readonly ErrorRow[]): ErrorState {
   const wide = { ...kind, rows: 0, scale: 1, mean: [], learnt: [], covariance: [] }
   const model = new ErrorModel(wide, names)
-  const squares = rows.reduce((sum, row) => {
-    model.evaluate(row, 0)
-    return sum + (row.error / model.sd) ** 2
-  }, 0)
+  const squares = rows.reduce((sum, row) => sum + (row.error / model.sd(row, 0)) ** 2, 0)
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }
 }
 
@@ -231,6 +228,12 @@ function inOrderOf(names: readonly string[], networks: readonly string[], list: 
     out.set(each[networks.indexOf(name)] ?? average, MIX_TERMS + i * NETWORK_TERMS)
   })
   return out
+}
+
+function dot(terms: Float64Array, weights: Float64Array): number {
+  let sum = 0
+  for (let i = 0; i < terms.length; i++) sum += terms[i]! * weights[i]!
+  return sum
 }
 
 function identity(n: number): Float64Array {
