@@ -6,7 +6,7 @@ import { formatTable } from '../report/format-table.js'
  * asterisk marks measured cells.
  */
 export function formatMatrixTable(matrix: SensitivityMatrix): string {
-  const { cpus, memoryGb, at } = matrixAxes(matrix)
+  const { cpus, memoryGb, at } = matrixAxes(matrix.points)
   const head = ['cores', ...memoryGb.map((memory) => `${at(cpus[0]!, memory).memPercent} %`), 'range']
   const rows = cpus.map((cpu) => {
     const full = at(cpu, memoryGb.at(-1)!)

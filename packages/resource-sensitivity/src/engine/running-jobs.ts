@@ -1,18 +1,23 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import type { ServerKind } from '../cluster/cluster.js'
-import { type EngineJob, JobTable, type Placement, totals } from './engine-job.js'
+import { type JobProfile, throughputAt } from '../profile/job-profile.js'
+import type { Job } from '../trace/job.js'
+import { EngineJob, type JobClass, type Placement, totals } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 import { UsageRecord } from './usage-record.js'
 
-/** Starts, stops and resizes jobs, and tracks placements, held resources and expected finish times. */
+/**
+ * All submitted jobs. Starts, stops and resizes them, and tracks placements, held resources and expected finish times.
+ */
 export class RunningJobs {
-  readonly table: JobTable
+  readonly options: CheckedEngineOptions
   readonly pool: ServerPool
   readonly usage: UsageRecord
   nowS: number
   /** Power as a further resource that jobs need to start; null if the cluster has no power budget. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
+  /** Running jobs. */
   readonly jobs: Set<EngineJob> = new Set()
   /** Resources held per server. */
   readonly heldCpus: Float64Array
@@ -25,11 +30,14 @@ export class RunningJobs {
   readonly #changed = new Set<number>()
   /** Jobs whose placement or share changed since `takeTouched`. */
   #touched = new Set<EngineJob>()
-  readonly #options: CheckedEngineOptions
+  readonly #submitted: EngineJob[] = []
+  readonly #byId = new Map<number, EngineJob>()
+  readonly #classes = new Map<string, JobClass>()
+  readonly #profiles: ReadonlyMap<string, JobProfile>
 
   constructor(options: CheckedEngineOptions, startS: number) {
-    this.#options = options
-    this.table = new JobTable(options)
+    this.options = options
+    this.#profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
     this.pool = new ServerPool(options.cluster)
     this.usage = new UsageRecord(totals(options.cluster), startS)
     this.nowS = startS
@@ -38,6 +46,42 @@ export class RunningJobs {
     this.heldMemoryGb = perServer()
     this.wantedCpus = perServer()
     this.wantedMemoryGb = perServer()
+  }
+
+  /** Undefined if no such job was submitted. */
+  find(jobId: number): EngineJob | undefined {
+    return this.#byId.get(jobId)
+  }
+
+  submit(job: Job): EngineJob {
+    const added = new EngineJob(this.#submitted.length, job, this.#classOf(job), this.nowS)
+    this.#submitted.push(added)
+    this.#byId.set(job.id, added)
+    this.usage.waiting++
+    return added
+  }
+
+  #classOf({ gpus, model }: Job): JobClass {
+    const key = `${gpus}/${model}`
+    const known = this.#classes.get(key)
+    if (known !== undefined) return known
+    const { cluster, spreadPenalty } = this.options
+    const profile = this.#profiles.get(model)!
+    const total = totals(cluster)
+    // A job with more GPUs than the largest server is spread even if it is alone on the cluster.
+    const isSpread = cluster.servers.every((kind) => gpus > kind.gpus)
+    const penalty = isSpread ? Math.max(profile.spreadPenalty, spreadPenalty) : 1
+    const { cpus, memoryGb } = profile.demand
+    const shares = [gpus / total.gpus, (gpus * cpus) / total.cpus, (gpus * memoryGb) / total.memoryGb] as const
+    const fairThroughput = throughputAt(profile, total.cpus / total.gpus, total.memoryGb / total.gpus)
+    const added: JobClass = {
+      ...{ number: this.#classes.size, gpus, profile },
+      fairIterationS: (profile.iterationS * penalty) / fairThroughput,
+      dominantShare: Math.max(...shares),
+      summedShare: shares[0] + shares[1] + shares[2],
+    }
+    this.#classes.set(key, added)
+    return added
   }
 
   advance(toS: number): void {
@@ -58,26 +102,12 @@ export class RunningJobs {
       this.#finishing.remove(this.#finishing.first)
     }
     for (const [index, atS] of due) this.#finishing.set(index, atS)
-    return due.map(([index]) => this.table.jobs[index]!)
+    return due.map(([index]) => this.#submitted[index]!)
   }
 
   /** Slowdown factor of a job on several servers. */
   spreadPenaltyOf(job: EngineJob): number {
-    return Math.max(job.profile.spreadPenalty, this.#options.spreadPenalty)
-  }
-
-  /** Whether spreading slows any job. */
-  get spreadingCosts(): boolean {
-    const { spreadPenalty, profiles } = this.#options
-    return spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
-  }
-
-  get restartCostS(): number {
-    return this.#options.restartCostS
-  }
-
-  get resizeCostS(): number {
-    return this.#options.resizeCostS
+    return Math.max(job.profile.spreadPenalty, this.options.spreadPenalty)
   }
 
   /** Stops the progress of a running job for `forS` seconds. */
@@ -100,7 +130,7 @@ export class RunningJobs {
   /** Start a seated job now. */
   begin(job: EngineJob, isFirst: boolean): void {
     this.starve(job)
-    job.countedS = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
+    job.countedS = this.nowS + (isFirst ? this.options.startCostS : this.options.restartCostS)
   }
 
   /** Takes back a seat that the current plan gave to a job. The job waits, as if it had never had the seat. */
@@ -116,12 +146,6 @@ export class RunningJobs {
     for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
   }
 
-  /** Moves a running job to other, free GPUs. The job loses the restart time. */
-  move(job: EngineJob, placement: Placement): void {
-    this.preempt(job)
-    this.start(job, placement)
-  }
-
   /** Seats a job on free GPUs. It makes no progress before `feed` gives it CPU and memory. */
   start(job: EngineJob, placement: Placement): void {
     const { nowS } = this
@@ -134,18 +158,12 @@ export class RunningJobs {
     job.heldSinceS = nowS
     if (job.firstStartS === null) {
       job.firstStartS = nowS
-      job.countedS = nowS + this.#options.startCostS
+      job.countedS = nowS + this.options.startCostS
     } else {
       job.restarts++
-      job.countedS = nowS + this.#options.restartCostS
+      job.countedS = nowS + this.options.restartCostS
     }
     this.usage.waiting--
-  }
-
-  /** Seats a job that already runs on these GPUs, without the start time. */
-  adopt(job: EngineJob, placement: Placement): void {
-    this.start(job, placement)
-    job.countedS = this.nowS
   }
 
   preempt(job: EngineJob): void {

@@ -1,6 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertAtLeast } from '../checks.js'
-import { type CanonicalCluster, expandServers, idleWattsOf, inCanonicalOrder } from '../cluster/cluster.js'
+import {
+  type CanonicalCluster,
+  expandServers,
+  idleWattsOf,
+  inCanonicalOrder,
+  type ServerKind,
+} from '../cluster/cluster.js'
 import { createMechanism } from '../mechanisms/create-mechanism.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import { ShareRules } from '../mechanisms/share-rules.js'
@@ -13,8 +19,7 @@ import type { EngineEvent } from './engine-event.js'
 import type { EngineJob } from './engine-job.js'
 import { RunningJobs } from './running-jobs.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
-import { ServerAvailability } from './server-availability.js'
-import { ServiceOrder } from './service-order.js'
+import { serviceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
@@ -29,12 +34,11 @@ export class ScheduleEngine {
   readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
   readonly #cluster: CanonicalCluster['cluster']
   readonly #models: ReadonlySet<string>
-  readonly #isBound: boolean
-  readonly #roundS: number
   readonly #mechanism: Mechanism
-  readonly #order: ServiceOrder
   readonly #queue = new WaitingQueue()
-  readonly #availability: ServerAvailability
+  readonly #kinds: readonly ServerKind[]
+  /** Servers that accept no jobs, since they have failed or are draining. */
+  readonly #away = new Map<number, 'server-failed' | 'server-draining'>()
   readonly #actions: ActionRecord
   /** Null if the cluster names no GPU types. */
   readonly #power: PowerShares | null
@@ -60,13 +64,10 @@ export class ScheduleEngine {
     this.#cluster = cluster
     this.#servers = { inside, outside }
     this.#models = new Set(checked.profiles.map(({ model }) => model))
-    this.#isBound = checked.mechanism === 'optimal'
-    this.#roundS = checked.roundS
     this.running = new RunningJobs(canonical, startS)
     const rules = new ShareRules(cluster)
     this.#mechanism = createMechanism(canonical, this.running, rules)
-    this.#order = new ServiceOrder(checked.policy)
-    this.#availability = new ServerAvailability(expandServers(cluster))
+    this.#kinds = expandServers(cluster)
     this.#actions = new ActionRecord((job) => this.#seatsOf(job))
     const { powerBudgetW, budgetLeadS } = checked
     this.#idleW = idleWattsOf(cluster)
@@ -172,7 +173,10 @@ export class ScheduleEngine {
       this.#power === null
         ? this.#actions.take(this.running.takeTouched())
         : [...dismissed, ...this.#shareWatts(this.#power)]
-    if (this.running.resizeCostS > 0) this.#payForResizes(actions)
+    const { resizeCostS } = this.running.options
+    for (const { type, jobId } of resizeCostS > 0 ? actions : []) {
+      if (type === 'resize') this.running.hold(this.running.find(jobId)!, resizeCostS)
+    }
     return actions
   }
 
@@ -200,9 +204,9 @@ export class ScheduleEngine {
    */
   adopt(nowS: number, jobs: readonly Job[], running: readonly RunningJobState[], waiting: readonly JobState[]): void {
     this.running.nowS = nowS
-    for (const job of jobs) this.#admit(job, nowS)
+    for (const job of jobs) this.#admit(job)
     for (const state of [...running, ...waiting]) {
-      const job = this.running.table.find(state.jobId)
+      const job = this.running.find(state.jobId)
       if (job === undefined) throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the present jobs')
       assertState(state, job.job)
       job.remaining -= state.doneIterations ?? 0
@@ -210,7 +214,7 @@ export class ScheduleEngine {
       job.lastRunS = state.lastRunS ?? job.job.arrivalS
     }
     for (const state of running) {
-      const job = this.running.table.of(state.jobId)
+      const job = this.running.find(state.jobId)!
       this.#seat(job, state)
       this.#queue.remove(job)
     }
@@ -220,22 +224,22 @@ export class ScheduleEngine {
 
   /** @returns whether the policy must decide afresh */
   #take(event: EngineEvent, nowS: number): boolean {
-    const { table } = this.running
+    const of = (jobId: number) => this.running.find(jobId)!
     switch (event.type) {
       case 'submitted':
-        if (table.find(event.job.id) !== undefined) return false
+        if (this.running.find(event.job.id) !== undefined) return false
         this.#events++
-        this.#admit(event.job, nowS)
+        this.#admit(event.job)
         return false
       case 'finished':
       case 'cancelled':
-        this.#end(table.of(event.jobId), event.type)
+        this.#end(of(event.jobId), event.type)
         return false
       case 'stopped':
-        this.#stop(table.of(event.jobId), event.doneIterations)
+        this.#stop(of(event.jobId), event.doneIterations)
         return false
       case 'progressed': {
-        const job = table.of(event.jobId)
+        const job = of(event.jobId)
         if (job.state === 'finished') return false
         job.count(nowS)
         this.running.setDone(job, event.doneIterations)
@@ -247,11 +251,12 @@ export class ScheduleEngine {
       case 'server-returned': {
         const server = this.#servers.inside[event.server]!
         const { type } = event
-        const isNew =
-          type === 'server-returned'
-            ? this.#availability.restore(server)
-            : this.#availability.leave(server, type === 'server-failed' ? 'failed' : 'draining')
-        if (!isNew) return false
+        const before = this.#away.get(server)
+        const isBack = type === 'server-returned'
+        // A failed server cannot drain.
+        if (isBack ? before === undefined : before === type || before === 'server-failed') return false
+        if (isBack) this.#away.delete(server)
+        else this.#away.set(server, type)
         this.#events++
         const mustLeave = this.#refit(server, type === 'server-draining' ? type : 'server-failed')
         if (type === 'server-failed') this.#lose(event.server)
@@ -265,12 +270,11 @@ export class ScheduleEngine {
     }
   }
 
-  #admit(job: Job, nowS: number): void {
-    const added = this.running.table.add(job, nowS)
+  #admit(job: Job): void {
+    const added = this.running.submit(job)
     this.#unfinished++
     this.#present.push(added)
     this.#queue.push(added)
-    this.running.usage.waiting++
   }
 
   #end(job: EngineJob, how: 'finished' | 'cancelled'): void {
@@ -306,7 +310,8 @@ export class ScheduleEngine {
   /** Apply a server's remaining capacity. @returns whether its capacity fell */
   #refit(server: number, reason: PreemptReason): boolean {
     const { running } = this
-    const left = this.#availability.left(server)
+    const kind = this.#kinds[server]!
+    const left = this.#away.has(server) ? { ...kind, gpus: 0, cpus: 0, memoryGb: 0 } : kind
     const had = running.pool.kinds[server]!
     if (left.gpus === had.gpus) return false
     for (const job of running.resizeServer(server, left)) {
@@ -327,7 +332,7 @@ export class ScheduleEngine {
   #round(nowS: number): void {
     this.#rounds++
     this.#events++
-    this.#present = this.#order.sorted(this.#present, nowS)
+    this.#present = serviceOrder(this.running.options.policy, this.#present, nowS)
     this.#mechanism.plan(this.#present)
     this.#requeue()
   }
@@ -373,18 +378,12 @@ export class ScheduleEngine {
     for (const job of this.#present) if (job.state === 'waiting') this.#queue.push(job)
   }
 
-  #payForResizes(actions: readonly ScheduleAction[]): void {
-    for (const { type, jobId } of actions) {
-      if (type === 'resize') this.running.hold(this.running.table.of(jobId), this.running.resizeCostS)
-    }
-  }
-
   #planNextRound(nowS: number): void {
     // If no job runs and none could start, a further round would change nothing; only an event can.
-    const isStuck = this.isIdle
-    if (this.#queue.length === 0 || isStuck) this.#roundAtS = Number.POSITIVE_INFINITY
+    if (this.#queue.length === 0 || this.isIdle) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
-      this.#roundAtS = (Math.floor(nowS / this.#roundS) + 1) * this.#roundS
+      const { roundS } = this.running.options
+      this.#roundAtS = (Math.floor(nowS / roundS) + 1) * roundS
     }
   }
 
@@ -404,7 +403,9 @@ export class ScheduleEngine {
         `one placement on ${job.gpus} existing GPUs that no other job holds`,
       )
     }
-    this.running.adopt(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
+    this.running.start(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
+    // It runs already, without the start time.
+    job.countedS = this.nowS
     this.running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
   }
 
@@ -421,7 +422,7 @@ export class ScheduleEngine {
     for (const event of events) {
       switch (event.type) {
         case 'submitted':
-          if (this.running.table.find(event.job.id) !== undefined) break
+          if (this.running.find(event.job.id) !== undefined) break
           assertJob(event.job, this.#models)
           for (const error of possibleJobs([event.job], this.#cluster).skipped) throw error
           known.add(event.job.id)
@@ -431,7 +432,7 @@ export class ScheduleEngine {
         case 'stopped':
         case 'progressed':
         case 'left':
-          if (this.running.table.find(event.jobId) === undefined && !known.has(event.jobId)) {
+          if (this.running.find(event.jobId) === undefined && !known.has(event.jobId)) {
             throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
           }
           if ('doneIterations' in event && event.doneIterations !== undefined) {
@@ -454,7 +455,7 @@ export class ScheduleEngine {
   }
 
   #assertServer(field: string, server: number): void {
-    if (this.#isBound) {
+    if (this.running.options.mechanism === 'optimal') {
       throw new InvalidInputError(
         field,
         `server ${server}`,

@@ -61,7 +61,6 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     }
     return await execution.run(journal)
   } finally {
-    journal?.close()
     // The executor is closed even for invalid options, because it locks its folder as soon as it is created.
     await executor.close()
   }

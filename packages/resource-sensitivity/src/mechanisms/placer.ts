@@ -23,7 +23,8 @@ export class Placer {
   constructor(running: RunningJobs, mix: boolean) {
     this.#running = running
     this.#mix = mix
-    this.#consolidates = mix && running.spreadingCosts
+    const { spreadPenalty, profiles } = running.options
+    this.#consolidates = mix && (spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1))
     const sum = (of: 'gpus' | 'cpus' | 'memoryGb') => running.pool.kinds.reduce((total, kind) => total + kind[of], 0)
     this.#fair = { cpus: sum('cpus') / sum('gpus'), memoryGb: sum('memoryGb') / sum('gpus') }
   }
@@ -47,7 +48,7 @@ export class Placer {
    */
   #clear(job: EngineJob): number {
     if (!this.#consolidates) return -1
-    const { pool, restartCostS } = this.#running
+    const { pool, options } = this.#running
     let tries = 0
     for (let free = job.gpus - 1; free >= 0; free--) {
       for (const server of pool.withFree(free)) {
@@ -56,8 +57,11 @@ export class Placer {
         const moves = this.#movesFrom(server, job)
         if (moves === null) continue
         const movedGpus = moves.reduce((sum, [moved]) => sum + moved.gpus, 0)
-        if (!this.#gains(job, movedGpus * restartCostS)) continue
-        for (const [moved, to] of moves) this.#running.move(moved, { servers: [to], gpus: [moved.gpus] })
+        if (!this.#gains(job, movedGpus * options.restartCostS)) continue
+        for (const [moved, to] of moves) {
+          this.#running.preempt(moved)
+          this.#running.start(moved, { servers: [to], gpus: [moved.gpus] })
+        }
         return server
       }
     }
@@ -88,7 +92,7 @@ export class Placer {
   /** Whether a job gains more GPU time by not being spread than the moves cost others. */
   #gains(job: EngineJob, costGpuS: number): boolean {
     const savedPart = 1 - 1 / this.#running.spreadPenaltyOf(job)
-    return savedPart * job.remaining * job.fairIterationS * job.gpus > costGpuS
+    return savedPart * job.remaining * job.kind.fairIterationS * job.gpus > costGpuS
   }
 
   #choose(job: EngineJob): number {

@@ -37,7 +37,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     improveSeats(running, [...changed, ...open], (server) => this.#allocation(server, this.#wholeOn(server)).value)
     for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
     // If resizing costs time, jobs on several servers keep the share that is always available.
-    if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
+    if (running.options.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
   /** Distributes what jobs on several servers leave of a server among its other jobs. */

@@ -94,7 +94,7 @@ export class PowerShares {
   take(event: EngineEvent, inside: readonly number[]): void {
     if (event.type === 'budget') this.#budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
     if (event.type === 'finished' || event.type === 'stopped' || event.type === 'left') {
-      const job = this.#running.table.of(event.jobId)
+      const job = this.#running.find(event.jobId)!
       if (event.type !== 'left') this.#ways.delete(job)
       if (event.type !== 'left' || this.#leaving.get(job)?.run === event.run) this.#leaving.delete(job)
     }

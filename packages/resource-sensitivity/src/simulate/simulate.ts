@@ -89,9 +89,9 @@ function resultOf(
   const results = jobs
     .filter(({ id }) => !left.has(id))
     .map((job): JobResult => {
-      const { firstStartS, finishS, waitedS, attainedGpuS, restarts, fairIterationS } = running.table.of(job.id)
+      const { firstStartS, finishS, waitedS, attainedGpuS, restarts, kind } = running.find(job.id)!
       const completionS = finishS - job.arrivalS
-      const rho = completionS / (job.iterations * fairIterationS)
+      const rho = completionS / (job.iterations * kind.fairIterationS)
       return { job, firstStartS: firstStartS!, finishS, completionS, waitedS, attainedGpuS, restarts, rho }
     })
   const firstArrivalS = ran[0]!.arrivalS
