@@ -19,8 +19,8 @@ import { measureMemoryGBps, measureStorageMBps } from '../profile/runs/measure-m
 import { createMemoryGroup } from '../profile/runs/memory-group.js'
 import { RunLog } from '../profile/runs/run-log.js'
 import { type RunSetting, runTraining } from '../profile/runs/run-training.js'
-import { formatMatrixTable } from './matrix-table.js'
 import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
+import { formatMatrixTable } from './tables.js'
 
 export function addProfileCommand(parent: Command, terminal: Terminal): void {
   const command = newSubcommand(

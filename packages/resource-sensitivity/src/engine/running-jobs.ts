@@ -7,9 +7,7 @@ import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 import { UsageRecord } from './usage-record.js'
 
-/**
- * All submitted jobs. Starts, stops and resizes them, and tracks placements, held resources and expected finish times.
- */
+/** All submitted jobs, with the placements, held resources and expected finish times of the running ones. */
 export class RunningJobs {
   readonly options: CheckedEngineOptions
   readonly pool: ServerPool
@@ -110,17 +108,13 @@ export class RunningJobs {
     return Math.max(job.profile.spreadPenalty, this.options.spreadPenalty)
   }
 
-  /** Stops the progress of a running job for `forS` seconds. */
   hold(job: EngineJob, forS: number): void {
     job.count(this.nowS)
     job.countedS = Math.max(job.countedS, this.nowS) + forS
     this.#expect(job)
   }
 
-  /**
-   * Stops the progress of a job that has a seat but has not begun. It makes progress again after `feed`, and may change
-   * its seat before.
-   */
+  /** Stops the progress of a seated job until `feed`. It may change its seat before. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
@@ -141,7 +135,6 @@ export class RunningJobs {
     else job.firstStartS = null
   }
 
-  /** Mark the shares of all servers for reassignment. */
   touchServers(): void {
     for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
   }
@@ -212,10 +205,7 @@ export class RunningJobs {
     }
   }
 
-  /**
-   * Removes the restart time of a job that was stopped and restarted on the same seats at the same moment, since
-   * nothing happened to it.
-   */
+  /** Removes the restart time of a job that was stopped and restarted on the same seats at the same moment. */
   undoRestart(job: EngineJob, restarts: number, countedS: number): void {
     job.restarts = restarts
     job.countedS = Math.max(countedS, this.nowS)
@@ -237,10 +227,7 @@ export class RunningJobs {
     if (job.rate > 0) this.#expect(job)
   }
 
-  /**
-   * Change the capacity of a server. Jobs that no longer fit are preempted, the last submitted first. @returns the
-   * preempted jobs
-   */
+  /** Changes the capacity of a server. Preempts jobs that no longer fit, the last submitted first, and returns them. */
   resizeServer(server: number, kind: ServerKind): EngineJob[] {
     const { pool } = this
     const evicted: EngineJob[] = []

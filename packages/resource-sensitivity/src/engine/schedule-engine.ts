@@ -7,9 +7,11 @@ import {
   inCanonicalOrder,
   type ServerKind,
 } from '../cluster/cluster.js'
-import { createMechanism } from '../mechanisms/create-mechanism.js'
-import type { Mechanism } from '../mechanisms/mechanism.js'
+import { GreedyMechanism } from '../mechanisms/greedy.js'
+import { FairMechanism, type Mechanism } from '../mechanisms/mechanism.js'
+import { OptimalMechanism } from '../mechanisms/optimal.js'
 import { ShareRules } from '../mechanisms/share-rules.js'
+import { TuneMechanism } from '../mechanisms/tune.js'
 import { PowerBudget } from '../power/power-budget.js'
 import { PowerShares } from '../power/power-shares.js'
 import type { Job } from '../trace/job.js'
@@ -21,6 +23,8 @@ import { RunningJobs } from './running-jobs.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
 import { serviceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
+
+const mechanisms = { fair: FairMechanism, greedy: GreedyMechanism, tune: TuneMechanism, optimal: OptimalMechanism }
 
 /**
  * The scheduler of a cluster: it takes events and returns actions. It owns no clock, process or file, so the same
@@ -47,10 +51,14 @@ export class ScheduleEngine {
   /** Submitted, unfinished jobs in the order of the last round, then of submission. */
   #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
-  #rounds = 0
-  #events = 0
-  #changed = false
-  #unfinished = 0
+  /** Number of times the policy decided afresh which jobs run. */
+  rounds = 0
+  /** Number of events that changed something, rounds included. */
+  events = 0
+  /** Number of submitted, unfinished jobs. */
+  unfinished = 0
+  /** Whether the last plan changed any placement. */
+  changed = false
 
   /**
    * @param startS start of the clock
@@ -60,20 +68,18 @@ export class ScheduleEngine {
     const checked = checkEngineOptions(options)
     // The order of the kinds in a file must not affect the schedule.
     const { cluster, inside, outside } = inCanonicalOrder(checked.cluster)
-    const canonical = { ...checked, cluster }
     this.#cluster = cluster
     this.#servers = { inside, outside }
     this.#models = new Set(checked.profiles.map(({ model }) => model))
-    this.running = new RunningJobs(canonical, startS)
+    this.running = new RunningJobs({ ...checked, cluster }, startS)
     const rules = new ShareRules(cluster)
-    this.#mechanism = createMechanism(canonical, this.running, rules)
+    this.#mechanism = new mechanisms[checked.mechanism](this.running, rules)
     this.#kinds = expandServers(cluster)
     this.#actions = new ActionRecord((job) => this.#seatsOf(job))
     const { powerBudgetW, budgetLeadS } = checked
     this.#idleW = idleWattsOf(cluster)
     this.#budget = powerBudgetW === null ? null : new PowerBudget(powerBudgetW, budgetLeadS, this.#idleW)
-    this.#power =
-      this.#budget === null ? null : new PowerShares(canonical, this.running, rules, this.#budget, this.#actions)
+    this.#power = this.#budget === null ? null : new PowerShares(this.running, rules, this.#budget, this.#actions)
     this.running.watts = this.#power
   }
 
@@ -91,27 +97,9 @@ export class ScheduleEngine {
     return this.running.expectedToFinishBy(untilS).map(({ id }) => id)
   }
 
-  /**
-   * Time at which the engine must plan again even if no event occurs, s: at the next scheduling round or change of the
-   * power budget, whichever is earlier. Infinity if neither is due.
-   */
+  /** Time of the next scheduling round or change of the power budget, s; Infinity if neither is due. */
   get wakeAtS(): number {
     return Math.min(this.#roundAtS, this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
-  }
-
-  /** Number of times the policy decided afresh which jobs run. */
-  get rounds(): number {
-    return this.#rounds
-  }
-
-  /** Number of events that changed something, rounds included. */
-  get events(): number {
-    return this.#events
-  }
-
-  /** Number of submitted, unfinished jobs. */
-  get unfinished(): number {
-    return this.#unfinished
   }
 
   /** IDs of the waiting jobs in start order. */
@@ -138,11 +126,6 @@ export class ScheduleEngine {
     return this.#power?.energyJ ?? 0
   }
 
-  /** Whether the last plan changed any placement. */
-  get changed(): boolean {
-    return this.#changed
-  }
-
   /**
    * Decide what to do now, given the events since the last plan.
    *
@@ -166,7 +149,7 @@ export class ScheduleEngine {
     const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
     if (anew) this.#round(nowS)
     else this.#mechanism.fill(this.#queue)
-    this.#changed = this.running.anyChanged
+    this.changed = this.running.anyChanged
     this.#mechanism.settle()
     this.#planNextRound(nowS)
     const actions =
@@ -228,7 +211,7 @@ export class ScheduleEngine {
     switch (event.type) {
       case 'submitted':
         if (this.running.find(event.job.id) !== undefined) return false
-        this.#events++
+        this.events++
         this.#admit(event.job)
         return false
       case 'finished':
@@ -257,7 +240,7 @@ export class ScheduleEngine {
         if (isBack ? before === undefined : before === type || before === 'server-failed') return false
         if (isBack) this.#away.delete(server)
         else this.#away.set(server, type)
-        this.#events++
+        this.events++
         const mustLeave = this.#refit(server, type === 'server-draining' ? type : 'server-failed')
         if (type === 'server-failed') this.#lose(event.server)
         return mustLeave
@@ -272,15 +255,15 @@ export class ScheduleEngine {
 
   #admit(job: Job): void {
     const added = this.running.submit(job)
-    this.#unfinished++
+    this.unfinished++
     this.#present.push(added)
     this.#queue.push(added)
   }
 
   #end(job: EngineJob, how: 'finished' | 'cancelled'): void {
     if (job.state === 'finished') return
-    this.#events++
-    this.#unfinished--
+    this.events++
+    this.unfinished--
     // A finished job exits by itself, even if it is told to stop at the same moment; a cancelled job must be told to.
     if (how === 'finished') this.#actions.ended(job)
     else this.#actions.because(job, 'cancelled')
@@ -298,7 +281,7 @@ export class ScheduleEngine {
   #stop(job: EngineJob, doneIterations: number | undefined): void {
     // True also for a job that this plan has just preempted: its run has ended as well.
     if (!this.#actions.ended(job)) return
-    this.#events++
+    this.events++
     const saved = job.savedRemaining
     if (job.state === 'running') {
       this.running.preempt(job)
@@ -330,8 +313,8 @@ export class ScheduleEngine {
   }
 
   #round(nowS: number): void {
-    this.#rounds++
-    this.#events++
+    this.rounds++
+    this.events++
     this.#present = serviceOrder(this.running.options.policy, this.#present, nowS)
     this.#mechanism.plan(this.#present)
     this.#requeue()
@@ -349,8 +332,7 @@ export class ScheduleEngine {
   }
 
   #leave(power: PowerShares): ScheduleAction[] {
-    const inside = (placement: readonly Seat[]) => placement.map(({ server }) => this.#servers.inside[server]!)
-    return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run), inside)
+    return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run))
   }
 
   /** Distributes the power budget. Newly seated jobs for which no watts are left wait. */
@@ -365,12 +347,7 @@ export class ScheduleEngine {
       this.#mechanism.settle()
     }
     running.takeTouched()
-    const told = this.#actions.take(
-      this.#present,
-      (job) => power.isPending(job),
-      (job) => power.limitsOf(job),
-    )
-    return [...leaving, ...told]
+    return [...leaving, ...this.#actions.take(this.#present, power)]
   }
 
   #requeue(): void {

@@ -24,9 +24,7 @@ export interface SchedulingOptions {
 export interface EngineOptions extends SchedulingOptions {
   readonly cluster: Cluster
   readonly profiles: readonly JobProfile[]
-  /**
-   * Power budget of all GPUs together, W, until a `budget` event changes it; requires GPU types. Default: no limit.
-   */
+  /** Power budget of all GPUs, W, until a `budget` event changes it; requires GPU types. Default: no limit. */
   readonly powerBudgetW?: number
   /** Lead time with which an announced budget fall is applied: the time a job may take to exit, s. Default 0. */
   readonly budgetLeadS?: number
@@ -47,7 +45,6 @@ export interface EngineOptions extends SchedulingOptions {
   readonly spreadPenalty?: number
 }
 
-/** Checked options with all defaults applied. */
 export interface CheckedEngineOptions extends Omit<Required<EngineOptions>, 'solver' | 'powerBudgetW'> {
   readonly solver: AllocationSolver | null
   /** Infinity if there is no limit; null if the cluster names no GPU types. */

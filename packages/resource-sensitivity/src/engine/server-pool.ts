@@ -111,7 +111,6 @@ export class ServerPool {
     this.#changeFree(server, -gpus)
   }
 
-  /** Number of a job's GPUs on a server. */
   gpusOn({ placement }: EngineJob, server: number): number {
     return placement!.gpus[placement!.servers.indexOf(server)]!
   }

@@ -11,10 +11,7 @@ import type { ScheduleExecutor } from './schedule-executor.js'
 import { type JournalEntry, ScheduleJournal } from './schedule-journal.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stopS' | 'limitsChange'> {
-  /**
-   * Journal file that outlives this process. A later call with the same options resumes where the journal ends.
-   * Default: none; the schedule ends with its process.
-   */
+  /** Journal file. A later call with the same options resumes where the journal ends. Default: none. */
   readonly journal?: string
   /** Folder for submit and cancel requests while the schedule runs (`requestOfSchedule`). Default: none. */
   readonly requests?: string
@@ -103,7 +100,7 @@ class Execution {
         const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
         const events = [...(await executor.next(lookAtS, signal))]
         const nowS = Math.max(engine.nowS, executor.nowS())
-        due.takeUntil(nowS, events)
+        events.push(...due.takeUntil(nowS))
         const asked = this.#takeRequests(nowS, events)
         if (events.length > 0 || nowS >= engine.wakeAtS) {
           onEvents?.(nowS, events)
@@ -132,16 +129,13 @@ class Execution {
 
   async #resume({ startedUnixMs, entries }: ScheduleJournal): Promise<void> {
     for (const entry of entries) {
-      this.#due.takeUntil(entry.timeS, [])
+      this.#due.takeUntil(entry.timeS)
       assertSameActions(this.#plan(entry.timeS, entry.events), entry)
     }
     await this.#executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
   }
 
-  /**
-   * Append the requested events to `events`. @returns the request files, to be removed once the events are in the
-   * journal
-   */
+  /** Appends the requested events. @returns the request files, to be removed once the events are journalled */
   #takeRequests(nowS: number, events: EngineEvent[]): string[] {
     const { requests, onRefused } = this.#options
     if (requests === undefined) return []

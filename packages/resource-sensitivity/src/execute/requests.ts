@@ -6,19 +6,18 @@ import { readNote, workFolder } from '@pctodl/job-array'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { parseJsonAs } from '../json-input.js'
-import type { Job } from '../trace/job.js'
 
 const request = z.union([
   z.strictObject({
-    submit: z.array(z.object({ id: z.number(), model: z.string(), iterations: z.number(), gpus: z.number() })),
+    submit: z
+      .array(z.object({ id: z.number(), model: z.string(), iterations: z.number(), gpus: z.number() }))
+      .readonly(),
   }),
-  z.strictObject({ cancel: z.array(z.number()) }),
+  z.strictObject({ cancel: z.array(z.number()).readonly() }),
 ])
 
 /** Jobs to submit, without an arrival time (they arrive when read), or IDs of jobs to cancel. */
-export type ScheduleRequest =
-  | { readonly submit: readonly Omit<Job, 'arrivalS'>[] }
-  | { readonly cancel: readonly number[] }
+export type ScheduleRequest = z.infer<typeof request>
 
 /**
  * Send a request to a running schedule from any process of the same user.
@@ -35,15 +34,13 @@ export function requestOfSchedule(folder: string, asked: ScheduleRequest): strin
   return file
 }
 
-/**
- * Reads the requests of a folder, oldest first. A file that is incomplete or belongs to another user yields an error.
- */
+/** Reads the requests of a folder, oldest first. An incomplete file or another user's file yields an error. */
 export function readRequests(folder: string): { readonly file: string; readonly request: ScheduleRequest | Error }[] {
   const names = readdirSync(workFolder(folder)).filter((name) => name.endsWith('.json'))
   return names.sort().map((name) => {
     const file = path.join(folder, name)
     try {
-      return { file, request: parseJsonAs<ScheduleRequest>(request, readNote(file) ?? '', file) }
+      return { file, request: parseJsonAs(request, readNote(file) ?? '', file) }
     } catch (error) {
       return { file, request: error as Error }
     }

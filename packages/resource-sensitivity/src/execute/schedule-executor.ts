@@ -17,10 +17,7 @@ export interface ScheduleExecutor {
   readonly awaitsServers?: boolean
   /** Seconds since the start of the schedule, on the clock of the arrivals. */
   nowS(): number
-  /**
-   * Carry out the actions of one plan. Actions already carried out have no effect. @throws the signal's reason if
-   * aborted
-   */
+  /** Carries out a plan. Actions already carried out have no effect. @throws the signal's reason if aborted */
   apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
   /**
    * Wait for events.

@@ -14,9 +14,7 @@ export interface JobGroup {
   readonly count: number
   readonly gpus: number
   readonly options: readonly AllocationOption[]
-  /**
-   * Minimum throughput of a job: the throughput with its fair share. A job that mixes options reaches it on average.
-   */
+  /** Throughput with the fair share, which a job must reach; on average, if it mixes options. */
   readonly minThroughput: number
 }
 
@@ -63,10 +61,7 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
   }
 }
 
-/**
- * `places[i][k]` is the variable of option k of group i, the number of jobs that take it; absent if the option is too
- * slow.
- */
+/** `places[i][k]` is the variable that counts the jobs with option k of group i; absent if the option is too slow. */
 function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boolean) {
   const variables: Variable[] = []
   const cpu: Term[] = []

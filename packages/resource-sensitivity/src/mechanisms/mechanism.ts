@@ -2,7 +2,7 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import { inOrder } from '../engine/service-order.js'
 import type { WaitingQueue } from '../engine/waiting-queue.js'
-import type { Placer } from './placer.js'
+import { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
 
 export interface Mechanism {
@@ -24,10 +24,10 @@ export abstract class WholeGpuMechanism implements Mechanism {
   readonly #placer: Placer
   #plans = 0
 
-  constructor(running: RunningJobs, rules: ShareRules, placer: Placer) {
+  constructor(running: RunningJobs, rules: ShareRules) {
     this.running = running
     this.rules = rules
-    this.#placer = placer
+    this.#placer = new Placer(running)
   }
 
   abstract settle(): void

@@ -1,8 +1,8 @@
-import type { ActionRecord } from '../engine/action-record.js'
+import { countGpus } from '../cluster/cluster.js'
+import type { ActionRecord, PowerLimits } from '../engine/action-record.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
-import type { CheckedEngineOptions } from '../engine/scheduling-options.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import type { ShareRules } from '../mechanisms/share-rules.js'
 import type { PowerBudget } from './power-budget.js'
@@ -25,12 +25,10 @@ interface Leaving {
  * draw. Jobs that get no watts wait. A job whose watts are still drawn by stopping jobs keeps its seat and starts when
  * these have exited.
  */
-export class PowerShares {
-  readonly #options: CheckedEngineOptions
+export class PowerShares implements PowerLimits {
   readonly #running: RunningJobs
   readonly #rules: ShareRules
   readonly #budget: PowerBudget
-  readonly #types: readonly string[]
   readonly #told: ActionRecord
   readonly #leaving = new Map<EngineJob, Leaving>()
   /** Operating point of each started run. */
@@ -39,19 +37,11 @@ export class PowerShares {
   #energyJ = 0
   #countedS: number
 
-  constructor(
-    options: CheckedEngineOptions,
-    running: RunningJobs,
-    rules: ShareRules,
-    budget: PowerBudget,
-    told: ActionRecord,
-  ) {
-    this.#options = options
+  constructor(running: RunningJobs, rules: ShareRules, budget: PowerBudget, told: ActionRecord) {
     this.#running = running
     this.#rules = rules
     this.#budget = budget
     this.#told = told
-    this.#types = options.cluster.servers.flatMap(({ count, gpuType }) => Array.from({ length: count }, () => gpuType!))
     this.#countedS = running.nowS
   }
 
@@ -82,7 +72,8 @@ export class PowerShares {
 
   /** Minimum power of a job, W. */
   minOf(job: EngineJob): number {
-    const points = job.profile.gpus!.filter(({ gpuType }) => this.#types.includes(gpuType))
+    const { servers } = this.#running.options.cluster
+    const points = job.profile.gpus!.filter((point) => servers.some(({ gpuType }) => gpuType === point.gpuType))
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
 
@@ -106,10 +97,10 @@ export class PowerShares {
   }
 
   /** A run is told to stop; a lost run draws no more power. */
-  dismissed(job: EngineJob, run: number, servers: readonly number[], isLost: boolean): void {
+  dismissed(job: EngineJob, servers: readonly number[], isLost: boolean): void {
     const way = this.#ways.get(job)
     this.#ways.delete(job)
-    if (!isLost && way !== undefined) this.#leaving.set(job, { run, servers, watts: way.watts })
+    if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, servers, watts: way.watts })
   }
 
   isPending(job: EngineJob): boolean {
@@ -148,7 +139,7 @@ export class PowerShares {
     if (refused.length > 0) return refused
     const active = this.#active(order)
     const newcomers = active.filter((job) => !this.#told.hasTold(job))
-    const sharing = this.#options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
+    const sharing = this.#running.options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
     if (sharing) this.#tryPrices(active, newcomers, mechanism)
     const ways = active.map((job) => this.#waysOf(job))
     const chosen = this.#choose(active, ways).chosen
@@ -247,15 +238,12 @@ export class PowerShares {
   }
 
   #choose(jobs: readonly EngineJob[], ways: readonly (readonly PowerWay[])[]) {
-    const { mechanism, cluster } = this.#options
+    const { mechanism, cluster } = this.#running.options
     if (mechanism === 'fair') {
-      const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
+      const perGpuW = this.forJobsW / countGpus(cluster)
       const chosen = ways.map((own, i) => {
-        const maxW = (this.forJobsW / gpus) * jobs[i]!.gpus + ROUNDING_W
-        return Math.max(
-          0,
-          own.findLastIndex(({ watts }) => watts <= maxW),
-        )
+        const affordable = own.findLastIndex(({ watts }) => watts <= perGpuW * jobs[i]!.gpus + ROUNDING_W)
+        return Math.max(0, affordable)
       })
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
       // Proportional shares may exceed the budget: stopping jobs still draw power, or a job's minimum is above its
@@ -268,15 +256,12 @@ export class PowerShares {
     )
   }
 
-  /**
-   * Returns the operating points of a job on its seats. If limits cannot change, a started run has only its current
-   * one.
-   */
+  /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const told = this.#ways.get(job)
     const { servers, gpus } = job.placement!
-    const seats = servers.map((server, i) => ({ gpuType: this.#types[server]!, gpus: gpus[i]! }))
-    if (told === undefined || this.#options.limitsChange) {
+    const seats = servers.map((server, i) => ({ gpuType: this.#running.pool.kinds[server]!.gpuType!, gpus: gpus[i]! }))
+    if (told === undefined || this.#running.options.limitsChange) {
       return powerWays(job.profile, seats, job.cpusPerGpu, job.memoryGbPerGpu)
     }
     return [wayUnder(job.profile, seats, told, job.cpusPerGpu, job.memoryGbPerGpu)]

@@ -34,7 +34,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     if (nowS === Number.POSITIVE_INFINITY) throw whoNeverRuns(engine)
     const events = engine.expectedToFinishBy(nowS).map((jobId): EngineEvent => ({ type: 'finished', jobId }))
     while (leaving.length > 0 && leaving[0]!.atS <= nowS) events.push(leaving.shift()!.event)
-    due.takeUntil(nowS, events)
+    events.push(...due.takeUntil(nowS))
     const actions = engine.plan(nowS, events)
     if (actions.length > 0) onActions?.(nowS, actions)
     if (hasTypes) {

@@ -22,9 +22,7 @@ export interface SimulationOptions extends EngineOptions {
    * simultaneous ones in this order.
    */
   readonly incidents?: readonly Incident[]
-  /**
-   * Skip jobs that no schedule could run and list them in the result, instead of throwing for the first. Default false.
-   */
+  /** Lists jobs that no schedule could run in the result, instead of throwing for the first. Default false. */
   readonly skipImpossible?: boolean
   /** With GPU types: time for which a stopped run keeps drawing power until it exits, s. Default 0. */
   readonly stopS?: number
@@ -50,7 +48,6 @@ export interface PlanOptions
   readonly waiting?: readonly JobState[]
 }
 
-/** Checked options with all defaults applied. */
 export interface CheckedOptions extends CheckedEngineOptions {
   /** Without skipped jobs, in order of arrival. */
   readonly jobs: readonly Job[]

@@ -130,10 +130,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #isClosed = false
   #resizes = 0
   #facts: RunFact[] = []
-  /**
-   * True from a resume until its first poll is processed. Job ends found by that poll are dated by the time that the
-   * node recorded.
-   */
+  /** True until the first poll after a resume. Job ends found by that poll have the time that the node recorded. */
   #isBehind = false
 
   /** Starts the schedule's clock. */
@@ -382,11 +379,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const job = jobOf(action.jobId)
     const asked = requestOf(job.id, placement, grant, nodes, gres)
     const before = this.#last.get(job.id)
-    const environment = contractEnvironment({
-      ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
-      ...{ gpus: job.gpus, cpus: asked.cpusPerNode * placement.length },
-      ...(grant.powerLimitsW && { powerLimitsW: grant.powerLimitsW }),
-    })
+    const cpus = asked.cpusPerNode * placement.length
+    const environment = contractEnvironment(this.#checkpointOf(job.id), job, run, cpus, grant.powerLimitsW)
     const submission: Submission = {
       ...{ id, job, run, placement, started: false, stopping: false, ended: false },
       request: {

@@ -36,7 +36,6 @@ export async function runTraining(setting: RunSetting, count: number, signal?: A
     throw new InvalidInputError('cpus', count, `at most ${setting.cpus.length}, the cores available to this process`)
   }
   const reportFile = path.join(setting.workingFolder, `PERF_${setting.job.name}.txt`)
-  // Remove the report of an earlier run.
   rmSync(reportFile, { force: true })
   const { words, env, release } = limited(setting, count)
   try {
