@@ -10,6 +10,7 @@ import { UsageRecord } from './usage-record.js'
 /** All submitted jobs, with the placements, held resources and expected finish times of the running ones. */
 export class RunningJobs {
   readonly options: CheckedEngineOptions
+  readonly profiles: ReadonlyMap<string, JobProfile>
   readonly pool: ServerPool
   readonly usage: UsageRecord
   nowS: number
@@ -31,11 +32,10 @@ export class RunningJobs {
   readonly #submitted: EngineJob[] = []
   readonly #byId = new Map<number, EngineJob>()
   readonly #classes = new Map<string, JobClass>()
-  readonly #profiles: ReadonlyMap<string, JobProfile>
 
   constructor(options: CheckedEngineOptions, startS: number) {
     this.options = options
-    this.#profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
+    this.profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
     this.pool = new ServerPool(options.cluster)
     this.usage = new UsageRecord(totals(options.cluster), startS)
     this.nowS = startS
@@ -64,7 +64,7 @@ export class RunningJobs {
     const known = this.#classes.get(key)
     if (known !== undefined) return known
     const { cluster, spreadPenalty } = this.options
-    const profile = this.#profiles.get(model)!
+    const profile = this.profiles.get(model)!
     const total = totals(cluster)
     // A job with more GPUs than the largest server is spread even if it is alone on the cluster.
     const isSpread = cluster.servers.every((kind) => gpus > kind.gpus)
@@ -142,9 +142,15 @@ export class RunningJobs {
   /** Seats a job on free GPUs. It makes no progress before `feed` gives it CPU and memory. */
   start(job: EngineJob, placement: Placement): void {
     const { nowS } = this
-    for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
+    const { servers, gpus } = placement
     this.#touched.add(job)
-    this.#seat(job, placement)
+    this.jobs.add(job)
+    job.placement = placement
+    servers.forEach((server, i) => {
+      this.#seatOn(job, server, gpus[i]!)
+    })
+    this.usage.heldGpus += job.gpus
+    if (servers.length > 1) this.usage.spreadGpus += job.gpus
     job.savedRemaining = job.remaining
     job.state = 'running'
     job.waitedS += nowS - job.heldSinceS
@@ -199,7 +205,6 @@ export class RunningJobs {
   reseat(moves: readonly (readonly [job: EngineJob, to: number])[]): void {
     for (const [job] of moves) this.#unseatFrom(job, job.server)
     for (const [job, to] of moves) {
-      this.pool.take(to, job.gpus)
       job.placement = { servers: [to], gpus: [job.gpus] }
       this.#seatOn(job, to, job.gpus)
     }
@@ -257,18 +262,9 @@ export class RunningJobs {
     this.#finishing.set(job.index, Math.max(this.nowS, job.countedS) + job.remaining / job.rate)
   }
 
-  #seat(job: EngineJob, placement: Placement): void {
-    const { servers, gpus } = placement
-    job.placement = placement
-    this.jobs.add(job)
-    for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
-    this.usage.heldGpus += job.gpus
-    if (servers.length > 1) this.usage.spreadGpus += job.gpus
-  }
-
   #seatOn(job: EngineJob, server: number, gpus: number): void {
     const { demand } = job.profile
-    this.pool.residents[server]!.push(job)
+    this.pool.add(job, server, gpus)
     this.wantedCpus[server]! += gpus * demand.cpus
     this.wantedMemoryGb[server]! += gpus * demand.memoryGb
     this.#changed.add(server)

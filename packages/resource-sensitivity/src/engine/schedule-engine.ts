@@ -1,26 +1,19 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertAtLeast } from '../checks.js'
-import {
-  type CanonicalCluster,
-  expandServers,
-  idleWattsOf,
-  inCanonicalOrder,
-  type ServerKind,
-} from '../cluster/cluster.js'
+import { type CanonicalCluster, expandServers, inCanonicalOrder, type ServerKind } from '../cluster/cluster.js'
 import { GreedyMechanism } from '../mechanisms/greedy.js'
 import { FairMechanism, type Mechanism } from '../mechanisms/mechanism.js'
 import { OptimalMechanism } from '../mechanisms/optimal.js'
 import { ShareRules } from '../mechanisms/share-rules.js'
 import { TuneMechanism } from '../mechanisms/tune.js'
-import { PowerBudget } from '../power/power-budget.js'
 import { PowerShares } from '../power/power-shares.js'
 import type { Job } from '../trace/job.js'
 import { ActionRecord } from './action-record.js'
-import type { JobState, Plan, PlannedJob, PreemptReason, RunningJobState, ScheduleAction, Seat } from './actions.js'
+import type { JobState, Plan, PlannedJob, RunningJobState, ScheduleAction, Seat } from './actions.js'
 import type { EngineEvent } from './engine-event.js'
 import type { EngineJob } from './engine-job.js'
 import { RunningJobs } from './running-jobs.js'
-import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
+import { assertRunnable, checkEngineOptions, type EngineOptions } from './scheduling-options.js'
 import { serviceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
 
@@ -36,8 +29,6 @@ const mechanisms = { fair: FairMechanism, greedy: GreedyMechanism, tune: TuneMec
 export class ScheduleEngine {
   readonly running: RunningJobs
   readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
-  readonly #cluster: CanonicalCluster['cluster']
-  readonly #models: ReadonlySet<string>
   readonly #mechanism: Mechanism
   readonly #queue = new WaitingQueue()
   readonly #kinds: readonly ServerKind[]
@@ -46,8 +37,6 @@ export class ScheduleEngine {
   readonly #actions: ActionRecord
   /** Null if the cluster names no GPU types. */
   readonly #power: PowerShares | null
-  readonly #budget: PowerBudget | null
-  readonly #idleW: number
   /** Submitted, unfinished jobs in the order of the last round, then of submission. */
   #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
@@ -68,18 +57,13 @@ export class ScheduleEngine {
     const checked = checkEngineOptions(options)
     // The order of the kinds in a file must not affect the schedule.
     const { cluster, inside, outside } = inCanonicalOrder(checked.cluster)
-    this.#cluster = cluster
     this.#servers = { inside, outside }
-    this.#models = new Set(checked.profiles.map(({ model }) => model))
     this.running = new RunningJobs({ ...checked, cluster }, startS)
     const rules = new ShareRules(cluster)
     this.#mechanism = new mechanisms[checked.mechanism](this.running, rules)
     this.#kinds = expandServers(cluster)
     this.#actions = new ActionRecord((job) => this.#seatsOf(job))
-    const { powerBudgetW, budgetLeadS } = checked
-    this.#idleW = idleWattsOf(cluster)
-    this.#budget = powerBudgetW === null ? null : new PowerBudget(powerBudgetW, budgetLeadS, this.#idleW)
-    this.#power = this.#budget === null ? null : new PowerShares(this.running, rules, this.#budget, this.#actions)
+    this.#power = checked.powerBudgetW === null ? null : new PowerShares(this.running, rules, this.#actions)
     this.running.watts = this.#power
   }
 
@@ -99,7 +83,7 @@ export class ScheduleEngine {
 
   /** Time of the next scheduling round or change of the power budget, s; Infinity if neither is due. */
   get wakeAtS(): number {
-    return Math.min(this.#roundAtS, this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
+    return Math.min(this.#roundAtS, this.#power?.budget.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
   }
 
   /** IDs of the waiting jobs in start order. */
@@ -113,12 +97,12 @@ export class ScheduleEngine {
 
   /** Current power according to the profiles, idle GPUs included, W; 0 if the cluster names no GPU types. */
   get powerW(): number {
-    return this.#power === null ? 0 : this.#idleW + this.#power.jobsW
+    return this.#power?.powerW ?? 0
   }
 
   /** Current power budget, W. */
   get powerBudgetW(): number {
-    return this.#budget?.at(this.nowS) ?? Number.POSITIVE_INFINITY
+    return this.#power?.budget.at(this.nowS) ?? Number.POSITIVE_INFINITY
   }
 
   /** Energy of the jobs above idle since the start, J. */
@@ -231,20 +215,8 @@ export class ScheduleEngine {
       }
       case 'server-failed':
       case 'server-draining':
-      case 'server-returned': {
-        const server = this.#servers.inside[event.server]!
-        const { type } = event
-        const before = this.#away.get(server)
-        const isBack = type === 'server-returned'
-        // A failed server cannot drain.
-        if (isBack ? before === undefined : before === type || before === 'server-failed') return false
-        if (isBack) this.#away.delete(server)
-        else this.#away.set(server, type)
-        this.events++
-        const mustLeave = this.#refit(server, type === 'server-draining' ? type : 'server-failed')
-        if (type === 'server-failed') this.#lose(event.server)
-        return mustLeave
-      }
+      case 'server-returned':
+        return this.#changeServer(event.type, event.server)
       case 'left':
         return false
       case 'budget':
@@ -290,26 +262,30 @@ export class ScheduleEngine {
     this.running.setDone(job, doneIterations ?? job.job.iterations - saved)
   }
 
-  /** Apply a server's remaining capacity. @returns whether its capacity fell */
-  #refit(server: number, reason: PreemptReason): boolean {
+  /** @returns whether jobs must leave the server */
+  #changeServer(type: 'server-failed' | 'server-draining' | 'server-returned', outside: number): boolean {
     const { running } = this
+    const server = this.#servers.inside[outside]!
+    const before = this.#away.get(server)
+    const isBack = type === 'server-returned'
+    // A failed server cannot drain.
+    if (isBack ? before === undefined : before === type || before === 'server-failed') return false
+    this.events++
+    if (isBack) this.#away.delete(server)
+    else this.#away.set(server, type)
     const kind = this.#kinds[server]!
-    const left = this.#away.has(server) ? { ...kind, gpus: 0, cpus: 0, memoryGb: 0 } : kind
-    const had = running.pool.kinds[server]!
-    if (left.gpus === had.gpus) return false
-    for (const job of running.resizeServer(server, left)) {
-      this.#actions.because(job, reason)
+    const had = running.pool.kinds[server]!.gpus
+    const left = isBack ? kind : { ...kind, gpus: 0, cpus: 0, memoryGb: 0 }
+    for (const job of left.gpus === had ? [] : running.resizeServer(server, left)) {
+      if (!isBack) this.#actions.because(job, type)
       this.#queue.push(job)
     }
-    return left.gpus < had.gpus
-  }
-
-  /** Jobs on a failed server lose their unsaved progress. */
-  #lose(server: number): void {
-    for (const job of this.#actions.toldOn(server)) {
-      this.#actions.because(job, 'server-failed')
-      if (job.state !== 'finished') this.running.setDone(job, job.job.iterations - job.savedRemaining)
+    // Jobs on a failed server lose their unsaved progress.
+    for (const job of type === 'server-failed' ? this.#actions.toldOn(outside) : []) {
+      this.#actions.because(job, type as 'server-failed')
+      if (job.state !== 'finished') running.setDone(job, job.job.iterations - job.savedRemaining)
     }
+    return left.gpus < had
   }
 
   #round(nowS: number): void {
@@ -397,47 +373,25 @@ export class ScheduleEngine {
   #assertEvents(events: readonly EngineEvent[]): void {
     const known = new Set<number>()
     for (const event of events) {
-      switch (event.type) {
-        case 'submitted':
-          if (this.running.find(event.job.id) !== undefined) break
-          assertJob(event.job, this.#models)
-          for (const error of possibleJobs([event.job], this.#cluster).skipped) throw error
-          known.add(event.job.id)
-          break
-        case 'finished':
-        case 'cancelled':
-        case 'stopped':
-        case 'progressed':
-        case 'left':
-          if (this.running.find(event.jobId) === undefined && !known.has(event.jobId)) {
-            throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
-          }
-          if ('doneIterations' in event && event.doneIterations !== undefined) {
-            assertAtLeast(`${event.type}: doneIterations`, event.doneIterations)
-          }
-          break
-        case 'server-failed':
-        case 'server-draining':
-        case 'server-returned':
-          this.#assertServer(event.type, event.server)
-          break
-        case 'budget':
-          if (this.#budget === null) {
-            throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
-          }
-          this.#budget.assert(event.powerBudgetW)
-          break
-      }
+      if ('job' in event) {
+        if (this.running.find(event.job.id) !== undefined) continue
+        assertRunnable(event.job, this.running.profiles, this.running.options.cluster)
+        known.add(event.job.id)
+      } else if ('jobId' in event) {
+        if (this.running.find(event.jobId) === undefined && !known.has(event.jobId)) {
+          throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
+        }
+        if ('doneIterations' in event) assertAtLeast(`${event.type}: doneIterations`, event.doneIterations ?? 0)
+      } else if ('server' in event) this.#assertServer(event.type, event.server)
+      else if (this.#power !== null) this.#power.budget.assert(event.powerBudgetW)
+      else throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
     }
   }
 
   #assertServer(field: string, server: number): void {
     if (this.running.options.mechanism === 'optimal') {
-      throw new InvalidInputError(
-        field,
-        `server ${server}`,
-        'no server: the mechanism optimal is a bound for a whole cluster',
-      )
+      const expected = 'no server: the mechanism optimal is a bound for a whole cluster'
+      throw new InvalidInputError(field, `server ${server}`, expected)
     }
     const count = this.#servers.inside.length
     if (!(Number.isInteger(server) && server >= 0 && server < count)) {
@@ -448,11 +402,8 @@ export class ScheduleEngine {
 
 function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, { iterations }: Job): void {
   if (!(doneIterations >= 0 && doneIterations < iterations)) {
-    throw new InvalidInputError(
-      `job ${jobId}: doneIterations`,
-      doneIterations,
-      `a number of at least 0 and below ${iterations}`,
-    )
+    const expected = `a number of at least 0 and below ${iterations}`
+    throw new InvalidInputError(`job ${jobId}: doneIterations`, doneIterations, expected)
   }
   assertAtLeast(`job ${jobId}: attainedGpuS`, attainedGpuS, 0, 'GPU-seconds')
 }

@@ -107,7 +107,9 @@ export class ServerPool {
     return this.#byFree.flatMap((servers, free) => (free === 0 ? [] : servers.slice(0, each)))
   }
 
-  take(server: number, gpus: number): void {
+  /** Seats a job on free GPUs of a server. */
+  add(job: EngineJob, server: number, gpus: number): void {
+    this.residents[server]!.push(job)
     this.#changeFree(server, -gpus)
   }
 

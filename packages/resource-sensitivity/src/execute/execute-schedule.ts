@@ -2,7 +2,7 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
-import { assertJob, possibleJobs } from '../engine/scheduling-options.js'
+import { assertRunnable } from '../engine/scheduling-options.js'
 import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'
 import { type CheckedOptions, checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
 import type { Job } from '../trace/job.js'
@@ -162,11 +162,10 @@ class Execution {
         throw new InvalidInputError('cancel', `job ${jobId}`, 'a job that has arrived')
       })
     }
-    const models = new Set(this.#options.profiles.map(({ model }) => model))
+    const { profiles, options } = this.#engine.running
     const jobs = request.submit.map((each): Job => {
       const job = { ...each, arrivalS: nowS }
-      assertJob(job, models)
-      for (const error of possibleJobs([job], this.#options.cluster).skipped) throw error
+      assertRunnable(job, profiles, options.cluster)
       const known = this.#progress.get(job.id)?.job
       if (known === undefined) return job
       if (known.model === job.model && known.iterations === job.iterations && known.gpus === job.gpus) return known

@@ -6,18 +6,19 @@ import { readNote, workFolder } from '@pctodl/job-array'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { parseJsonAs } from '../json-input.js'
+import type { Job } from '../trace/job.js'
 
 const request = z.union([
   z.strictObject({
-    submit: z
-      .array(z.object({ id: z.number(), model: z.string(), iterations: z.number(), gpus: z.number() }))
-      .readonly(),
+    submit: z.array(z.object({ id: z.number(), model: z.string(), iterations: z.number(), gpus: z.number() })),
   }),
-  z.strictObject({ cancel: z.array(z.number()).readonly() }),
+  z.strictObject({ cancel: z.array(z.number()) }),
 ])
 
 /** Jobs to submit, without an arrival time (they arrive when read), or IDs of jobs to cancel. */
-export type ScheduleRequest = z.infer<typeof request>
+export type ScheduleRequest =
+  | { readonly submit: readonly Omit<Job, 'arrivalS'>[] }
+  | { readonly cancel: readonly number[] }
 
 /**
  * Send a request to a running schedule from any process of the same user.
@@ -40,7 +41,7 @@ export function readRequests(folder: string): { readonly file: string; readonly 
   return names.sort().map((name) => {
     const file = path.join(folder, name)
     try {
-      return { file, request: parseJsonAs(request, readNote(file) ?? '', file) }
+      return { file, request: parseJsonAs<ScheduleRequest>(request, readNote(file) ?? '', file) }
     } catch (error) {
       return { file, request: error as Error }
     }

@@ -1,11 +1,11 @@
-import { countGpus } from '../cluster/cluster.js'
+import { countGpus, idleWattsOf } from '../cluster/cluster.js'
 import type { ActionRecord, PowerLimits } from '../engine/action-record.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import type { ShareRules } from '../mechanisms/share-rules.js'
-import type { PowerBudget } from './power-budget.js'
+import { PowerBudget } from './power-budget.js'
 import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
 import { shareWatts } from './share-watts.js'
 
@@ -28,7 +28,8 @@ interface Leaving {
 export class PowerShares implements PowerLimits {
   readonly #running: RunningJobs
   readonly #rules: ShareRules
-  readonly #budget: PowerBudget
+  readonly budget: PowerBudget
+  readonly #idleW: number
   readonly #told: ActionRecord
   readonly #leaving = new Map<EngineJob, Leaving>()
   /** Operating point of each started run. */
@@ -37,16 +38,23 @@ export class PowerShares implements PowerLimits {
   #energyJ = 0
   #countedS: number
 
-  constructor(running: RunningJobs, rules: ShareRules, budget: PowerBudget, told: ActionRecord) {
+  /** @throws InvalidInputError for a budget below the GPUs' idle power */
+  constructor(running: RunningJobs, rules: ShareRules, told: ActionRecord) {
+    const { cluster, powerBudgetW, budgetLeadS } = running.options
     this.#running = running
     this.#rules = rules
-    this.#budget = budget
+    this.#idleW = idleWattsOf(cluster)
+    this.budget = new PowerBudget(powerBudgetW!, budgetLeadS, this.#idleW)
     this.#told = told
     this.#countedS = running.nowS
   }
 
-  /** Current power according to the profiles, above idle, W. */
-  get jobsW(): number {
+  /** Current power according to the profiles, idle GPUs included, W. */
+  get powerW(): number {
+    return this.#idleW + this.#jobsW
+  }
+
+  get #jobsW(): number {
     let watts = this.#leavingW
     for (const way of this.#ways.values()) watts += way.watts
     return watts
@@ -61,12 +69,8 @@ export class PowerShares implements PowerLimits {
     return this.#leaving.size > 0
   }
 
-  nextChangeS(nowS: number): number {
-    return this.#budget.nextChangeS(nowS)
-  }
-
   advance(toS: number): void {
-    this.#energyJ += (toS - this.#countedS) * this.jobsW
+    this.#energyJ += (toS - this.#countedS) * this.#jobsW
     this.#countedS = toS
   }
 
@@ -78,12 +82,12 @@ export class PowerShares implements PowerLimits {
   }
 
   get forJobsW(): number {
-    return this.#budget.forJobsW(this.#running.nowS)
+    return this.budget.forJobsW(this.#running.nowS)
   }
 
   /** Update from an event. @param inside the engine's server numbers */
   take(event: EngineEvent, inside: readonly number[]): void {
-    if (event.type === 'budget') this.#budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
+    if (event.type === 'budget') this.budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
     if (event.type === 'finished' || event.type === 'stopped' || event.type === 'left') {
       const job = this.#running.find(event.jobId)!
       if (event.type !== 'left') this.#ways.delete(job)
@@ -118,12 +122,12 @@ export class PowerShares implements PowerLimits {
    */
   overdrawn(order: readonly EngineJob[]): EngineJob[] {
     const told = order.filter((job) => isRunning(job) && this.#told.hasTold(job))
-    const least = told.map((job) => this.#waysOf(job)[0]!.watts)
-    let sumW = least.reduce((sum, watts) => sum + watts, 0)
+    let sumW = told.reduce((sum, job) => sum + this.#minW(job), 0)
     const gone: EngineJob[] = []
-    for (let i = told.length - 1; i >= 0 && sumW > this.forJobsW + ROUNDING_W; i--) {
-      sumW -= least[i]!
-      gone.push(told[i]!)
+    while (told.length > 0 && sumW > this.forJobsW + ROUNDING_W) {
+      const last = told.pop()!
+      sumW -= this.#minW(last)
+      gone.push(last)
     }
     return gone
   }
@@ -168,13 +172,13 @@ export class PowerShares implements PowerLimits {
   #admit(order: readonly EngineJob[]): EngineJob[] {
     let leftW = this.forJobsW + ROUNDING_W
     const seated = order.filter(isRunning)
-    for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#waysOf(job)[0]!.watts
+    for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#minW(job)
     const refused: EngineJob[] = []
     for (const job of seated) {
       if (this.#told.hasTold(job)) continue
-      const [least] = this.#waysOf(job)
-      if (least!.watts > leftW) refused.push(job)
-      else leftW -= least!.watts
+      const minW = this.#minW(job)
+      if (minW > leftW) refused.push(job)
+      else leftW -= minW
     }
     return refused
   }
@@ -187,11 +191,11 @@ export class PowerShares implements PowerLimits {
     const seated = order.filter(isRunning)
     const active = seated.filter((job) => this.#told.hasTold(job))
     let leftW = this.forJobsW - this.#leavingW + ROUNDING_W
-    for (const job of active) leftW -= this.#waysOf(job)[0]!.watts
+    for (const job of active) leftW -= this.#minW(job)
     for (const job of seated) {
       if (this.#told.hasTold(job)) continue
       // The job's previous run must exit first.
-      const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#waysOf(job)[0]!.watts
+      const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#minW(job)
       if (needW > leftW) break
       leftW -= needW
       active.push(job)
@@ -254,6 +258,11 @@ export class PowerShares implements PowerLimits {
       ways.map((own) => own.map(({ watts, throughput }) => ({ watts, gain: throughput }))),
       this.forJobsW - this.#leavingW,
     )
+  }
+
+  /** Minimum power of a job on its seats, W. */
+  #minW(job: EngineJob): number {
+    return this.#waysOf(job)[0]!.watts
   }
 
   /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */

@@ -5,6 +5,19 @@ import { assertJobProfile, type JobProfile, type ModelClass } from './job-profil
 
 export const MATRIX_SCHEMA = 'pctodl-sensitivity/1'
 
+export interface SensitivityPoint {
+  cpu: number
+  memGb: number
+  memPercent: number
+  epochSeconds: number
+  samplesPerSecond: number
+  samplesPerSecondLow: number
+  samplesPerSecondHigh: number
+  normalised: number
+  storageMBps: number
+  source: 'measured' | 'estimated'
+}
+
 const point = z.strictObject({
   cpu: z.number().positive(),
   memGb: z.number().min(0),
@@ -17,6 +30,22 @@ const point = z.strictObject({
   storageMBps: z.number().min(0),
   source: z.enum(['measured', 'estimated']),
 })
+
+/** Throughput of one job over CPU cores and memory, for all its GPUs together. */
+export interface SensitivityMatrix {
+  schema: typeof MATRIX_SCHEMA
+  job: string
+  gpus: number
+  batchPerGpu: number
+  dataset: { gb: number; samples: number }
+  residentGb: number
+  storageMBps: number
+  memGBps: Record<string, number>
+  fairShare: { cpu: number; memGb: number }
+  kneeCpu: number
+  runs: number
+  points: SensitivityPoint[]
+}
 
 const matrix = z.strictObject({
   schema: z.literal(MATRIX_SCHEMA),
@@ -32,11 +61,6 @@ const matrix = z.strictObject({
   runs: z.number().int().min(1),
   points: z.array(point).min(1),
 })
-
-export type SensitivityPoint = z.infer<typeof point>
-
-/** Throughput of one job over CPU cores and memory, for all its GPUs together. */
-export type SensitivityMatrix = z.infer<typeof matrix>
 
 /** @throws InputFileError naming file and field */
 export function parseSensitivityMatrix(text: string, file = 'sensitivity matrix'): SensitivityMatrix {

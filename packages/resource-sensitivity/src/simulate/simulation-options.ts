@@ -59,7 +59,7 @@ export interface CheckedOptions extends CheckedEngineOptions {
 export function checkOptions(options: SimulationOptions): CheckedOptions {
   const { cluster, jobs, profiles, incidents = [] } = options
   const checked = checkEngineOptions(options)
-  const models = new Set(profiles.map(({ model }) => model))
+  const models = new Map(profiles.map((profile) => [profile.model, profile]))
   const ids = new Set<number>()
   for (const job of jobs) {
     if (ids.has(job.id)) throw new InvalidInputError('jobs', job.id, 'unique IDs')
