@@ -46,7 +46,7 @@ export class EngineJob {
   /** Time up to which progress is counted; in the future during a restart. */
   countedS = 0
   attainedGpuS = 0
-  /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `ServiceOrder`. */
+  /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `serviceOrder`. */
   forgivenGpuS = 0
   /** Time up to which attained service or waiting time is counted, s. */
   heldSinceS: number

@@ -1,5 +1,6 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import type { ServerKind } from '../cluster/cluster.js'
+import type { AllocationOption } from '../mechanisms/allocation-options.js'
 import { type JobProfile, throughputAt } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import { EngineJob, type JobClass, type Placement, totals } from './engine-job.js'
@@ -179,21 +180,15 @@ export class RunningJobs {
     job.finishS = this.nowS
   }
 
-  /** Assign a running job CPU and memory per GPU. */
-  feed(job: EngineJob, cpusPerGpu: number, memoryGbPerGpu: number, throughput: number): void {
-    if (
-      job.rate > 0 &&
-      job.cpusPerGpu === cpusPerGpu &&
-      job.memoryGbPerGpu === memoryGbPerGpu &&
-      job.throughput === throughput
-    ) {
-      return
-    }
+  /** Assigns a running job CPU and memory per GPU. */
+  feed(job: EngineJob, { cpus, memoryGb, throughput }: AllocationOption): void {
+    const isSame = job.cpusPerGpu === cpus && job.memoryGbPerGpu === memoryGb && job.throughput === throughput
+    if (isSame && job.rate > 0) return
     this.#touched.add(job)
     job.count(this.nowS)
-    this.#hold(job, cpusPerGpu - job.cpusPerGpu, memoryGbPerGpu - job.memoryGbPerGpu)
-    job.cpusPerGpu = cpusPerGpu
-    job.memoryGbPerGpu = memoryGbPerGpu
+    this.#hold(job, cpus - job.cpusPerGpu, memoryGb - job.memoryGbPerGpu)
+    job.cpusPerGpu = cpus
+    job.memoryGbPerGpu = memoryGb
     job.throughput = throughput
     const penalty = job.server >= 0 ? 1 : this.spreadPenaltyOf(job)
     job.rate = throughput / (job.profile.iterationS * penalty)

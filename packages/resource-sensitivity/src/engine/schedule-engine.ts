@@ -359,7 +359,7 @@ export class ScheduleEngine {
     this.running.start(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
     // It runs already, without the start time.
     job.countedS = this.nowS
-    this.running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
+    this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
   }
 
   /** A job's placement in the cluster's own server numbers, most GPUs first. */

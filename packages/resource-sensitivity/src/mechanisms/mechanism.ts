@@ -77,7 +77,7 @@ export class FairMechanism extends WholeGpuMechanism {
         // A running job already has its share, which depends only on its seats.
         if (job.rate > 0) continue
         const share = this.rules.fairShare(job.placement!)
-        this.running.feed(job, share.cpus, share.memoryGb, this.rules.options(job, share).fairThroughput)
+        this.running.feed(job, { ...share, throughput: this.rules.options(job, share).fairThroughput })
       }
     }
   }

@@ -33,9 +33,7 @@ export class OptimalMechanism extends WholeGpuMechanism {
     ordered.forEach(([, { members, group }], i) => {
       let next = 0
       group.options.forEach((option, k) => {
-        for (let n = 0; n < counts[i]![k]!; n++) {
-          running.feed(members[next++]!, option.cpus, option.memoryGb, option.throughput)
-        }
+        for (let n = 0; n < counts[i]![k]!; n++) running.feed(members[next++]!, option)
       })
     })
   }

@@ -151,7 +151,8 @@ export class PowerShares implements PowerLimits {
       const way = ways[i]![chosen[i]!]!
       if (this.#pending.delete(job)) this.#running.begin(job, job.runs === 0)
       this.#ways.set(job, way)
-      this.#running.feed(job, job.cpusPerGpu, job.memoryGbPerGpu, way.throughput)
+      const { cpusPerGpu: cpus, memoryGbPerGpu: memoryGb } = job
+      this.#running.feed(job, { cpus, memoryGb, throughput: way.throughput })
     })
     for (const job of order) {
       if (!isRunning(job) || active.includes(job)) continue
@@ -232,11 +233,13 @@ export class PowerShares implements PowerLimits {
 
   #remember(jobs: readonly EngineJob[]): () => void {
     const seats = jobs.map((job) => [job, job.server] as const)
-    const shares = jobs.map((job) => [job, job.cpusPerGpu, job.memoryGbPerGpu] as const)
+    const shares = jobs.map(
+      (job) => [job, { cpus: job.cpusPerGpu, memoryGb: job.memoryGbPerGpu, throughput: 1 }] as const,
+    )
     return () => {
       this.#running.reseat(seats.filter(([job, server]) => server >= 0 && job.server !== server))
       // All jobs release their shares first, so that no job is limited by a share that another one gives up.
-      for (const [job, cpus, memoryGb] of shares) this.#running.feed(job, cpus, memoryGb, 1)
+      for (const [job, share] of shares) this.#running.feed(job, share)
       this.#running.takeChanged()
     }
   }
