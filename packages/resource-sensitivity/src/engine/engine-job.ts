@@ -30,8 +30,6 @@ export class EngineJob {
   key: number = Number.NaN
   /** Position in the waiting queue. */
   rank = 0
-  /** The last plan that chose the job. */
-  chosenAt = 0
   /** Number of starts requested from the executor. */
   runs = 0
   readonly job: Job

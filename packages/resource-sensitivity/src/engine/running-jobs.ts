@@ -147,9 +147,7 @@ export class RunningJobs {
     this.#touched.add(job)
     this.jobs.add(job)
     job.placement = placement
-    servers.forEach((server, i) => {
-      this.#seatOn(job, server, gpus[i]!)
-    })
+    for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
     this.usage.heldGpus += job.gpus
     if (servers.length > 1) this.usage.spreadGpus += job.gpus
     job.savedRemaining = job.remaining

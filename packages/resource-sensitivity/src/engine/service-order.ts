@@ -31,21 +31,22 @@ export function serviceOrder(policy: PolicyName, jobs: readonly EngineJob[], now
 }
 
 function keyOf(policy: PolicyName, job: EngineJob, nowS: number): number {
-  const { fairIterationS, dominantShare, summedShare } = job.kind
-  const workLeftS = job.remaining * job.iterationS
   switch (policy) {
     case 'fifo':
       return job.index
     case 'srtf':
-      return workLeftS
+      return job.remaining * job.iterationS
     case 'las':
       return serviceGpuS(job, nowS)
     case 'ftf':
-      return -(nowS - job.job.arrivalS + job.remaining * fairIterationS) / (job.job.iterations * fairIterationS)
+      return (
+        -(nowS - job.job.arrivalS + job.remaining * job.kind.fairIterationS) /
+        (job.job.iterations * job.kind.fairIterationS)
+      )
     case 'drf':
-      return (serviceGpuS(job, nowS) / job.gpus) * dominantShare
+      return (serviceGpuS(job, nowS) / job.gpus) * job.kind.dominantShare
     case 'tetris':
-      return workLeftS * summedShare
+      return job.remaining * job.iterationS * job.kind.summedShare
   }
 }
 

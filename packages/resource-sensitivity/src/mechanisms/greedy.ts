@@ -2,6 +2,7 @@ import type { EngineJob, JobClass, Placement } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { WaitingQueue } from '../engine/waiting-queue.js'
 import { type PerGpuShare, throughputAt } from '../profile/job-profile.js'
+import type { AllocationOption } from './allocation-options.js'
 import type { Mechanism } from './mechanism.js'
 
 const ROUNDING = 1e-9
@@ -13,8 +14,8 @@ const ROUNDING = 1e-9
  */
 export class GreedyMechanism implements Mechanism {
   readonly #running: RunningJobs
-  /** Demand per GPU, by class. */
-  readonly #demand: PerGpuShare[] = []
+  /** Demand per GPU and its throughput, by class. */
+  readonly #demand: AllocationOption[] = []
   /** Classes whose jobs do not fit anywhere. */
   readonly #failed = new Set<number>()
 
@@ -51,7 +52,7 @@ export class GreedyMechanism implements Mechanism {
     while (pool.freeInTotal > 0) {
       const job = queue.first(pool.freeInTotal, this.#failed)
       if (job === null) break
-      if (this.#startSomewhere(job)) queue.shift(job)
+      if (this.#startSomewhere(job)) queue.remove(job)
     }
   }
 
@@ -68,8 +69,7 @@ export class GreedyMechanism implements Mechanism {
 
   #start(job: EngineJob, placement: Placement): void {
     this.#running.start(job, placement)
-    const demand = this.#demandOf(job.kind)
-    this.#running.feed(job, { ...demand, throughput: throughputAt(job.profile, demand.cpus, demand.memoryGb) })
+    this.#running.feed(job, this.#demandOf(job.kind))
   }
 
   #find(kind: JobClass): Placement | null {
@@ -95,9 +95,13 @@ export class GreedyMechanism implements Mechanism {
     return Math.floor(Math.min(byCpu, byMemory) + ROUNDING)
   }
 
-  #demandOf(of: JobClass): PerGpuShare {
-    this.#demand[of.number] ??= this.#demandOn(of)
-    return this.#demand[of.number]!
+  #demandOf(of: JobClass): AllocationOption {
+    const known = this.#demand[of.number]
+    if (known !== undefined) return known
+    const { cpus, memoryGb } = this.#demandOn(of)
+    const demand = { cpus, memoryGb, throughput: throughputAt(of.profile, cpus, memoryGb) }
+    this.#demand[of.number] = demand
+    return demand
   }
 
   #demandOn({ profile, gpus }: JobClass): PerGpuShare {

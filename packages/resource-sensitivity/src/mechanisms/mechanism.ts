@@ -22,7 +22,6 @@ export abstract class WholeGpuMechanism implements Mechanism {
   protected readonly running: RunningJobs
   protected readonly rules: ShareRules
   readonly #placer: Placer
-  #plans = 0
 
   constructor(running: RunningJobs, rules: ShareRules) {
     this.running = running
@@ -34,9 +33,9 @@ export abstract class WholeGpuMechanism implements Mechanism {
 
   plan(order: readonly EngineJob[]): void {
     const { pool, usage, watts } = this.running
-    this.#plans++
     let free = pool.freeInTotal + usage.heldGpus
     let leftW = watts?.forJobsW ?? 0
+    const chosen = new Set<EngineJob>()
     const starting: EngineJob[] = []
     for (const job of order) {
       if (free === 0) break
@@ -47,10 +46,10 @@ export abstract class WholeGpuMechanism implements Mechanism {
         leftW -= minW
       }
       free -= job.gpus
-      job.chosenAt = this.#plans
+      chosen.add(job)
       if (job.state === 'waiting') starting.push(job)
     }
-    const leaving = [...this.running.jobs].filter(({ chosenAt }) => chosenAt !== this.#plans)
+    const leaving = [...this.running.jobs].filter((job) => !chosen.has(job))
     for (const job of leaving.sort(inOrder)) this.running.preempt(job)
     this.#placer.place(starting)
   }
@@ -61,7 +60,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
     while (free > 0) {
       const job = queue.first(free, null)
       if (job === null) break
-      queue.shift(job)
+      queue.remove(job)
       free -= job.gpus
       starting.push(job)
     }
