@@ -10,7 +10,6 @@ export class ImpossibleJobError extends PctodlError {
   }
 }
 
-/** Maximum number of characters quoted from the input. */
 const LONGEST_SHOWN = 80
 
 /** Thrown for a file (trace, cluster, profile) in the wrong format. `row` counts from 1 if the format has rows. */

@@ -1,3 +1,4 @@
+import { InvalidInputError } from '@pctodl/platform'
 import type { z } from 'zod'
 import { InputFileError } from './errors.js'
 
@@ -31,4 +32,18 @@ export function parseAs<T>(schema: z.ZodType<T>, value: unknown, file: string, p
   // Zod says 'Invalid input: expected number, received string'.
   const expected = message.replace(/^.*?expected /, '').replace(/, received .*$/, '')
   throw new InputFileError(file, null, field, found, expected, { cause })
+}
+
+/**
+ * Checks a parsed value.
+ *
+ * @throws InputFileError that names the field, in place of the check's InvalidInputError
+ */
+export function checkInput(file: string, expected: string, check: () => void): void {
+  try {
+    check()
+  } catch (cause) {
+    if (!(cause instanceof InvalidInputError)) throw cause
+    throw new InputFileError(file, null, cause.field, cause.value, expected, { cause })
+  }
 }

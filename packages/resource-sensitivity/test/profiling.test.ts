@@ -5,12 +5,11 @@ import {
   epochWithCache,
   minDemand,
   parseSensitivityMatrix,
+  profileJob,
   profileOfMatrix,
   searchCpus,
   throughputAt,
 } from '../src/job-profile.js'
-import { ThroughputCurve } from '../src/profile/cpu-search.js'
-import { buildMatrix } from '../src/profile/profile-job.js'
 import { parseReportFile, parseReportLines, seriesMean } from '../src/profile/run-report.js'
 import { parsePublishedProfile, publishedSweep } from './published-profile.js'
 
@@ -87,7 +86,6 @@ describe('the search over cores', () => {
     await expect(searchCpus(async () => 0, { maxCpus: 4 })).rejects.toThrow(/throughput: got 0/)
     await expect(searchCpus(async () => 1, { maxCpus: 2.5 })).rejects.toThrow(/maxCpus/)
     await expect(searchCpus(async () => 1, { maxCpus: 2, gpus: 4 })).rejects.toThrow(/one core a GPU/)
-    expect(() => new ThroughputCurve([]).best).toThrow(/at least one measured point/)
   })
 })
 
@@ -180,19 +178,24 @@ describe('the published profiler', () => {
 })
 
 describe('the matrix', async () => {
-  const search = await searchCpus(async (cpus) => Math.min(cpus * 100, 900), { maxCpus: 24 })
-  const matrix = buildMatrix({
+  const counts: number[] = []
+  const matrix = await profileJob({
     job: 'loader',
     gpus: 1,
     batchPerGpu: 32,
     dataset: { gb: 100, samples: 1_000_000 },
     residentGb: 4,
     storageMBps: 50,
-    memoryGBps: new Map(search.curve.map(({ cpus }) => [cpus, 10])),
+    memoryGBps: async () => 10,
     fairShare: { cpus: 3, memoryGb: 54 },
     memoryPercents: [0, 50, 100],
-    search,
-    measuredSpread: new Map([[24, 0.02]]),
+    search: { maxCpus: 24 },
+    run: async (cpus) => {
+      counts.push(cpus)
+      const mean = 32 / Math.min(cpus * 100, 900)
+      const interval = cpus === 24 ? { low: 0.98 * mean, high: 1.02 * mean } : { low: null, high: null }
+      return { iterationS: { mean, ...interval }, iterations: 50 }
+    },
   })
 
   it('is one at the fair share, holds intervals around every value and says what was measured', () => {
@@ -203,9 +206,7 @@ describe('the matrix', async () => {
       expect(point.samplesPerSecondHigh).toBeGreaterThanOrEqual(point.samplesPerSecond * (1 - 1e-9))
     }
     const measured = matrix.points.filter(({ source }) => source === 'measured')
-    expect(measured.map(({ cpu }) => cpu).sort((a, b) => a - b)).toEqual(
-      search.runs.map(({ cpus }) => cpus).sort((a, b) => a - b),
-    )
+    expect(measured.map(({ cpu }) => cpu).sort((a, b) => a - b)).toEqual(counts.sort((a, b) => a - b))
     const whole = measured.find(({ cpu }) => cpu === 24)!
     expect(whole.samplesPerSecondHigh / whole.samplesPerSecond).toBeCloseTo(1.02, 9)
   })

@@ -119,12 +119,10 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
     },
     executor,
   )
-  const givenUp = [...executor.givenUp].map(([jobId, { exitCode, state, logFile }]) => ({
-    jobId,
-    exitCode,
-    state,
-    logFile,
-  }))
+  const givenUp = [...executor.givenUp].map(([jobId, end]) => {
+    const { exitCode, state, logFile } = end
+    return { jobId, exitCode, state, logFile }
+  })
   const meanCompletionS = mean(jobs.map(({ completionS }) => completionS))
   const makespanS = Math.max(...jobs.map(({ finishS }) => finishS)) - Math.min(...jobs.map(({ job }) => job.arrivalS))
   const document = {

@@ -19,8 +19,8 @@ import { measureMemoryGBps, measureStorageMBps } from '../profile/runs/measure-m
 import { createMemoryGroup } from '../profile/runs/memory-group.js'
 import { RunLog } from '../profile/runs/run-log.js'
 import { type RunSetting, runTraining } from '../profile/runs/run-training.js'
-import { formatMatrixTable } from './matrix-table.js'
 import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
+import { formatMatrixTable } from './tables.js'
 
 export function addProfileCommand(parent: Command, terminal: Terminal): void {
   const command = newSubcommand(
@@ -94,20 +94,15 @@ async function profile(
   const { setting, output } = request
   await assertLimits(setting)
   const log = new RunLog(`${output}.runs.jsonl`, request.identity)
-  const storageMBps = raw.storageMbps ?? (await measureStorageMBps(request.dataset.files(), signal))
   const matrix = await profileJob({
-    ...request.matrix,
-    storageMBps,
-    search: request.search,
+    ...request.options,
+    storageMBps: raw.storageMbps ?? (await measureStorageMBps(request.dataFiles(), signal)),
     run: async (cpus) => {
       const known = log.get(cpus)
-      if (known !== undefined) {
-        stderr.write(`${cpus} cores: ${known.iterationS.mean.toFixed(4)} s per iteration (from an earlier call)\n`)
-        return known
-      }
-      const report = await runTraining(setting, cpus, signal)
-      log.add(cpus, report)
-      stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s per iteration\n`)
+      const report = known ?? (await runTraining(setting, cpus, signal))
+      if (known === undefined) log.add(cpus, report)
+      const origin = known === undefined ? '' : ' (from an earlier call)'
+      stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s per iteration${origin}\n`)
       return report
     },
     memoryGBps: async (cpus) => raw.memGbps ?? measureMemoryGBps(setting.cpus, cpus, env, signal),
@@ -122,6 +117,5 @@ async function assertLimits({ container, memoryGb, cgroup, cpus, env }: RunSetti
   if (container !== null) return assertContainerRuntime(container.runtime)
   withCpus([], cpus, cpus.length, env['PATH'] ?? '')
   if (memoryGb === null) return
-  const group = cgroup === null ? createMemoryGroup(memoryGb) : createMemoryGroup(memoryGb, cgroup)
-  await group.release()
+  await createMemoryGroup(memoryGb, cgroup ?? undefined).release()
 }

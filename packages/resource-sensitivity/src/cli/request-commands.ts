@@ -5,10 +5,8 @@ import type { Command } from 'commander'
 import { requestOfSchedule, type ScheduleRequest } from '../execute/requests.js'
 import { parseReplayCsv } from '../trace/replay-csv.js'
 
-/** Folder name within a schedule's work folder. */
 export const REQUESTS = 'requests'
 
-/** Commands that send requests to a running `execute` process. */
 export function addRequestCommands(parent: Command, terminal: Terminal): void {
   const workDir = ['--work-dir <folder>', 'work folder of the schedule'] as const
   const ask = (request: ScheduleRequest, folder: string) => {

@@ -26,7 +26,6 @@ export interface Scenario {
   readonly jobs: readonly Job[]
   readonly profiles: readonly JobProfile[]
   readonly cluster: Cluster
-  /** Jobs skipped by --skip-impossible. */
   readonly skipped: readonly ImpossibleJobError[]
 }
 

@@ -5,7 +5,6 @@ import { addProfileCommand } from './profile-command.js'
 import { addRequestCommands } from './request-commands.js'
 import { addSimulateCommand } from './simulate-command.js'
 
-/** `pctodl sensitivity` as a function. */
 export const sensitivity: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

@@ -15,13 +15,12 @@ import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
-import { formatScheduleTable } from '../report/schedule-table.js'
 import { type ScheduleSummary, summarize } from '../report/summarize.js'
 import { simulate } from '../simulate/simulate.js'
 import type { SimulationResult } from '../simulate/simulation-options.js'
 import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
+import { formatScheduleTable } from './tables.js'
 
-/** Format marker in the JSON of `simulate`. */
 const FORMAT = 'pctodl-sensitivity-schedule'
 const FORMAT_VERSION = 1
 

@@ -1,7 +1,5 @@
-import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
-import { InputFileError } from '../errors.js'
-import { parseJsonAs } from '../json-input.js'
+import { checkInput, parseJsonAs } from '../json-input.js'
 import { assertCluster, type Cluster } from './cluster.js'
 
 const json = z.strictObject({
@@ -25,13 +23,6 @@ const json = z.strictObject({
  */
 export function parseClusterFile(text: string, file = 'cluster file'): Cluster {
   const cluster = parseJsonAs(json, text, file)
-  try {
-    assertCluster(cluster)
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error
-    throw new InputFileError(file, null, error.field, error.value, 'a positive number (an integer, for counts)', {
-      cause: error,
-    })
-  }
+  checkInput(file, 'a positive number (an integer, for counts)', () => assertCluster(cluster))
   return cluster
 }

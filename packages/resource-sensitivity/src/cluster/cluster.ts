@@ -1,7 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertAtLeast, assertInteger, assertPositive } from '../checks.js'
 
-/** A kind of server and the number of such servers. */
 export interface ServerKind {
   readonly count: number
   readonly gpus: number
@@ -38,7 +37,6 @@ export function expandServers(cluster: Cluster): ServerKind[] {
   return cluster.servers.flatMap((kind) => Array.from({ length: kind.count }, () => kind))
 }
 
-/** @throws InvalidInputError naming the field */
 export function assertCluster(cluster: Cluster): void {
   if (cluster.servers.length === 0)
     throw new InvalidInputError('cluster.servers', 'none', 'at least one kind of server')

@@ -10,8 +10,16 @@ import type { EngineJob } from './engine-job.js'
 
 interface Told extends Grant {
   readonly placement: readonly Seat[]
-  /** The server of a job that runs on a single server, in the engine's numbering; -1 for a job on several servers. */
-  readonly server: number
+  /** Servers of the job in the engine's numbering. */
+  readonly servers: readonly number[]
+}
+
+/** What a power budget says of running jobs. */
+export interface PowerLimits {
+  /** Whether a seated job still waits for its watts. */
+  isPending(job: EngineJob): boolean
+  /** Power limit of each seat, W. */
+  limitsOf(job: EngineJob): readonly number[] | undefined
 }
 
 /** Records the last action requested for each job, and derives the next actions from it. */
@@ -46,31 +54,23 @@ export class ActionRecord {
     if (reason === 'server-failed') this.#lost.add(job)
   }
 
-  /**
-   * Stops every job whose placement was removed or changed. Used under a power budget, where these jobs must exit
-   * before others start.
-   */
+  /** Under a power budget, stops every job that lost its placement: it must exit before other jobs start. */
   dismiss(
     touched: Iterable<EngineJob>,
-    note: (job: EngineJob, run: number, servers: readonly number[], isLost: boolean) => void,
-    servers: (placement: readonly Seat[]) => readonly number[],
+    note: (job: EngineJob, servers: readonly number[], isLost: boolean) => void,
   ): ScheduleAction[] {
     return [...touched].flatMap((job): ScheduleAction[] => {
       const told = this.#told.get(job)
       const isLost = this.#lost.has(job)
       const isRunning = job.state === 'running'
       if (told === undefined || (isRunning && !isLost && isSamePlacement(told.placement, this.#seatsOf(job)))) return []
-      note(job, job.runs, servers(told.placement), isLost)
+      note(job, told.servers, isLost)
       return [this.#stop(job)]
     })
   }
 
   /** Returns the actions for jobs whose placement or share may have changed. */
-  take(
-    touched: Iterable<EngineJob>,
-    isPending: (job: EngineJob) => boolean = () => false,
-    limitsOf: (job: EngineJob) => readonly number[] | undefined = () => undefined,
-  ): ScheduleAction[] {
+  take(touched: Iterable<EngineJob>, power?: PowerLimits): ScheduleAction[] {
     const leaving: ScheduleAction[] = []
     const shrinking: ScheduleAction[] = []
     const moving: ScheduleAction[] = []
@@ -79,15 +79,15 @@ export class ActionRecord {
     for (const job of touched) {
       const { id: jobId, cpusPerGpu, memoryGbPerGpu, server } = job
       const told = this.#told.get(job)
-      if (isPending(job)) continue
+      if (power?.isPending(job)) continue
       if (job.state !== 'running') {
         if (told !== undefined) leaving.push(this.#stop(job))
         continue
       }
-      const powerLimitsW = limitsOf(job)
+      const powerLimitsW = power?.limitsOf(job)
       const grant: Grant = { cpusPerGpu, memoryGbPerGpu, ...(powerLimitsW && { powerLimitsW }) }
       const isLost = this.#lost.has(job)
-      const stays = told !== undefined && server >= 0 && told.server === server && !isLost
+      const stays = told?.servers.length === 1 && told.servers[0] === server && !isLost
       if (stays && isSameGrant(told, grant)) continue
       const placement = stays ? told.placement : this.#seatsOf(job)
       if (told === undefined) {
@@ -104,7 +104,7 @@ export class ActionRecord {
         const list = (powerLimitsW === undefined ? hasMore : !isLower) ? growing : shrinking
         list.push({ type: 'resize', jobId, run: job.runs, ...grant })
       } else continue
-      this.#told.set(job, { placement, server, ...grant })
+      this.#told.set(job, { placement, servers: job.placement!.servers, ...grant })
     }
     this.#reasons.clear()
     this.#lost.clear()

@@ -50,10 +50,7 @@ export interface MigrateAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/**
- * Why a job is stopped: another job has priority, the server failed or drains, the job was cancelled, or the power
- * budget is too small.
- */
+/** Why a job is stopped; `policy`: another job has priority, `budget`: the power budget is too small. */
 export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'cancelled' | 'budget'
 
 export interface Plan {

@@ -1,7 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js'
-import { type JobProfile, throughputAt } from '../profile/job-profile.js'
+import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
-import type { CheckedEngineOptions } from './scheduling-options.js'
 
 /** The GPUs of a job: `gpus[i]` of them are on `servers[i]`. */
 export interface Placement {
@@ -14,6 +13,11 @@ export interface JobClass {
   readonly number: number
   readonly gpus: number
   readonly profile: JobProfile
+  /** Seconds per iteration alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
+  readonly fairIterationS: number
+  /** Demand relative to the whole cluster: the largest of the shares of GPUs, CPU and memory, and their sum. */
+  readonly dominantShare: number
+  readonly summedShare: number
 }
 
 /** Engine state of a job. */
@@ -22,26 +26,14 @@ export class EngineJob {
   readonly index: number
   readonly gpus: number
   state: 'waiting' | 'running' | 'finished' = 'waiting'
-  /**
-   * `key`: sort key of the last round; `rank`: position in the waiting queue; `chosenAt`: the last plan that chose the
-   * job.
-   */
+  /** Sort key of the last round. */
   key: number = Number.NaN
+  /** Position in the waiting queue. */
   rank = 0
-  chosenAt = 0
   /** Number of starts requested from the executor. */
   runs = 0
   readonly job: Job
   readonly kind: JobClass
-  /**
-   * Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory.
-   */
-  readonly fairIterationS: number
-  /**
-   * Demand of the job relative to the whole cluster: the largest of its shares of GPUs, CPU and memory, and their sum.
-   */
-  readonly dominantShare: number
-  readonly summedShare: number
   remaining: number
   /** Seconds per iteration; for a waiting job, those of its last run. `fairIterationS` until the job first runs. */
   iterationS: number
@@ -52,7 +44,7 @@ export class EngineJob {
   /** Time up to which progress is counted; in the future during a restart. */
   countedS = 0
   attainedGpuS = 0
-  /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `ServiceOrder`. */
+  /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `serviceOrder`. */
   forgivenGpuS = 0
   /** Time up to which attained service or waiting time is counted, s. */
   heldSinceS: number
@@ -67,22 +59,13 @@ export class EngineJob {
   /** Null while it waits. */
   placement: Placement | null = null
 
-  constructor(
-    index: number,
-    job: Job,
-    kind: JobClass,
-    nowS: number,
-    of: Pick<EngineJob, 'fairIterationS' | 'dominantShare' | 'summedShare'>,
-  ) {
+  constructor(index: number, job: Job, kind: JobClass, nowS: number) {
     this.index = index
     this.gpus = job.gpus
     this.job = job
     this.kind = kind
-    this.fairIterationS = of.fairIterationS
-    this.dominantShare = of.dominantShare
-    this.summedShare = of.summedShare
     this.remaining = job.iterations
-    this.iterationS = of.fairIterationS
+    this.iterationS = kind.fairIterationS
     this.savedRemaining = job.iterations
     this.heldSinceS = nowS
     this.lastRunS = job.arrivalS
@@ -101,7 +84,7 @@ export class EngineJob {
     return this.placement?.servers.length === 1 ? this.placement.servers[0]! : -1
   }
 
-  /** Update its progress. */
+  /** Updates progress and attained service. */
   count(nowS: number): void {
     const sinceS = nowS - this.countedS
     if (sinceS > 0) {
@@ -110,61 +93,6 @@ export class EngineJob {
     }
     this.attainedGpuS += this.gpus * (nowS - this.heldSinceS)
     this.heldSinceS = nowS
-  }
-}
-
-/** All submitted jobs. */
-export class JobTable {
-  readonly jobs: EngineJob[] = []
-  readonly #byId = new Map<number, EngineJob>()
-  readonly #options: CheckedEngineOptions
-  readonly #profiles: ReadonlyMap<string, JobProfile>
-  readonly #kinds = new Map<string, JobClass>()
-  readonly #totals: ReturnType<typeof totals>
-  readonly #largest: number
-
-  constructor(options: CheckedEngineOptions) {
-    this.#options = options
-    this.#profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
-    this.#totals = totals(options.cluster)
-    this.#largest = Math.max(...options.cluster.servers.map(({ gpus }) => gpus))
-  }
-
-  add(job: Job, nowS: number): EngineJob {
-    const { gpus, cpus, memoryGb } = this.#totals
-    const profile = this.#profiles.get(job.model)!
-    // A job with more GPUs than the largest server is spread even if it is alone on the cluster.
-    const penalty = job.gpus > this.#largest ? Math.max(profile.spreadPenalty, this.#options.spreadPenalty) : 1
-    const shares = [
-      job.gpus / gpus,
-      (job.gpus * profile.demand.cpus) / cpus,
-      (job.gpus * profile.demand.memoryGb) / memoryGb,
-    ] as const
-    const added = new EngineJob(this.jobs.length, job, this.#kindOf(profile, job.gpus), nowS, {
-      fairIterationS: (profile.iterationS * penalty) / throughputAt(profile, cpus / gpus, memoryGb / gpus),
-      dominantShare: Math.max(...shares),
-      summedShare: shares[0] + shares[1] + shares[2],
-    })
-    this.jobs.push(added)
-    this.#byId.set(job.id, added)
-    return added
-  }
-
-  /** Undefined if no such job was submitted. */
-  find(jobId: number): EngineJob | undefined {
-    return this.#byId.get(jobId)
-  }
-
-  /** For a submitted job. */
-  of(jobId: number): EngineJob {
-    return this.#byId.get(jobId)!
-  }
-
-  #kindOf(profile: JobProfile, gpus: number): JobClass {
-    const key = `${gpus}/${profile.model}`
-    const known = this.#kinds.get(key) ?? { number: this.#kinds.size, gpus, profile }
-    this.#kinds.set(key, known)
-    return known
   }
 }
 

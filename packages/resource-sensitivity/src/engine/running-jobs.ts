@@ -1,18 +1,23 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import type { ServerKind } from '../cluster/cluster.js'
-import { type EngineJob, JobTable, type Placement, totals } from './engine-job.js'
+import type { AllocationOption } from '../mechanisms/allocation-options.js'
+import { type JobProfile, throughputAt } from '../profile/job-profile.js'
+import type { Job } from '../trace/job.js'
+import { EngineJob, type JobClass, type Placement, totals } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 import { UsageRecord } from './usage-record.js'
 
-/** Starts, stops and resizes jobs, and tracks placements, held resources and expected finish times. */
+/** All submitted jobs, with the placements, held resources and expected finish times of the running ones. */
 export class RunningJobs {
-  readonly table: JobTable
+  readonly options: CheckedEngineOptions
+  readonly profiles: ReadonlyMap<string, JobProfile>
   readonly pool: ServerPool
   readonly usage: UsageRecord
   nowS: number
   /** Power as a further resource that jobs need to start; null if the cluster has no power budget. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
+  /** Running jobs. */
   readonly jobs: Set<EngineJob> = new Set()
   /** Resources held per server. */
   readonly heldCpus: Float64Array
@@ -25,11 +30,13 @@ export class RunningJobs {
   readonly #changed = new Set<number>()
   /** Jobs whose placement or share changed since `takeTouched`. */
   #touched = new Set<EngineJob>()
-  readonly #options: CheckedEngineOptions
+  readonly #submitted: EngineJob[] = []
+  readonly #byId = new Map<number, EngineJob>()
+  readonly #classes = new Map<string, JobClass>()
 
   constructor(options: CheckedEngineOptions, startS: number) {
-    this.#options = options
-    this.table = new JobTable(options)
+    this.options = options
+    this.profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
     this.pool = new ServerPool(options.cluster)
     this.usage = new UsageRecord(totals(options.cluster), startS)
     this.nowS = startS
@@ -38,6 +45,42 @@ export class RunningJobs {
     this.heldMemoryGb = perServer()
     this.wantedCpus = perServer()
     this.wantedMemoryGb = perServer()
+  }
+
+  /** Undefined if no such job was submitted. */
+  find(jobId: number): EngineJob | undefined {
+    return this.#byId.get(jobId)
+  }
+
+  submit(job: Job): EngineJob {
+    const added = new EngineJob(this.#submitted.length, job, this.#classOf(job), this.nowS)
+    this.#submitted.push(added)
+    this.#byId.set(job.id, added)
+    this.usage.waiting++
+    return added
+  }
+
+  #classOf({ gpus, model }: Job): JobClass {
+    const key = `${gpus}/${model}`
+    const known = this.#classes.get(key)
+    if (known !== undefined) return known
+    const { cluster, spreadPenalty } = this.options
+    const profile = this.profiles.get(model)!
+    const total = totals(cluster)
+    // A job with more GPUs than the largest server is spread even if it is alone on the cluster.
+    const isSpread = cluster.servers.every((kind) => gpus > kind.gpus)
+    const penalty = isSpread ? Math.max(profile.spreadPenalty, spreadPenalty) : 1
+    const { cpus, memoryGb } = profile.demand
+    const shares = [gpus / total.gpus, (gpus * cpus) / total.cpus, (gpus * memoryGb) / total.memoryGb] as const
+    const fairThroughput = throughputAt(profile, total.cpus / total.gpus, total.memoryGb / total.gpus)
+    const added: JobClass = {
+      ...{ number: this.#classes.size, gpus, profile },
+      fairIterationS: (profile.iterationS * penalty) / fairThroughput,
+      dominantShare: Math.max(...shares),
+      summedShare: shares[0] + shares[1] + shares[2],
+    }
+    this.#classes.set(key, added)
+    return added
   }
 
   advance(toS: number): void {
@@ -58,39 +101,21 @@ export class RunningJobs {
       this.#finishing.remove(this.#finishing.first)
     }
     for (const [index, atS] of due) this.#finishing.set(index, atS)
-    return due.map(([index]) => this.table.jobs[index]!)
+    return due.map(([index]) => this.#submitted[index]!)
   }
 
   /** Slowdown factor of a job on several servers. */
   spreadPenaltyOf(job: EngineJob): number {
-    return Math.max(job.profile.spreadPenalty, this.#options.spreadPenalty)
+    return Math.max(job.profile.spreadPenalty, this.options.spreadPenalty)
   }
 
-  /** Whether spreading slows any job. */
-  get spreadingCosts(): boolean {
-    const { spreadPenalty, profiles } = this.#options
-    return spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
-  }
-
-  get restartCostS(): number {
-    return this.#options.restartCostS
-  }
-
-  get resizeCostS(): number {
-    return this.#options.resizeCostS
-  }
-
-  /** Stops the progress of a running job for `forS` seconds. */
   hold(job: EngineJob, forS: number): void {
     job.count(this.nowS)
     job.countedS = Math.max(job.countedS, this.nowS) + forS
     this.#expect(job)
   }
 
-  /**
-   * Stops the progress of a job that has a seat but has not begun. It makes progress again after `feed`, and may change
-   * its seat before.
-   */
+  /** Stops the progress of a seated job until `feed`. It may change its seat before. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
@@ -100,7 +125,7 @@ export class RunningJobs {
   /** Start a seated job now. */
   begin(job: EngineJob, isFirst: boolean): void {
     this.starve(job)
-    job.countedS = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
+    job.countedS = this.nowS + (isFirst ? this.options.startCostS : this.options.restartCostS)
   }
 
   /** Takes back a seat that the current plan gave to a job. The job waits, as if it had never had the seat. */
@@ -111,41 +136,32 @@ export class RunningJobs {
     else job.firstStartS = null
   }
 
-  /** Mark the shares of all servers for reassignment. */
   touchServers(): void {
     for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
-  }
-
-  /** Moves a running job to other, free GPUs. The job loses the restart time. */
-  move(job: EngineJob, placement: Placement): void {
-    this.preempt(job)
-    this.start(job, placement)
   }
 
   /** Seats a job on free GPUs. It makes no progress before `feed` gives it CPU and memory. */
   start(job: EngineJob, placement: Placement): void {
     const { nowS } = this
-    for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
+    const { servers, gpus } = placement
     this.#touched.add(job)
-    this.#seat(job, placement)
+    this.jobs.add(job)
+    job.placement = placement
+    for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
+    this.usage.heldGpus += job.gpus
+    if (servers.length > 1) this.usage.spreadGpus += job.gpus
     job.savedRemaining = job.remaining
     job.state = 'running'
     job.waitedS += nowS - job.heldSinceS
     job.heldSinceS = nowS
     if (job.firstStartS === null) {
       job.firstStartS = nowS
-      job.countedS = nowS + this.#options.startCostS
+      job.countedS = nowS + this.options.startCostS
     } else {
       job.restarts++
-      job.countedS = nowS + this.#options.restartCostS
+      job.countedS = nowS + this.options.restartCostS
     }
     this.usage.waiting--
-  }
-
-  /** Seats a job that already runs on these GPUs, without the start time. */
-  adopt(job: EngineJob, placement: Placement): void {
-    this.start(job, placement)
-    job.countedS = this.nowS
   }
 
   preempt(job: EngineJob): void {
@@ -162,21 +178,15 @@ export class RunningJobs {
     job.finishS = this.nowS
   }
 
-  /** Assign a running job CPU and memory per GPU. */
-  feed(job: EngineJob, cpusPerGpu: number, memoryGbPerGpu: number, throughput: number): void {
-    if (
-      job.rate > 0 &&
-      job.cpusPerGpu === cpusPerGpu &&
-      job.memoryGbPerGpu === memoryGbPerGpu &&
-      job.throughput === throughput
-    ) {
-      return
-    }
+  /** Assigns a running job CPU and memory per GPU. */
+  feed(job: EngineJob, { cpus, memoryGb, throughput }: AllocationOption): void {
+    const isSame = job.cpusPerGpu === cpus && job.memoryGbPerGpu === memoryGb && job.throughput === throughput
+    if (isSame && job.rate > 0) return
     this.#touched.add(job)
     job.count(this.nowS)
-    this.#hold(job, cpusPerGpu - job.cpusPerGpu, memoryGbPerGpu - job.memoryGbPerGpu)
-    job.cpusPerGpu = cpusPerGpu
-    job.memoryGbPerGpu = memoryGbPerGpu
+    this.#hold(job, cpus - job.cpusPerGpu, memoryGb - job.memoryGbPerGpu)
+    job.cpusPerGpu = cpus
+    job.memoryGbPerGpu = memoryGb
     job.throughput = throughput
     const penalty = job.server >= 0 ? 1 : this.spreadPenaltyOf(job)
     job.rate = throughput / (job.profile.iterationS * penalty)
@@ -188,16 +198,12 @@ export class RunningJobs {
   reseat(moves: readonly (readonly [job: EngineJob, to: number])[]): void {
     for (const [job] of moves) this.#unseatFrom(job, job.server)
     for (const [job, to] of moves) {
-      this.pool.take(to, job.gpus)
       job.placement = { servers: [to], gpus: [job.gpus] }
       this.#seatOn(job, to, job.gpus)
     }
   }
 
-  /**
-   * Removes the restart time of a job that was stopped and restarted on the same seats at the same moment, since
-   * nothing happened to it.
-   */
+  /** Removes the restart time of a job that was stopped and restarted on the same seats at the same moment. */
   undoRestart(job: EngineJob, restarts: number, countedS: number): void {
     job.restarts = restarts
     job.countedS = Math.max(countedS, this.nowS)
@@ -219,10 +225,7 @@ export class RunningJobs {
     if (job.rate > 0) this.#expect(job)
   }
 
-  /**
-   * Change the capacity of a server. Jobs that no longer fit are preempted, the last submitted first. @returns the
-   * preempted jobs
-   */
+  /** Changes the capacity of a server. Preempts jobs that no longer fit, the last submitted first, and returns them. */
   resizeServer(server: number, kind: ServerKind): EngineJob[] {
     const { pool } = this
     const evicted: EngineJob[] = []
@@ -252,18 +255,9 @@ export class RunningJobs {
     this.#finishing.set(job.index, Math.max(this.nowS, job.countedS) + job.remaining / job.rate)
   }
 
-  #seat(job: EngineJob, placement: Placement): void {
-    const { servers, gpus } = placement
-    job.placement = placement
-    this.jobs.add(job)
-    for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
-    this.usage.heldGpus += job.gpus
-    if (servers.length > 1) this.usage.spreadGpus += job.gpus
-  }
-
   #seatOn(job: EngineJob, server: number, gpus: number): void {
     const { demand } = job.profile
-    this.pool.residents[server]!.push(job)
+    this.pool.add(job, server, gpus)
     this.wantedCpus[server]! += gpus * demand.cpus
     this.wantedMemoryGb[server]! += gpus * demand.memoryGb
     this.#changed.add(server)

@@ -1,21 +1,23 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertAtLeast } from '../checks.js'
-import { type CanonicalCluster, expandServers, idleWattsOf, inCanonicalOrder } from '../cluster/cluster.js'
-import { createMechanism } from '../mechanisms/create-mechanism.js'
-import type { Mechanism } from '../mechanisms/mechanism.js'
+import { type CanonicalCluster, expandServers, inCanonicalOrder, type ServerKind } from '../cluster/cluster.js'
+import { GreedyMechanism } from '../mechanisms/greedy.js'
+import { FairMechanism, type Mechanism } from '../mechanisms/mechanism.js'
+import { OptimalMechanism } from '../mechanisms/optimal.js'
 import { ShareRules } from '../mechanisms/share-rules.js'
-import { PowerBudget } from '../power/power-budget.js'
+import { TuneMechanism } from '../mechanisms/tune.js'
 import { PowerShares } from '../power/power-shares.js'
 import type { Job } from '../trace/job.js'
 import { ActionRecord } from './action-record.js'
-import type { JobState, Plan, PlannedJob, PreemptReason, RunningJobState, ScheduleAction, Seat } from './actions.js'
+import type { JobState, Plan, PlannedJob, RunningJobState, ScheduleAction, Seat } from './actions.js'
 import type { EngineEvent } from './engine-event.js'
 import type { EngineJob } from './engine-job.js'
 import { RunningJobs } from './running-jobs.js'
-import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
-import { ServerAvailability } from './server-availability.js'
-import { ServiceOrder } from './service-order.js'
+import { assertRunnable, checkEngineOptions, type EngineOptions } from './scheduling-options.js'
+import { serviceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
+
+const mechanisms = { fair: FairMechanism, greedy: GreedyMechanism, tune: TuneMechanism, optimal: OptimalMechanism }
 
 /**
  * The scheduler of a cluster: it takes events and returns actions. It owns no clock, process or file, so the same
@@ -27,26 +29,25 @@ import { WaitingQueue } from './waiting-queue.js'
 export class ScheduleEngine {
   readonly running: RunningJobs
   readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
-  readonly #cluster: CanonicalCluster['cluster']
-  readonly #models: ReadonlySet<string>
-  readonly #isBound: boolean
-  readonly #roundS: number
   readonly #mechanism: Mechanism
-  readonly #order: ServiceOrder
   readonly #queue = new WaitingQueue()
-  readonly #availability: ServerAvailability
+  readonly #kinds: readonly ServerKind[]
+  /** Servers that accept no jobs, since they have failed or are draining. */
+  readonly #away = new Map<number, 'server-failed' | 'server-draining'>()
   readonly #actions: ActionRecord
   /** Null if the cluster names no GPU types. */
   readonly #power: PowerShares | null
-  readonly #budget: PowerBudget | null
-  readonly #idleW: number
   /** Submitted, unfinished jobs in the order of the last round, then of submission. */
   #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
-  #rounds = 0
-  #events = 0
-  #changed = false
-  #unfinished = 0
+  /** Number of times the policy decided afresh which jobs run. */
+  rounds = 0
+  /** Number of events that changed something, rounds included. */
+  events = 0
+  /** Number of submitted, unfinished jobs. */
+  unfinished = 0
+  /** Whether the last plan changed any placement. */
+  changed = false
 
   /**
    * @param startS start of the clock
@@ -56,23 +57,13 @@ export class ScheduleEngine {
     const checked = checkEngineOptions(options)
     // The order of the kinds in a file must not affect the schedule.
     const { cluster, inside, outside } = inCanonicalOrder(checked.cluster)
-    const canonical = { ...checked, cluster }
-    this.#cluster = cluster
     this.#servers = { inside, outside }
-    this.#models = new Set(checked.profiles.map(({ model }) => model))
-    this.#isBound = checked.mechanism === 'optimal'
-    this.#roundS = checked.roundS
-    this.running = new RunningJobs(canonical, startS)
+    this.running = new RunningJobs({ ...checked, cluster }, startS)
     const rules = new ShareRules(cluster)
-    this.#mechanism = createMechanism(canonical, this.running, rules)
-    this.#order = new ServiceOrder(checked.policy)
-    this.#availability = new ServerAvailability(expandServers(cluster))
+    this.#mechanism = new mechanisms[checked.mechanism](this.running, rules)
+    this.#kinds = expandServers(cluster)
     this.#actions = new ActionRecord((job) => this.#seatsOf(job))
-    const { powerBudgetW, budgetLeadS } = checked
-    this.#idleW = idleWattsOf(cluster)
-    this.#budget = powerBudgetW === null ? null : new PowerBudget(powerBudgetW, budgetLeadS, this.#idleW)
-    this.#power =
-      this.#budget === null ? null : new PowerShares(canonical, this.running, rules, this.#budget, this.#actions)
+    this.#power = checked.powerBudgetW === null ? null : new PowerShares(this.running, rules, this.#actions)
     this.running.watts = this.#power
   }
 
@@ -90,27 +81,9 @@ export class ScheduleEngine {
     return this.running.expectedToFinishBy(untilS).map(({ id }) => id)
   }
 
-  /**
-   * Time at which the engine must plan again even if no event occurs, s: at the next scheduling round or change of the
-   * power budget, whichever is earlier. Infinity if neither is due.
-   */
+  /** Time of the next scheduling round or change of the power budget, s; Infinity if neither is due. */
   get wakeAtS(): number {
-    return Math.min(this.#roundAtS, this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
-  }
-
-  /** Number of times the policy decided afresh which jobs run. */
-  get rounds(): number {
-    return this.#rounds
-  }
-
-  /** Number of events that changed something, rounds included. */
-  get events(): number {
-    return this.#events
-  }
-
-  /** Number of submitted, unfinished jobs. */
-  get unfinished(): number {
-    return this.#unfinished
+    return Math.min(this.#roundAtS, this.#power?.budget.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
   }
 
   /** IDs of the waiting jobs in start order. */
@@ -124,22 +97,17 @@ export class ScheduleEngine {
 
   /** Current power according to the profiles, idle GPUs included, W; 0 if the cluster names no GPU types. */
   get powerW(): number {
-    return this.#power === null ? 0 : this.#idleW + this.#power.jobsW
+    return this.#power?.powerW ?? 0
   }
 
   /** Current power budget, W. */
   get powerBudgetW(): number {
-    return this.#budget?.at(this.nowS) ?? Number.POSITIVE_INFINITY
+    return this.#power?.budget.at(this.nowS) ?? Number.POSITIVE_INFINITY
   }
 
   /** Energy of the jobs above idle since the start, J. */
   get dynamicEnergyJ(): number {
     return this.#power?.energyJ ?? 0
-  }
-
-  /** Whether the last plan changed any placement. */
-  get changed(): boolean {
-    return this.#changed
   }
 
   /**
@@ -165,14 +133,17 @@ export class ScheduleEngine {
     const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
     if (anew) this.#round(nowS)
     else this.#mechanism.fill(this.#queue)
-    this.#changed = this.running.anyChanged
+    this.changed = this.running.anyChanged
     this.#mechanism.settle()
     this.#planNextRound(nowS)
     const actions =
       this.#power === null
         ? this.#actions.take(this.running.takeTouched())
         : [...dismissed, ...this.#shareWatts(this.#power)]
-    if (this.running.resizeCostS > 0) this.#payForResizes(actions)
+    const { resizeCostS } = this.running.options
+    for (const { type, jobId } of resizeCostS > 0 ? actions : []) {
+      if (type === 'resize') this.running.hold(this.running.find(jobId)!, resizeCostS)
+    }
     return actions
   }
 
@@ -200,9 +171,9 @@ export class ScheduleEngine {
    */
   adopt(nowS: number, jobs: readonly Job[], running: readonly RunningJobState[], waiting: readonly JobState[]): void {
     this.running.nowS = nowS
-    for (const job of jobs) this.#admit(job, nowS)
+    for (const job of jobs) this.#admit(job)
     for (const state of [...running, ...waiting]) {
-      const job = this.running.table.find(state.jobId)
+      const job = this.running.find(state.jobId)
       if (job === undefined) throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the present jobs')
       assertState(state, job.job)
       job.remaining -= state.doneIterations ?? 0
@@ -210,7 +181,7 @@ export class ScheduleEngine {
       job.lastRunS = state.lastRunS ?? job.job.arrivalS
     }
     for (const state of running) {
-      const job = this.running.table.of(state.jobId)
+      const job = this.running.find(state.jobId)!
       this.#seat(job, state)
       this.#queue.remove(job)
     }
@@ -220,22 +191,22 @@ export class ScheduleEngine {
 
   /** @returns whether the policy must decide afresh */
   #take(event: EngineEvent, nowS: number): boolean {
-    const { table } = this.running
+    const of = (jobId: number) => this.running.find(jobId)!
     switch (event.type) {
       case 'submitted':
-        if (table.find(event.job.id) !== undefined) return false
-        this.#events++
-        this.#admit(event.job, nowS)
+        if (this.running.find(event.job.id) !== undefined) return false
+        this.events++
+        this.#admit(event.job)
         return false
       case 'finished':
       case 'cancelled':
-        this.#end(table.of(event.jobId), event.type)
+        this.#end(of(event.jobId), event.type)
         return false
       case 'stopped':
-        this.#stop(table.of(event.jobId), event.doneIterations)
+        this.#stop(of(event.jobId), event.doneIterations)
         return false
       case 'progressed': {
-        const job = table.of(event.jobId)
+        const job = of(event.jobId)
         if (job.state === 'finished') return false
         job.count(nowS)
         this.running.setDone(job, event.doneIterations)
@@ -244,19 +215,8 @@ export class ScheduleEngine {
       }
       case 'server-failed':
       case 'server-draining':
-      case 'server-returned': {
-        const server = this.#servers.inside[event.server]!
-        const { type } = event
-        const isNew =
-          type === 'server-returned'
-            ? this.#availability.restore(server)
-            : this.#availability.leave(server, type === 'server-failed' ? 'failed' : 'draining')
-        if (!isNew) return false
-        this.#events++
-        const mustLeave = this.#refit(server, type === 'server-draining' ? type : 'server-failed')
-        if (type === 'server-failed') this.#lose(event.server)
-        return mustLeave
-      }
+      case 'server-returned':
+        return this.#changeServer(event.type, event.server)
       case 'left':
         return false
       case 'budget':
@@ -265,18 +225,17 @@ export class ScheduleEngine {
     }
   }
 
-  #admit(job: Job, nowS: number): void {
-    const added = this.running.table.add(job, nowS)
-    this.#unfinished++
+  #admit(job: Job): void {
+    const added = this.running.submit(job)
+    this.unfinished++
     this.#present.push(added)
     this.#queue.push(added)
-    this.running.usage.waiting++
   }
 
   #end(job: EngineJob, how: 'finished' | 'cancelled'): void {
     if (job.state === 'finished') return
-    this.#events++
-    this.#unfinished--
+    this.events++
+    this.unfinished--
     // A finished job exits by itself, even if it is told to stop at the same moment; a cancelled job must be told to.
     if (how === 'finished') this.#actions.ended(job)
     else this.#actions.because(job, 'cancelled')
@@ -294,7 +253,7 @@ export class ScheduleEngine {
   #stop(job: EngineJob, doneIterations: number | undefined): void {
     // True also for a job that this plan has just preempted: its run has ended as well.
     if (!this.#actions.ended(job)) return
-    this.#events++
+    this.events++
     const saved = job.savedRemaining
     if (job.state === 'running') {
       this.running.preempt(job)
@@ -303,31 +262,36 @@ export class ScheduleEngine {
     this.running.setDone(job, doneIterations ?? job.job.iterations - saved)
   }
 
-  /** Apply a server's remaining capacity. @returns whether its capacity fell */
-  #refit(server: number, reason: PreemptReason): boolean {
+  /** @returns whether jobs must leave the server */
+  #changeServer(type: 'server-failed' | 'server-draining' | 'server-returned', outside: number): boolean {
     const { running } = this
-    const left = this.#availability.left(server)
-    const had = running.pool.kinds[server]!
-    if (left.gpus === had.gpus) return false
-    for (const job of running.resizeServer(server, left)) {
-      this.#actions.because(job, reason)
+    const server = this.#servers.inside[outside]!
+    const before = this.#away.get(server)
+    const isBack = type === 'server-returned'
+    // A failed server cannot drain.
+    if (isBack ? before === undefined : before === type || before === 'server-failed') return false
+    this.events++
+    if (isBack) this.#away.delete(server)
+    else this.#away.set(server, type)
+    const kind = this.#kinds[server]!
+    const had = running.pool.kinds[server]!.gpus
+    const left = isBack ? kind : { ...kind, gpus: 0, cpus: 0, memoryGb: 0 }
+    for (const job of left.gpus === had ? [] : running.resizeServer(server, left)) {
+      if (!isBack) this.#actions.because(job, type)
       this.#queue.push(job)
     }
-    return left.gpus < had.gpus
-  }
-
-  /** Jobs on a failed server lose their unsaved progress. */
-  #lose(server: number): void {
-    for (const job of this.#actions.toldOn(server)) {
-      this.#actions.because(job, 'server-failed')
-      if (job.state !== 'finished') this.running.setDone(job, job.job.iterations - job.savedRemaining)
+    // Jobs on a failed server lose their unsaved progress.
+    for (const job of type === 'server-failed' ? this.#actions.toldOn(outside) : []) {
+      this.#actions.because(job, type as 'server-failed')
+      if (job.state !== 'finished') running.setDone(job, job.job.iterations - job.savedRemaining)
     }
+    return left.gpus < had
   }
 
   #round(nowS: number): void {
-    this.#rounds++
-    this.#events++
-    this.#present = this.#order.sorted(this.#present, nowS)
+    this.rounds++
+    this.events++
+    this.#present = serviceOrder(this.running.options.policy, this.#present, nowS)
     this.#mechanism.plan(this.#present)
     this.#requeue()
   }
@@ -344,8 +308,7 @@ export class ScheduleEngine {
   }
 
   #leave(power: PowerShares): ScheduleAction[] {
-    const inside = (placement: readonly Seat[]) => placement.map(({ server }) => this.#servers.inside[server]!)
-    return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run), inside)
+    return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run))
   }
 
   /** Distributes the power budget. Newly seated jobs for which no watts are left wait. */
@@ -360,12 +323,7 @@ export class ScheduleEngine {
       this.#mechanism.settle()
     }
     running.takeTouched()
-    const told = this.#actions.take(
-      this.#present,
-      (job) => power.isPending(job),
-      (job) => power.limitsOf(job),
-    )
-    return [...leaving, ...told]
+    return [...leaving, ...this.#actions.take(this.#present, power)]
   }
 
   #requeue(): void {
@@ -373,18 +331,12 @@ export class ScheduleEngine {
     for (const job of this.#present) if (job.state === 'waiting') this.#queue.push(job)
   }
 
-  #payForResizes(actions: readonly ScheduleAction[]): void {
-    for (const { type, jobId } of actions) {
-      if (type === 'resize') this.running.hold(this.running.table.of(jobId), this.running.resizeCostS)
-    }
-  }
-
   #planNextRound(nowS: number): void {
     // If no job runs and none could start, a further round would change nothing; only an event can.
-    const isStuck = this.isIdle
-    if (this.#queue.length === 0 || isStuck) this.#roundAtS = Number.POSITIVE_INFINITY
+    if (this.#queue.length === 0 || this.isIdle) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
-      this.#roundAtS = (Math.floor(nowS / this.#roundS) + 1) * this.#roundS
+      const { roundS } = this.running.options
+      this.#roundAtS = (Math.floor(nowS / roundS) + 1) * roundS
     }
   }
 
@@ -404,8 +356,10 @@ export class ScheduleEngine {
         `one placement on ${job.gpus} existing GPUs that no other job holds`,
       )
     }
-    this.running.adopt(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
-    this.running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
+    this.running.start(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
+    // It runs already, without the start time.
+    job.countedS = this.nowS
+    this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
   }
 
   /** A job's placement in the cluster's own server numbers, most GPUs first. */
@@ -419,47 +373,25 @@ export class ScheduleEngine {
   #assertEvents(events: readonly EngineEvent[]): void {
     const known = new Set<number>()
     for (const event of events) {
-      switch (event.type) {
-        case 'submitted':
-          if (this.running.table.find(event.job.id) !== undefined) break
-          assertJob(event.job, this.#models)
-          for (const error of possibleJobs([event.job], this.#cluster).skipped) throw error
-          known.add(event.job.id)
-          break
-        case 'finished':
-        case 'cancelled':
-        case 'stopped':
-        case 'progressed':
-        case 'left':
-          if (this.running.table.find(event.jobId) === undefined && !known.has(event.jobId)) {
-            throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
-          }
-          if ('doneIterations' in event && event.doneIterations !== undefined) {
-            assertAtLeast(`${event.type}: doneIterations`, event.doneIterations)
-          }
-          break
-        case 'server-failed':
-        case 'server-draining':
-        case 'server-returned':
-          this.#assertServer(event.type, event.server)
-          break
-        case 'budget':
-          if (this.#budget === null) {
-            throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
-          }
-          this.#budget.assert(event.powerBudgetW)
-          break
-      }
+      if ('job' in event) {
+        if (this.running.find(event.job.id) !== undefined) continue
+        assertRunnable(event.job, this.running.profiles, this.running.options.cluster)
+        known.add(event.job.id)
+      } else if ('jobId' in event) {
+        if (this.running.find(event.jobId) === undefined && !known.has(event.jobId)) {
+          throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
+        }
+        if ('doneIterations' in event) assertAtLeast(`${event.type}: doneIterations`, event.doneIterations ?? 0)
+      } else if ('server' in event) this.#assertServer(event.type, event.server)
+      else if (this.#power !== null) this.#power.budget.assert(event.powerBudgetW)
+      else throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
     }
   }
 
   #assertServer(field: string, server: number): void {
-    if (this.#isBound) {
-      throw new InvalidInputError(
-        field,
-        `server ${server}`,
-        'no server: the mechanism optimal is a bound for a whole cluster',
-      )
+    if (this.running.options.mechanism === 'optimal') {
+      const expected = 'no server: the mechanism optimal is a bound for a whole cluster'
+      throw new InvalidInputError(field, `server ${server}`, expected)
     }
     const count = this.#servers.inside.length
     if (!(Number.isInteger(server) && server >= 0 && server < count)) {
@@ -470,11 +402,8 @@ export class ScheduleEngine {
 
 function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, { iterations }: Job): void {
   if (!(doneIterations >= 0 && doneIterations < iterations)) {
-    throw new InvalidInputError(
-      `job ${jobId}: doneIterations`,
-      doneIterations,
-      `a number of at least 0 and below ${iterations}`,
-    )
+    const expected = `a number of at least 0 and below ${iterations}`
+    throw new InvalidInputError(`job ${jobId}: doneIterations`, doneIterations, expected)
   }
   assertAtLeast(`job ${jobId}: attainedGpuS`, attainedGpuS, 0, 'GPU-seconds')
 }

@@ -24,9 +24,7 @@ export interface SchedulingOptions {
 export interface EngineOptions extends SchedulingOptions {
   readonly cluster: Cluster
   readonly profiles: readonly JobProfile[]
-  /**
-   * Power budget of all GPUs together, W, until a `budget` event changes it; requires GPU types. Default: no limit.
-   */
+  /** Power budget of all GPUs, W, until a `budget` event changes it; requires GPU types. Default: no limit. */
   readonly powerBudgetW?: number
   /** Lead time with which an announced budget fall is applied: the time a job may take to exit, s. Default 0. */
   readonly budgetLeadS?: number
@@ -47,7 +45,6 @@ export interface EngineOptions extends SchedulingOptions {
   readonly spreadPenalty?: number
 }
 
-/** Checked options with all defaults applied. */
 export interface CheckedEngineOptions extends Omit<Required<EngineOptions>, 'solver' | 'powerBudgetW'> {
   readonly solver: AllocationSolver | null
   /** Infinity if there is no limit; null if the cluster names no GPU types. */
@@ -104,11 +101,21 @@ function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOption
 }
 
 /** @throws InvalidInputError, UnknownNameError for a job that is invalid on any cluster */
-export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<string, unknown>): void {
+export function assertJob(job: Job, models: ReadonlyMap<string, unknown>): void {
   if (!models.has(job.model)) throw new UnknownNameError('model', job.model, [...models.keys()])
   assertAtLeast(`job ${job.id}: arrivalS`, job.arrivalS, 0, 'seconds')
   assertPositive(`job ${job.id}: iterations`, job.iterations)
   assertInteger(`job ${job.id}: gpus`, job.gpus)
+}
+
+/**
+ * Same for a job on a cluster.
+ *
+ * @throws also ImpossibleJobError if the cluster can never run it
+ */
+export function assertRunnable(job: Job, models: ReadonlyMap<string, unknown>, cluster: Cluster): void {
+  assertJob(job, models)
+  for (const error of possibleJobs([job], cluster).skipped) throw error
 }
 
 /** Separates jobs that the cluster can run from those it never can; returns an error for each of the latter. */
@@ -117,15 +124,9 @@ export function possibleJobs(
   cluster: Cluster,
 ): { readonly possible: readonly Job[]; readonly skipped: readonly ImpossibleJobError[] } {
   const gpus = countGpus(cluster)
+  const remedy = 'remove it from the trace, enlarge the cluster or skip such jobs (skipImpossible, --skip-impossible)'
   const skipped = jobs
     .filter((job) => job.gpus > gpus)
-    .map(
-      (job) =>
-        new ImpossibleJobError(
-          job.id,
-          `it needs ${job.gpus} GPUs and the cluster has ${gpus}`,
-          'remove it from the trace, enlarge the cluster or skip such jobs (skipImpossible, --skip-impossible)',
-        ),
-    )
+    .map((job) => new ImpossibleJobError(job.id, `it needs ${job.gpus} GPUs and the cluster has ${gpus}`, remedy))
   return { possible: skipped.length === 0 ? jobs : jobs.filter((job) => job.gpus <= gpus), skipped }
 }

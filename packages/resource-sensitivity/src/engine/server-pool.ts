@@ -107,11 +107,12 @@ export class ServerPool {
     return this.#byFree.flatMap((servers, free) => (free === 0 ? [] : servers.slice(0, each)))
   }
 
-  take(server: number, gpus: number): void {
+  /** Seats a job on free GPUs of a server. */
+  add(job: EngineJob, server: number, gpus: number): void {
+    this.residents[server]!.push(job)
     this.#changeFree(server, -gpus)
   }
 
-  /** Number of a job's GPUs on a server. */
   gpusOn({ placement }: EngineJob, server: number): number {
     return placement!.gpus[placement!.servers.indexOf(server)]!
   }

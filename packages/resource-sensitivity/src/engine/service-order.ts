@@ -5,7 +5,7 @@ import type { PolicyName } from './scheduling-options.js'
 const PROMOTE_AFTER = 8
 
 /**
- * Sorts jobs into the order in which a policy serves them.
+ * Returns the unfinished jobs in the order in which a policy serves them.
  *
  * - FIFO: by arrival. SRTF: least remaining work. LAS: least GPU time attained.
  * - FTF: largest finish-time ratio rho = (age + remaining work) / work first (Themis, NSDI '20), with the work at the
@@ -21,40 +21,32 @@ const PROMOTE_AFTER = 8
  * Work is in seconds: for SRTF and Tetris at the latest speed of the job (`iterationS`), for FTF alone with the
  * GPU-proportional share (`fairIterationS`). Ties go to the earlier submission.
  */
-export class ServiceOrder {
-  readonly #policy: PolicyName
-
-  constructor(policy: PolicyName) {
-    this.#policy = policy
+export function serviceOrder(policy: PolicyName, jobs: readonly EngineJob[], nowS: number): EngineJob[] {
+  const unfinished = jobs.filter(({ state }) => state !== 'finished')
+  for (const job of unfinished) {
+    if (job.state === 'running') job.count(nowS)
+    job.key = keyOf(policy, job, nowS)
   }
+  return unfinished.sort(inOrder)
+}
 
-  /** The unfinished jobs in service order. */
-  sorted(jobs: readonly EngineJob[], nowS: number): EngineJob[] {
-    const unfinished = jobs.filter(({ state }) => state !== 'finished')
-    for (const job of unfinished) {
-      if (job.state === 'running') job.count(nowS)
-      job.key = this.#keyOf(job, nowS)
-    }
-    return unfinished.sort(inOrder)
-  }
-
-  #keyOf(job: EngineJob, nowS: number): number {
-    switch (this.#policy) {
-      case 'fifo':
-        return job.index
-      case 'srtf':
-        return workLeftS(job)
-      case 'las':
-        return serviceGpuS(job, nowS)
-      case 'ftf':
-        return (
-          -(nowS - job.job.arrivalS + job.remaining * job.fairIterationS) / (job.job.iterations * job.fairIterationS)
-        )
-      case 'drf':
-        return (serviceGpuS(job, nowS) / job.gpus) * job.dominantShare
-      case 'tetris':
-        return workLeftS(job) * job.summedShare
-    }
+function keyOf(policy: PolicyName, job: EngineJob, nowS: number): number {
+  switch (policy) {
+    case 'fifo':
+      return job.index
+    case 'srtf':
+      return job.remaining * job.iterationS
+    case 'las':
+      return serviceGpuS(job, nowS)
+    case 'ftf':
+      return (
+        -(nowS - job.job.arrivalS + job.remaining * job.kind.fairIterationS) /
+        (job.job.iterations * job.kind.fairIterationS)
+      )
+    case 'drf':
+      return (serviceGpuS(job, nowS) / job.gpus) * job.kind.dominantShare
+    case 'tetris':
+      return job.remaining * job.iterationS * job.kind.summedShare
   }
 }
 
@@ -69,8 +61,4 @@ function serviceGpuS(job: EngineJob, nowS: number): number {
   if (job.state === 'running' || nowS - job.lastRunS < (PROMOTE_AFTER * service) / job.gpus) return service
   job.forgivenGpuS = job.attainedGpuS
   return 0
-}
-
-function workLeftS({ remaining, iterationS }: EngineJob): number {
-  return remaining * iterationS
 }

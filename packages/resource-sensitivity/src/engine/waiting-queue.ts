@@ -5,7 +5,8 @@ import type { EngineJob } from './engine-job.js'
  * each class is tried. Ranks order the jobs of different classes.
  */
 export class WaitingQueue {
-  readonly #queues: { readonly gpus: number; readonly jobs: EngineJob[]; head: number }[] = []
+  /** By class number; each in the order of rank. */
+  readonly #queues: EngineJob[][] = []
   #nextRank = 0
   #length = 0
 
@@ -14,10 +15,7 @@ export class WaitingQueue {
   }
 
   clear(): void {
-    for (const queue of this.#queues) {
-      queue.jobs.length = 0
-      queue.head = 0
-    }
+    for (const queue of this.#queues) queue.length = 0
     this.#length = 0
     this.#nextRank = 0
   }
@@ -25,8 +23,8 @@ export class WaitingQueue {
   /** Append at the end. */
   push(job: EngineJob): void {
     job.rank = this.#nextRank++
-    this.#queues[job.kind.number] ??= { gpus: job.gpus, jobs: [], head: 0 }
-    this.#queues[job.kind.number]!.jobs.push(job)
+    while (this.#queues.length <= job.kind.number) this.#queues.push([])
+    this.#queues[job.kind.number]!.push(job)
     this.#length++
   }
 
@@ -34,29 +32,23 @@ export class WaitingQueue {
   first(freeGpus: number, failed: ReadonlySet<number> | null): EngineJob | null {
     let best: EngineJob | null = null
     for (let c = 0; c < this.#queues.length; c++) {
-      const queue = this.#queues[c]
-      if (queue === undefined || queue.gpus > freeGpus || failed?.has(c)) continue
-      const job = queue.jobs[queue.head]
-      if (job !== undefined && (best === null || job.rank < best.rank)) best = job
+      const job = this.#queues[c]![0]
+      if (job === undefined || job.gpus > freeGpus || failed?.has(c)) continue
+      if (best === null || job.rank < best.rank) best = job
     }
     return best
-  }
-
-  shift(job: EngineJob): void {
-    this.#queues[job.kind.number]!.head++
-    this.#length--
   }
 
   /** Remove a job from any position; does nothing if it is absent. */
   remove(job: EngineJob): void {
     const queue = this.#queues[job.kind.number]
-    const at = queue?.jobs.indexOf(job, queue.head) ?? -1
+    const at = queue?.indexOf(job) ?? -1
     if (at < 0) return
-    queue!.jobs.splice(at, 1)
+    queue!.splice(at, 1)
     this.#length--
   }
 
   toArray(): EngineJob[] {
-    return this.#queues.flatMap((queue) => queue?.jobs.slice(queue.head) ?? []).sort((a, b) => a.rank - b.rank)
+    return this.#queues.flat().sort((a, b) => a.rank - b.rank)
   }
 }

@@ -2,7 +2,7 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
-import { assertJob, possibleJobs } from '../engine/scheduling-options.js'
+import { assertRunnable } from '../engine/scheduling-options.js'
 import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'
 import { type CheckedOptions, checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
 import type { Job } from '../trace/job.js'
@@ -11,10 +11,7 @@ import type { ScheduleExecutor } from './schedule-executor.js'
 import { type JournalEntry, ScheduleJournal } from './schedule-journal.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stopS' | 'limitsChange'> {
-  /**
-   * Journal file that outlives this process. A later call with the same options resumes where the journal ends.
-   * Default: none; the schedule ends with its process.
-   */
+  /** Journal file. A later call with the same options resumes where the journal ends. Default: none. */
   readonly journal?: string
   /** Folder for submit and cancel requests while the schedule runs (`requestOfSchedule`). Default: none. */
   readonly requests?: string
@@ -61,7 +58,6 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     }
     return await execution.run(journal)
   } finally {
-    journal?.close()
     // The executor is closed even for invalid options, because it locks its folder as soon as it is created.
     await executor.close()
   }
@@ -104,7 +100,7 @@ class Execution {
         const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
         const events = [...(await executor.next(lookAtS, signal))]
         const nowS = Math.max(engine.nowS, executor.nowS())
-        due.takeUntil(nowS, events)
+        events.push(...due.takeUntil(nowS))
         const asked = this.#takeRequests(nowS, events)
         if (events.length > 0 || nowS >= engine.wakeAtS) {
           onEvents?.(nowS, events)
@@ -133,16 +129,13 @@ class Execution {
 
   async #resume({ startedUnixMs, entries }: ScheduleJournal): Promise<void> {
     for (const entry of entries) {
-      this.#due.takeUntil(entry.timeS, [])
+      this.#due.takeUntil(entry.timeS)
       assertSameActions(this.#plan(entry.timeS, entry.events), entry)
     }
     await this.#executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
   }
 
-  /**
-   * Append the requested events to `events`. @returns the request files, to be removed once the events are in the
-   * journal
-   */
+  /** Appends the requested events. @returns the request files, to be removed once the events are journalled */
   #takeRequests(nowS: number, events: EngineEvent[]): string[] {
     const { requests, onRefused } = this.#options
     if (requests === undefined) return []
@@ -169,11 +162,10 @@ class Execution {
         throw new InvalidInputError('cancel', `job ${jobId}`, 'a job that has arrived')
       })
     }
-    const models = new Set(this.#options.profiles.map(({ model }) => model))
+    const { profiles, options } = this.#engine.running
     const jobs = request.submit.map((each): Job => {
       const job = { ...each, arrivalS: nowS }
-      assertJob(job, models)
-      for (const error of possibleJobs([job], this.#options.cluster).skipped) throw error
+      assertRunnable(job, profiles, options.cluster)
       const known = this.#progress.get(job.id)?.job
       if (known === undefined) return job
       if (known.model === job.model && known.iterations === job.iterations && known.gpus === job.gpus) return known

@@ -35,9 +35,7 @@ export function requestOfSchedule(folder: string, asked: ScheduleRequest): strin
   return file
 }
 
-/**
- * Reads the requests of a folder, oldest first. A file that is incomplete or belongs to another user yields an error.
- */
+/** Reads the requests of a folder, oldest first. An incomplete file or another user's file yields an error. */
 export function readRequests(folder: string): { readonly file: string; readonly request: ScheduleRequest | Error }[] {
   const names = readdirSync(workFolder(folder)).filter((name) => name.endsWith('.json'))
   return names.sort().map((name) => {

@@ -3,6 +3,12 @@ import type { EngineEvent } from '../engine/engine-event.js'
 import type { Job } from '../trace/job.js'
 import type { JournalEntry } from './schedule-journal.js'
 
+/** What earlier processes of a schedule have journalled. */
+export interface ResumedJournal {
+  readonly startedUnixMs: number
+  readonly entries: readonly JournalEntry[]
+}
+
 /** Carries out the engine's actions and reports events. */
 export interface ScheduleExecutor {
   /** Whether it can change the power limit of a running job. Default false. */
@@ -11,10 +17,7 @@ export interface ScheduleExecutor {
   readonly awaitsServers?: boolean
   /** Seconds since the start of the schedule, on the clock of the arrivals. */
   nowS(): number
-  /**
-   * Carry out the actions of one plan. Actions already carried out have no effect. @throws the signal's reason if
-   * aborted
-   */
+  /** Carries out a plan. Actions already carried out have no effect. @throws the signal's reason if aborted */
   apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
   /**
    * Wait for events.
@@ -26,11 +29,7 @@ export interface ScheduleExecutor {
   /** Observations since the last call, stored in the next journal entry. Required for a journal. */
   takeFacts?(): readonly unknown[]
   /** Resumes a schedule where its journal ends. Called before any other method. Required for a journal. */
-  resume?(
-    journal: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
-    jobOf: (jobId: number) => Job,
-    signal?: AbortSignal,
-  ): Promise<void>
+  resume?(journal: ResumedJournal, jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
   /** End everything that still runs. @returns the resulting events */
   close(): Promise<readonly EngineEvent[]>
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, ftruncateSync, readFileSync, writeFileSync } from 'node:fs'
-import { openToWrite } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
+import { JsonLines } from '../json-lines.js'
 
 const FORMAT = 'pctodl-schedule-journal'
 const VERSION = 1
@@ -39,9 +38,7 @@ export class ScheduleJournal {
   readonly startedUnixMs: number
   /** Entries of earlier processes. */
   readonly entries: readonly JournalEntry[]
-  readonly #file: string
-  readonly #descriptor: number
-  #bytes: number
+  readonly #file: JsonLines
 
   /**
    * @param schedule everything that determines the engine's decisions: a journal of another schedule is rejected
@@ -49,61 +46,30 @@ export class ScheduleJournal {
    * or another user's file
    */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
-    this.#file = file
     const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
-    try {
-      this.#descriptor = openToWrite(file, { existing: 'append', mode: 0o600 })
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause)
-      throw new PctodlError('JOURNAL', `${file}: ${why}; take a new work folder`, { cause })
+    this.#file = new JsonLines(file, 0o600, (cause) => {
+      const why = `${cause.message}; make it writable and call again, or take a new work folder`
+      return new PctodlError('JOURNAL', `${file}: ${why}`, { cause })
+    })
+    const [first, ...lines] = this.#file.lines
+    const opened = first === undefined ? undefined : parsed(header, first, file, 1)
+    if (opened !== undefined && opened.schedule !== digest) {
+      throw new InvalidInputError(
+        file,
+        'the journal of another schedule',
+        'the same jobs, cluster, models and rules as before, or a new work folder',
+      )
     }
-    try {
-      const text = readFileSync(this.#descriptor, 'utf8')
-      // A killed process may have left half a line; that plan was not carried out.
-      const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-      const [first, ...lines] = whole.split('\n').slice(0, -1)
-      const opened = first === undefined ? undefined : parsed(header, first, file, 1)
-      if (opened !== undefined && opened.schedule !== digest) {
-        throw new InvalidInputError(
-          file,
-          'the journal of another schedule',
-          'the same jobs, cluster, models and rules as before, or a new work folder',
-        )
-      }
-      this.startedUnixMs = opened?.startedUnixMs ?? nowUnixMs
-      this.entries = lines.map((line, i) => parsed(entryShape, line, file, i + 2) as unknown as JournalEntry)
-      this.#bytes = Buffer.byteLength(whole)
-      ftruncateSync(this.#descriptor, this.#bytes)
-      if (opened === undefined) {
-        this.#write({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
-      }
-    } catch (error) {
-      this.close()
-      throw error
+    if (opened === undefined) {
+      this.#file.append({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
     }
+    this.startedUnixMs = opened?.startedUnixMs ?? nowUnixMs
+    this.entries = lines.map((line, i) => parsed(entryShape, line, file, i + 2) as unknown as JournalEntry)
   }
 
   /** @throws PctodlError `JOURNAL` if the write fails: nothing of the entry is kept then */
   append(entry: JournalEntry): void {
-    this.#write(entry)
-  }
-
-  close(): void {
-    closeSync(this.#descriptor)
-  }
-
-  /** A line is written completely or, on a full disk, not at all. */
-  #write(line: object): void {
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-    try {
-      writeFileSync(this.#descriptor, bytes)
-      fsyncSync(this.#descriptor)
-    } catch (cause) {
-      ftruncateSync(this.#descriptor, this.#bytes)
-      const why = cause instanceof Error ? cause.message : String(cause)
-      throw new PctodlError('JOURNAL', `${this.#file}: ${why}; make it writable and call again`, { cause })
-    }
-    this.#bytes += bytes.length
+    this.#file.append(entry)
   }
 }
 

@@ -14,9 +14,7 @@ export interface JobGroup {
   readonly count: number
   readonly gpus: number
   readonly options: readonly AllocationOption[]
-  /**
-   * Minimum throughput of a job: the throughput with its fair share. A job that mixes options reaches it on average.
-   */
+  /** Throughput with the fair share, which a job must reach; on average, if it mixes options. */
   readonly minThroughput: number
 }
 
@@ -49,8 +47,7 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
     solve(problem, relaxed = false) {
       assertAllocationProblem(problem)
       if (problem.groups.length === 0) return { objective: 0, counts: [] }
-      const { program, places } = programOf(problem, relaxed)
-      const { status, values } = solver.solve(program)
+      const { status, values } = solver.solve(programOf(problem, relaxed))
       if (values === null) {
         throw new PctodlError(
           'NO_ALLOCATION',
@@ -58,60 +55,43 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
             'contain one within its fair share',
         )
       }
-      return solutionOf(problem, places, values)
+      let objective = 0
+      let next = 0
+      const counts = problem.groups.map(({ options }) =>
+        options.map(({ throughput }) => {
+          const count = Math.max(0, values[next++]!)
+          objective += count * throughput
+          return count
+        }),
+      )
+      return { objective, counts }
     },
   }
 }
 
-/**
- * `places[i][k]` is the variable of option k of group i, the number of jobs that take it; absent if the option is too
- * slow.
- */
-function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boolean) {
+/** The variables are the numbers of jobs that take each option of each group, in this order. */
+function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boolean): LinearProgram {
   const variables: Variable[] = []
   const cpu: Term[] = []
   const memory: Term[] = []
   const choices: LinearConstraint[] = []
-  const places = groups.map(({ count, gpus, options, minThroughput }) => {
+  for (const { count, gpus, options, minThroughput } of groups) {
     const choice: Term[] = []
     const speed: Term[] = []
-    const ofGroup = options.map((option) => {
-      if (!relaxed && !isFastEnough(option.throughput, minThroughput)) return undefined
+    for (const { cpus, memoryGb, throughput } of options) {
       const place = variables.length
-      variables.push({ objective: option.throughput, atMost: count, whole: !relaxed })
-      cpu.push([place, option.cpus * gpus])
-      memory.push([place, option.memoryGb * gpus])
+      const mayTake = relaxed || isFastEnough(throughput, minThroughput)
+      variables.push({ objective: throughput, atMost: mayTake ? count : 0, whole: !relaxed })
+      cpu.push([place, cpus * gpus])
+      memory.push([place, memoryGb * gpus])
       choice.push([place, 1])
-      speed.push([place, option.throughput])
-      return place
-    })
+      speed.push([place, throughput])
+    }
     choices.push({ terms: choice, atLeast: count, atMost: count })
     if (relaxed) choices.push({ terms: speed, atLeast: minThroughput * count })
-    return ofGroup
-  })
-  const program: LinearProgram = {
-    sense: 'maximize',
-    variables,
-    constraints: [{ terms: cpu, atMost: cpus }, { terms: memory, atMost: memoryGb }, ...choices],
   }
-  return { program, places }
-}
-
-function solutionOf(
-  { groups }: AllocationProblem,
-  places: readonly (readonly (number | undefined)[])[],
-  values: Float64Array,
-): AllocationSolution {
-  let objective = 0
-  const counts = groups.map(({ options }, i) =>
-    options.map((option, k) => {
-      const place = places[i]![k]
-      const count = place === undefined ? 0 : Math.max(0, values[place]!)
-      objective += count * option.throughput
-      return count
-    }),
-  )
-  return { objective, counts }
+  const constraints = [{ terms: cpu, atMost: cpus }, { terms: memory, atMost: memoryGb }, ...choices]
+  return { sense: 'maximize', variables, constraints }
 }
 
 /** @throws InvalidInputError */

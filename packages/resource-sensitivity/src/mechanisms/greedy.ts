@@ -1,10 +1,9 @@
-import type { ServerKind } from '../cluster/cluster.js'
 import type { EngineJob, JobClass, Placement } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { WaitingQueue } from '../engine/waiting-queue.js'
 import { type PerGpuShare, throughputAt } from '../profile/job-profile.js'
+import type { AllocationOption } from './allocation-options.js'
 import type { Mechanism } from './mechanism.js'
-import type { ShareRules } from './share-rules.js'
 
 const ROUNDING = 1e-9
 
@@ -15,30 +14,27 @@ const ROUNDING = 1e-9
  */
 export class GreedyMechanism implements Mechanism {
   readonly #running: RunningJobs
-  readonly #rules: ShareRules
-  /** Demand per GPU, by class. */
-  readonly #demand: PerGpuShare[] = []
+  /** Demand per GPU and its throughput, by class. */
+  readonly #demand: AllocationOption[] = []
   /** Classes whose jobs do not fit anywhere. */
   readonly #failed = new Set<number>()
-  readonly #servers: readonly ServerKind[]
 
-  constructor(running: RunningJobs, rules: ShareRules) {
+  constructor(running: RunningJobs) {
     this.#running = running
-    this.#rules = rules
-    this.#servers = [...running.pool.kinds]
   }
 
   plan(order: readonly EngineJob[]): void {
     const { pool } = this.#running
     this.#failed.clear()
     // All running jobs release their seats. In policy order, each takes its old seat again if the seat is still free.
-    const before = new Map<EngineJob, Pick<EngineJob, 'placement' | 'restarts' | 'countedS'>>()
-    for (const job of order) {
-      if (job.state !== 'running') continue
-      const { placement, restarts, countedS } = job
-      before.set(job, { placement, restarts, countedS })
-    }
-    for (const job of before.keys()) this.#running.preempt(job)
+    const running = order.filter(({ state }) => state === 'running')
+    const before = new Map(
+      running.map((job) => {
+        const { placement, restarts, countedS } = job
+        return [job, { placement, restarts, countedS }] as const
+      }),
+    )
+    for (const job of running) this.#running.preempt(job)
     for (const job of order) {
       if (pool.freeInTotal === 0) break
       if (job.gpus > pool.freeInTotal) continue
@@ -56,7 +52,7 @@ export class GreedyMechanism implements Mechanism {
     while (pool.freeInTotal > 0) {
       const job = queue.first(pool.freeInTotal, this.#failed)
       if (job === null) break
-      if (this.#startSomewhere(job)) queue.shift(job)
+      if (this.#startSomewhere(job)) queue.remove(job)
     }
   }
 
@@ -73,8 +69,7 @@ export class GreedyMechanism implements Mechanism {
 
   #start(job: EngineJob, placement: Placement): void {
     this.#running.start(job, placement)
-    const { cpus, memoryGb } = this.#demandOf(job.kind)
-    this.#running.feed(job, cpus, memoryGb, throughputAt(job.profile, cpus, memoryGb))
+    this.#running.feed(job, this.#demandOf(job.kind))
   }
 
   #find(kind: JobClass): Placement | null {
@@ -100,9 +95,13 @@ export class GreedyMechanism implements Mechanism {
     return Math.floor(Math.min(byCpu, byMemory) + ROUNDING)
   }
 
-  #demandOf(of: JobClass): PerGpuShare {
-    this.#demand[of.number] ??= this.#demandOn(of)
-    return this.#demand[of.number]!
+  #demandOf(of: JobClass): AllocationOption {
+    const known = this.#demand[of.number]
+    if (known !== undefined) return known
+    const { cpus, memoryGb } = this.#demandOn(of)
+    const demand = { cpus, memoryGb, throughput: throughputAt(of.profile, cpus, memoryGb) }
+    this.#demand[of.number] = demand
+    return demand
   }
 
   #demandOn({ profile, gpus }: JobClass): PerGpuShare {
@@ -110,12 +109,12 @@ export class GreedyMechanism implements Mechanism {
     // mechanisms.
     const cpus = Math.max(profile.demand.cpus, profile.cpusPerGpu[0]!)
     const memoryGb = Math.max(profile.demand.memoryGb, profile.memoryGbPerGpu[0]!)
-    const wholeOn = this.#servers.filter((kind) => kind.gpus >= gpus)
+    const { servers } = this.#running.options.cluster
+    const wholeOn = servers.filter((kind) => kind.gpus >= gpus)
     if (wholeOn.length === 0) {
-      const fair = this.#servers.map((_, server) => this.#rules.fairShareOf(server))
       return {
-        cpus: Math.min(cpus, ...fair.map((share) => share.cpus)),
-        memoryGb: Math.min(memoryGb, ...fair.map((share) => share.memoryGb)),
+        cpus: Math.min(cpus, ...servers.map((kind) => kind.cpus / kind.gpus)),
+        memoryGb: Math.min(memoryGb, ...servers.map((kind) => kind.memoryGb / kind.gpus)),
       }
     }
     const kind = wholeOn.reduce((best, other) => (other.cpus > best.cpus ? other : best))

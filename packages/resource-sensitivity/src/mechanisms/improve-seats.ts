@@ -1,10 +1,7 @@
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 
-/**
- * Maximum number of seat changes tried per round, and of job-server pairs examined. In large clusters the first
- * placement is nearly as good.
- */
+/** Limits per round of the seat changes tried, and of the job-server pairs examined. */
 const MAX_TRIES = 1000
 const MAX_PAIRS = 4000
 
@@ -103,10 +100,7 @@ export function improveSeats(
     return false
   }
 
-  /**
-   * Groups of newcomers on another server that could trade places with a job. The empty group is included if that
-   * server has enough free GPUs.
-   */
+  /** Groups of newcomers on another server that could trade places with a job; the empty group needs free GPUs. */
   function groupsFor(a: EngineJob, other: number): EngineJob[][] {
     const size = a.gpus
     const freeHere = pool.freeGpus[a.server]!

@@ -2,7 +2,7 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import { inOrder } from '../engine/service-order.js'
 import type { WaitingQueue } from '../engine/waiting-queue.js'
-import type { Placer } from './placer.js'
+import { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
 
 export interface Mechanism {
@@ -22,21 +22,20 @@ export abstract class WholeGpuMechanism implements Mechanism {
   protected readonly running: RunningJobs
   protected readonly rules: ShareRules
   readonly #placer: Placer
-  #plans = 0
 
-  constructor(running: RunningJobs, rules: ShareRules, placer: Placer) {
+  constructor(running: RunningJobs, rules: ShareRules) {
     this.running = running
     this.rules = rules
-    this.#placer = placer
+    this.#placer = new Placer(running)
   }
 
   abstract settle(): void
 
   plan(order: readonly EngineJob[]): void {
     const { pool, usage, watts } = this.running
-    this.#plans++
     let free = pool.freeInTotal + usage.heldGpus
     let leftW = watts?.forJobsW ?? 0
+    const chosen = new Set<EngineJob>()
     const starting: EngineJob[] = []
     for (const job of order) {
       if (free === 0) break
@@ -47,10 +46,10 @@ export abstract class WholeGpuMechanism implements Mechanism {
         leftW -= minW
       }
       free -= job.gpus
-      job.chosenAt = this.#plans
+      chosen.add(job)
       if (job.state === 'waiting') starting.push(job)
     }
-    const leaving = [...this.running.jobs].filter(({ chosenAt }) => chosenAt !== this.#plans)
+    const leaving = [...this.running.jobs].filter((job) => !chosen.has(job))
     for (const job of leaving.sort(inOrder)) this.running.preempt(job)
     this.#placer.place(starting)
   }
@@ -61,7 +60,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
     while (free > 0) {
       const job = queue.first(free, null)
       if (job === null) break
-      queue.shift(job)
+      queue.remove(job)
       free -= job.gpus
       starting.push(job)
     }
@@ -77,7 +76,7 @@ export class FairMechanism extends WholeGpuMechanism {
         // A running job already has its share, which depends only on its seats.
         if (job.rate > 0) continue
         const share = this.rules.fairShare(job.placement!)
-        this.running.feed(job, share.cpus, share.memoryGb, this.rules.options(job, share).fairThroughput)
+        this.running.feed(job, { ...share, throughput: this.rules.options(job, share).fairThroughput })
       }
     }
   }

@@ -1,30 +1,11 @@
-import type { EngineJob } from '../engine/engine-job.js'
-import type { RunningJobs } from '../engine/running-jobs.js'
-import type { AllocationSolver, JobGroup } from './allocation-solver.js'
+import { type EngineJob, totals } from '../engine/engine-job.js'
+import type { JobGroup } from './allocation-solver.js'
 import { WholeGpuMechanism } from './mechanism.js'
-import type { Placer } from './placer.js'
-import type { ShareRules } from './share-rules.js'
 
-/**
- * Maximises the sum of throughputs as if servers could lend CPU and memory to each other. This is an upper bound for
- * comparison, not a feasible schedule.
- */
+/** Maximises throughput as if servers could lend each other CPU and memory: an upper bound, not a feasible schedule. */
 export class OptimalMechanism extends WholeGpuMechanism {
-  readonly #solver: AllocationSolver
-  readonly #totals: { readonly cpus: number; readonly memoryGb: number }
+  /** Solutions by number of jobs of each kind, since the same few combinations recur. */
   readonly #known = new Map<string, readonly (readonly number[])[]>()
-
-  constructor(
-    running: RunningJobs,
-    rules: ShareRules,
-    placer: Placer,
-    solver: AllocationSolver,
-    totals: { cpus: number; memoryGb: number },
-  ) {
-    super(running, rules, placer)
-    this.#solver = solver
-    this.#totals = totals
-  }
 
   settle(): void {
     const { running } = this
@@ -45,15 +26,14 @@ export class OptimalMechanism extends WholeGpuMechanism {
     let counts = this.#known.get(signature)
     if (counts === undefined) {
       const problem = ordered.map(([, { members, group }]) => ({ ...group, count: members.length }))
-      counts = this.#solver.solve({ ...this.#totals, groups: problem }).counts
+      const { solver, cluster } = running.options
+      counts = solver!.solve({ ...totals(cluster), groups: problem }).counts
       this.#known.set(signature, counts)
     }
     ordered.forEach(([, { members, group }], i) => {
       let next = 0
       group.options.forEach((option, k) => {
-        for (let n = 0; n < counts[i]![k]!; n++) {
-          running.feed(members[next++]!, option.cpus, option.memoryGb, option.throughput)
-        }
+        for (let n = 0; n < counts[i]![k]!; n++) running.feed(members[next++]!, option)
       })
     })
   }

@@ -1,4 +1,4 @@
-import type { EngineJob } from '../engine/engine-job.js'
+import { type EngineJob, totals } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { PerGpuShare } from '../profile/job-profile.js'
 
@@ -8,28 +8,30 @@ const MAX_CLEARED = 32
 /**
  * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few.
  *
- * Without `mix`, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
- * jobs. With `mix`, a job that wants more than its share goes to the server with the most spare CPU or memory per free GPU, and a
- * job that wants less to the one with the least, so that lenders sit beside borrowers. If spreading slows jobs,
- * single-server jobs are moved to avoid spreading another job if that gains more than their restarts cost.
+ * In general, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
+ * jobs. Under `tune`, lenders sit beside borrowers: a job that wants more than its share goes to the server with the
+ * most spare CPU or memory per free GPU, and a job that wants less to the one with the least. If spreading slows jobs,
+ * `tune` also moves single-server jobs to avoid spreading another job, if that gains more than their restarts cost.
  */
 export class Placer {
   readonly #running: RunningJobs
-  readonly #mix: boolean
+  readonly #mixes: boolean
   readonly #consolidates: boolean
   /** GPU-proportional share of the whole cluster. */
   readonly #fair: PerGpuShare
 
-  constructor(running: RunningJobs, mix: boolean) {
+  constructor(running: RunningJobs) {
+    const { mechanism, spreadPenalty, profiles, cluster } = running.options
     this.#running = running
-    this.#mix = mix
-    this.#consolidates = mix && running.spreadingCosts
-    const sum = (of: 'gpus' | 'cpus' | 'memoryGb') => running.pool.kinds.reduce((total, kind) => total + kind[of], 0)
-    this.#fair = { cpus: sum('cpus') / sum('gpus'), memoryGb: sum('memoryGb') / sum('gpus') }
+    this.#mixes = mechanism === 'tune'
+    this.#consolidates = this.#mixes && (spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1))
+    const { gpus, cpus, memoryGb } = totals(cluster)
+    this.#fair = { cpus: cpus / gpus, memoryGb: memoryGb / gpus }
   }
 
   place(jobs: EngineJob[]): void {
-    jobs.sort((a, b) => b.gpus - a.gpus || (this.#mix ? this.#appetite(b) - this.#appetite(a) : 0))
+    const appetite = (job: EngineJob) => Math.max(...this.#appetites(job))
+    jobs.sort((a, b) => b.gpus - a.gpus || (this.#mixes ? appetite(b) - appetite(a) : 0))
     for (const job of jobs) {
       let server = this.#choose(job)
       if (server < 0) server = this.#clear(job)
@@ -47,7 +49,7 @@ export class Placer {
    */
   #clear(job: EngineJob): number {
     if (!this.#consolidates) return -1
-    const { pool, restartCostS } = this.#running
+    const { pool, options } = this.#running
     let tries = 0
     for (let free = job.gpus - 1; free >= 0; free--) {
       for (const server of pool.withFree(free)) {
@@ -56,8 +58,11 @@ export class Placer {
         const moves = this.#movesFrom(server, job)
         if (moves === null) continue
         const movedGpus = moves.reduce((sum, [moved]) => sum + moved.gpus, 0)
-        if (!this.#gains(job, movedGpus * restartCostS)) continue
-        for (const [moved, to] of moves) this.#running.move(moved, { servers: [to], gpus: [moved.gpus] })
+        if (!this.#gains(job, movedGpus * options.restartCostS)) continue
+        for (const [moved, to] of moves) {
+          this.#running.preempt(moved)
+          this.#running.start(moved, { servers: [to], gpus: [moved.gpus] })
+        }
         return server
       }
     }
@@ -88,38 +93,30 @@ export class Placer {
   /** Whether a job gains more GPU time by not being spread than the moves cost others. */
   #gains(job: EngineJob, costGpuS: number): boolean {
     const savedPart = 1 - 1 / this.#running.spreadPenaltyOf(job)
-    return savedPart * job.remaining * job.fairIterationS * job.gpus > costGpuS
+    return savedPart * job.remaining * job.kind.fairIterationS * job.gpus > costGpuS
   }
 
   #choose(job: EngineJob): number {
-    const { pool } = this.#running
-    if (!this.#mix) return pool.bestFit(job.gpus)
-    const cpuAppetite = job.profile.demand.cpus / this.#fair.cpus
-    const memoryAppetite = job.profile.demand.memoryGb / this.#fair.memoryGb
-    if (Math.max(cpuAppetite, memoryAppetite) <= 1) {
-      return pool.minOf(job.gpus, (server) => Math.min(this.#cpuSlack(server), this.#memorySlack(server)))
+    const { pool, wantedCpus, wantedMemoryGb } = this.#running
+    if (!this.#mixes) return pool.bestFit(job.gpus)
+    const cpuSlack = (server: number) => this.#slack(server, pool.kinds[server]!.cpus, wantedCpus[server]!)
+    const memorySlack = (server: number) => this.#slack(server, pool.kinds[server]!.memoryGb, wantedMemoryGb[server]!)
+    const [cpu, memory] = this.#appetites(job)
+    if (Math.max(cpu, memory) <= 1) {
+      return pool.minOf(job.gpus, (server) => Math.min(cpuSlack(server), memorySlack(server)))
     }
-    return cpuAppetite >= memoryAppetite
-      ? pool.minOf(job.gpus, (server) => -this.#cpuSlack(server))
-      : pool.minOf(job.gpus, (server) => -this.#memorySlack(server))
+    const slack = cpu >= memory ? cpuSlack : memorySlack
+    return pool.minOf(job.gpus, (server) => -slack(server))
   }
 
-  /** Unclaimed CPU of a server per free GPU, relative to the GPU-proportional share. */
-  #cpuSlack(server: number): number {
-    const { pool, wantedCpus } = this.#running
-    const { gpus, cpus } = pool.kinds[server]!
-    return ((cpus - wantedCpus[server]!) / pool.freeGpus[server]!) * (gpus / cpus)
+  /** Unclaimed part of a server's CPU or memory per free GPU, relative to the GPU-proportional share. */
+  #slack(server: number, has: number, wanted: number): number {
+    const { kinds, freeGpus } = this.#running.pool
+    return ((has - wanted) / freeGpus[server]!) * (kinds[server]!.gpus / has)
   }
 
-  /** Same for memory. */
-  #memorySlack(server: number): number {
-    const { pool, wantedMemoryGb } = this.#running
-    const { gpus, memoryGb } = pool.kinds[server]!
-    return ((memoryGb - wantedMemoryGb[server]!) / pool.freeGpus[server]!) * (gpus / memoryGb)
-  }
-
-  /** Demand per GPU, relative to the cluster's GPU-proportional share: the larger of CPU and memory. */
-  #appetite({ profile: { demand } }: EngineJob): number {
-    return Math.max(demand.cpus / this.#fair.cpus, demand.memoryGb / this.#fair.memoryGb)
+  /** Demand for CPU and memory per GPU, relative to the cluster's GPU-proportional share. */
+  #appetites({ profile: { demand } }: EngineJob): readonly [cpu: number, memory: number] {
+    return [demand.cpus / this.#fair.cpus, demand.memoryGb / this.#fair.memoryGb]
   }
 }

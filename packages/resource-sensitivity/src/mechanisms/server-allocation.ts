@@ -60,23 +60,12 @@ function upgrade(
       }
     }
     if (bestJob < 0) return satisfied
-    move(residents, choice, free, bestJob, bestOption)
+    const { gpus, options } = residents[bestJob]!
+    const [from, to] = [options[choice[bestJob]!]!, options[bestOption]!]
+    free.cpus -= (to.cpus - from.cpus) * gpus
+    free.memoryGb -= (to.memoryGb - from.memoryGb) * gpus
+    choice[bestJob] = bestOption
   }
-}
-
-function move(
-  residents: readonly Resident[],
-  choice: number[],
-  free: { cpus: number; memoryGb: number },
-  job: number,
-  option: number,
-): void {
-  const { gpus, options } = residents[job]!
-  const from = options[choice[job]!]!
-  const to = options[option]!
-  free.cpus -= (to.cpus - from.cpus) * gpus
-  free.memoryGb -= (to.memoryGb - from.memoryGb) * gpus
-  choice[job] = option
 }
 
 /** Sum of throughputs of a choice, per GPU of each job. */

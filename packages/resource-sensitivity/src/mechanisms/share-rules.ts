@@ -1,24 +1,20 @@
 import type { Cluster } from '../cluster/cluster.js'
-import type { EngineJob, Placement } from '../engine/engine-job.js'
+import type { EngineJob, JobClass, Placement } from '../engine/engine-job.js'
 import { pricedProfile } from '../power/power-ways.js'
-import type { JobProfile, PerGpuShare } from '../profile/job-profile.js'
+import type { PerGpuShare } from '../profile/job-profile.js'
 import { type AllocationOptions, allocationOptions } from './allocation-options.js'
 
-/**
- * GPU-proportional share of a server or job, with the GPU types if the cluster names them. Equal shares are the same
- * object.
- */
+/** GPU-proportional share, with the GPU types if the cluster names them. Equal shares are the same object. */
 export interface FairShare extends PerGpuShare {
   readonly gpuTypes?: readonly string[]
 }
 
-/** Options of each model by placement, cached by model, GPU-proportional share and price of a watt. */
+/** Options of each class of jobs by placement, and the price of a watt that they include. */
 export class ShareRules {
   /** GPU-proportional share of every server. */
   readonly #fair: readonly FairShare[]
   readonly #shares = new Map<string, FairShare>()
-  /** Cache by share, model and the price of a watt for all GPUs of a job. */
-  readonly #known = new Map<FairShare, Map<JobProfile, Map<number, AllocationOptions>>>()
+  readonly #known = new Map<FairShare, Map<JobClass, AllocationOptions>>()
   #price = 0
 
   constructor(cluster: Cluster) {
@@ -28,10 +24,7 @@ export class ShareRules {
     })
   }
 
-  /**
-   * GPU-proportional share of a job. On several servers it is the smallest of theirs, since all its GPUs run in
-   * lockstep.
-   */
+  /** GPU-proportional share of a job: the smallest of its servers, since its GPUs run in lockstep. */
   fairShare({ servers }: Placement): FairShare {
     let share = this.#fair[servers[0]!]!
     for (let i = 1; i < servers.length; i++) {
@@ -58,18 +51,16 @@ export class ShareRules {
   }
 
   /** Returns the options of a job. If watts have a price, the job pays it for each of its GPUs. */
-  options({ profile, gpus }: EngineJob, share: FairShare): AllocationOptions {
-    const price = this.#price === 0 ? 0 : this.#price * gpus
-    const known = this.#known.get(share)?.get(profile)?.get(price)
+  options({ kind }: EngineJob, share: FairShare): AllocationOptions {
+    const ofShare = this.#known.get(share) ?? new Map<JobClass, AllocationOptions>()
+    const known = ofShare.get(kind)
     if (known !== undefined) return known
-    const ofModel = made(
-      made(this.#known, share, () => new Map()),
-      profile,
-      () => new Map<number, AllocationOptions>(),
-    )
-    return made(ofModel, price, () =>
-      allocationOptions(share.gpuTypes === undefined ? profile : pricedProfile(profile, share.gpuTypes, price), share),
-    )
+    const { profile, gpus } = kind
+    const { gpuTypes } = share
+    const priced = gpuTypes === undefined ? profile : pricedProfile(profile, gpuTypes, this.#price * gpus)
+    const options = allocationOptions(priced, share)
+    this.#known.set(share, ofShare.set(kind, options))
+    return options
   }
 
   #share(cpus: number, memoryGb: number, gpuTypes?: readonly string[]): FairShare {
@@ -78,14 +69,4 @@ export class ShareRules {
     this.#shares.set(key, share)
     return share
   }
-}
-
-/** Get the value of a key, creating it if absent. */
-function made<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = make()
-    map.set(key, value)
-  }
-  return value
 }

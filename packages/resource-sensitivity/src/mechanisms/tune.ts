@@ -32,12 +32,12 @@ export class TuneMechanism extends WholeGpuMechanism {
     for (const server of changed) {
       for (const job of running.pool.residents[server]!) if (job.server < 0) spread.add(job)
     }
-    for (const job of spread) this.#feed(job, this.#optionsOf(job)[0]!)
+    for (const job of spread) this.running.feed(job, this.#optionsOf(job)[0]!)
     const open = running.pool.someWithFree(MAX_OPEN).filter((server) => !changed.includes(server))
     improveSeats(running, [...changed, ...open], (server) => this.#allocation(server, this.#wholeOn(server)).value)
     for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
     // If resizing costs time, jobs on several servers keep the share that is always available.
-    if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
+    if (running.options.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
   /** Distributes what jobs on several servers leave of a server among its other jobs. */
@@ -46,7 +46,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     if (whole.length === 0) return
     const { choice } = this.#allocation(server, whole)
     whole.forEach((job, i) => {
-      this.#feed(job, choice[i]!)
+      this.running.feed(job, choice[i]!)
     })
   }
 
@@ -97,11 +97,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     })
     const [, ...faster] = this.#optionsOf(job)
     const best = faster.findLast((option) => option.cpus <= cpus + ROUNDING && option.memoryGb <= memoryGb + ROUNDING)
-    if (best !== undefined) this.#feed(job, best)
-  }
-
-  #feed(job: EngineJob, { cpus, memoryGb, throughput }: AllocationOption): void {
-    this.running.feed(job, cpus, memoryGb, throughput)
+    if (best !== undefined) this.running.feed(job, best)
   }
 
   #optionsOf(job: EngineJob): readonly AllocationOption[] {

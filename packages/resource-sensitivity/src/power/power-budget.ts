@@ -3,14 +3,9 @@ import { InvalidInputError } from '@pctodl/platform'
 interface Step {
   readonly fromS: number
   readonly powerW: number
-  /** Time a fall takes effect. */
-  readonly heededS: number
 }
 
-/**
- * Power budget of a cluster over time: each step applies until the next. An announced reduction takes effect `leadS`
- * early.
- */
+/** Power budget over time: each step applies until the next. A reduction takes effect `leadS` early. */
 export class PowerBudget {
   readonly #leadS: number
   readonly #idleW: number
@@ -36,7 +31,7 @@ export class PowerBudget {
   /** Sets the budget from `fromS` on; replaces an earlier value for the same time. */
   tell(powerW: number, fromS: number): void {
     const others = this.#steps.filter((step) => step.fromS !== fromS)
-    this.#steps = [...others, { fromS, powerW, heededS: fromS - this.#leadS }].sort((a, b) => a.fromS - b.fromS)
+    this.#steps = [...others, { fromS, powerW }].sort((a, b) => a.fromS - b.fromS)
   }
 
   /** Budget at a given time, W. */
@@ -44,22 +39,15 @@ export class PowerBudget {
     return this.#steps.findLast(({ fromS }) => fromS <= nowS)!.powerW
   }
 
-  /**
-   * Returns the power that jobs may draw above idle, W: the minimum of the current step and of the announced reductions
-   * already in effect.
-   */
+  /** Power for jobs above idle, W: the minimum of the current step and of the reductions already in effect. */
   forJobsW(nowS: number): number {
-    const coming = this.#steps.filter(({ fromS, heededS }) => fromS > nowS && heededS <= nowS)
+    const coming = this.#steps.filter(({ fromS }) => fromS > nowS && fromS - this.#leadS <= nowS)
     return Math.min(this.at(nowS), ...coming.map(({ powerW }) => powerW)) - this.#idleW
   }
 
   /** Returns when `forJobsW` may change next, s; Infinity if never. */
   nextChangeS(nowS: number): number {
-    let next = Number.POSITIVE_INFINITY
-    for (const { fromS, heededS } of this.#steps) {
-      if (heededS > nowS) next = Math.min(next, heededS)
-      else if (fromS > nowS) next = Math.min(next, fromS)
-    }
-    return next
+    const changes = this.#steps.flatMap(({ fromS }) => [fromS - this.#leadS, fromS])
+    return Math.min(...changes.filter((atS) => atS > nowS))
   }
 }

@@ -1,11 +1,11 @@
-import type { ActionRecord } from '../engine/action-record.js'
+import { countGpus, idleWattsOf } from '../cluster/cluster.js'
+import type { ActionRecord, PowerLimits } from '../engine/action-record.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
-import type { CheckedEngineOptions } from '../engine/scheduling-options.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import type { ShareRules } from '../mechanisms/share-rules.js'
-import type { PowerBudget } from './power-budget.js'
+import { PowerBudget } from './power-budget.js'
 import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
 import { shareWatts } from './share-watts.js'
 
@@ -25,12 +25,11 @@ interface Leaving {
  * draw. Jobs that get no watts wait. A job whose watts are still drawn by stopping jobs keeps its seat and starts when
  * these have exited.
  */
-export class PowerShares {
-  readonly #options: CheckedEngineOptions
+export class PowerShares implements PowerLimits {
   readonly #running: RunningJobs
   readonly #rules: ShareRules
-  readonly #budget: PowerBudget
-  readonly #types: readonly string[]
+  readonly budget: PowerBudget
+  readonly #idleW: number
   readonly #told: ActionRecord
   readonly #leaving = new Map<EngineJob, Leaving>()
   /** Operating point of each started run. */
@@ -39,24 +38,23 @@ export class PowerShares {
   #energyJ = 0
   #countedS: number
 
-  constructor(
-    options: CheckedEngineOptions,
-    running: RunningJobs,
-    rules: ShareRules,
-    budget: PowerBudget,
-    told: ActionRecord,
-  ) {
-    this.#options = options
+  /** @throws InvalidInputError for a budget below the GPUs' idle power */
+  constructor(running: RunningJobs, rules: ShareRules, told: ActionRecord) {
+    const { cluster, powerBudgetW, budgetLeadS } = running.options
     this.#running = running
     this.#rules = rules
-    this.#budget = budget
+    this.#idleW = idleWattsOf(cluster)
+    this.budget = new PowerBudget(powerBudgetW!, budgetLeadS, this.#idleW)
     this.#told = told
-    this.#types = options.cluster.servers.flatMap(({ count, gpuType }) => Array.from({ length: count }, () => gpuType!))
     this.#countedS = running.nowS
   }
 
-  /** Current power according to the profiles, above idle, W. */
-  get jobsW(): number {
+  /** Current power according to the profiles, idle GPUs included, W. */
+  get powerW(): number {
+    return this.#idleW + this.#jobsW
+  }
+
+  get #jobsW(): number {
     let watts = this.#leavingW
     for (const way of this.#ways.values()) watts += way.watts
     return watts
@@ -71,30 +69,27 @@ export class PowerShares {
     return this.#leaving.size > 0
   }
 
-  nextChangeS(nowS: number): number {
-    return this.#budget.nextChangeS(nowS)
-  }
-
   advance(toS: number): void {
-    this.#energyJ += (toS - this.#countedS) * this.jobsW
+    this.#energyJ += (toS - this.#countedS) * this.#jobsW
     this.#countedS = toS
   }
 
   /** Minimum power of a job, W. */
   minOf(job: EngineJob): number {
-    const points = job.profile.gpus!.filter(({ gpuType }) => this.#types.includes(gpuType))
+    const { servers } = this.#running.options.cluster
+    const points = job.profile.gpus!.filter((point) => servers.some(({ gpuType }) => gpuType === point.gpuType))
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
 
   get forJobsW(): number {
-    return this.#budget.forJobsW(this.#running.nowS)
+    return this.budget.forJobsW(this.#running.nowS)
   }
 
   /** Update from an event. @param inside the engine's server numbers */
   take(event: EngineEvent, inside: readonly number[]): void {
-    if (event.type === 'budget') this.#budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
+    if (event.type === 'budget') this.budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
     if (event.type === 'finished' || event.type === 'stopped' || event.type === 'left') {
-      const job = this.#running.table.of(event.jobId)
+      const job = this.#running.find(event.jobId)!
       if (event.type !== 'left') this.#ways.delete(job)
       if (event.type !== 'left' || this.#leaving.get(job)?.run === event.run) this.#leaving.delete(job)
     }
@@ -106,10 +101,10 @@ export class PowerShares {
   }
 
   /** A run is told to stop; a lost run draws no more power. */
-  dismissed(job: EngineJob, run: number, servers: readonly number[], isLost: boolean): void {
+  dismissed(job: EngineJob, servers: readonly number[], isLost: boolean): void {
     const way = this.#ways.get(job)
     this.#ways.delete(job)
-    if (!isLost && way !== undefined) this.#leaving.set(job, { run, servers, watts: way.watts })
+    if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, servers, watts: way.watts })
   }
 
   isPending(job: EngineJob): boolean {
@@ -127,12 +122,12 @@ export class PowerShares {
    */
   overdrawn(order: readonly EngineJob[]): EngineJob[] {
     const told = order.filter((job) => isRunning(job) && this.#told.hasTold(job))
-    const least = told.map((job) => this.#waysOf(job)[0]!.watts)
-    let sumW = least.reduce((sum, watts) => sum + watts, 0)
+    let sumW = told.reduce((sum, job) => sum + this.#minW(job), 0)
     const gone: EngineJob[] = []
-    for (let i = told.length - 1; i >= 0 && sumW > this.forJobsW + ROUNDING_W; i--) {
-      sumW -= least[i]!
-      gone.push(told[i]!)
+    while (told.length > 0 && sumW > this.forJobsW + ROUNDING_W) {
+      const last = told.pop()!
+      sumW -= this.#minW(last)
+      gone.push(last)
     }
     return gone
   }
@@ -148,7 +143,7 @@ export class PowerShares {
     if (refused.length > 0) return refused
     const active = this.#active(order)
     const newcomers = active.filter((job) => !this.#told.hasTold(job))
-    const sharing = this.#options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
+    const sharing = this.#running.options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
     if (sharing) this.#tryPrices(active, newcomers, mechanism)
     const ways = active.map((job) => this.#waysOf(job))
     const chosen = this.#choose(active, ways).chosen
@@ -156,7 +151,8 @@ export class PowerShares {
       const way = ways[i]![chosen[i]!]!
       if (this.#pending.delete(job)) this.#running.begin(job, job.runs === 0)
       this.#ways.set(job, way)
-      this.#running.feed(job, job.cpusPerGpu, job.memoryGbPerGpu, way.throughput)
+      const { cpusPerGpu: cpus, memoryGbPerGpu: memoryGb } = job
+      this.#running.feed(job, { cpus, memoryGb, throughput: way.throughput })
     })
     for (const job of order) {
       if (!isRunning(job) || active.includes(job)) continue
@@ -177,13 +173,13 @@ export class PowerShares {
   #admit(order: readonly EngineJob[]): EngineJob[] {
     let leftW = this.forJobsW + ROUNDING_W
     const seated = order.filter(isRunning)
-    for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#waysOf(job)[0]!.watts
+    for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#minW(job)
     const refused: EngineJob[] = []
     for (const job of seated) {
       if (this.#told.hasTold(job)) continue
-      const [least] = this.#waysOf(job)
-      if (least!.watts > leftW) refused.push(job)
-      else leftW -= least!.watts
+      const minW = this.#minW(job)
+      if (minW > leftW) refused.push(job)
+      else leftW -= minW
     }
     return refused
   }
@@ -196,11 +192,11 @@ export class PowerShares {
     const seated = order.filter(isRunning)
     const active = seated.filter((job) => this.#told.hasTold(job))
     let leftW = this.forJobsW - this.#leavingW + ROUNDING_W
-    for (const job of active) leftW -= this.#waysOf(job)[0]!.watts
+    for (const job of active) leftW -= this.#minW(job)
     for (const job of seated) {
       if (this.#told.hasTold(job)) continue
       // The job's previous run must exit first.
-      const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#waysOf(job)[0]!.watts
+      const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#minW(job)
       if (needW > leftW) break
       leftW -= needW
       active.push(job)
@@ -237,25 +233,24 @@ export class PowerShares {
 
   #remember(jobs: readonly EngineJob[]): () => void {
     const seats = jobs.map((job) => [job, job.server] as const)
-    const shares = jobs.map((job) => [job, job.cpusPerGpu, job.memoryGbPerGpu] as const)
+    const shares = jobs.map(
+      (job) => [job, { cpus: job.cpusPerGpu, memoryGb: job.memoryGbPerGpu, throughput: 1 }] as const,
+    )
     return () => {
       this.#running.reseat(seats.filter(([job, server]) => server >= 0 && job.server !== server))
       // All jobs release their shares first, so that no job is limited by a share that another one gives up.
-      for (const [job, cpus, memoryGb] of shares) this.#running.feed(job, cpus, memoryGb, 1)
+      for (const [job, share] of shares) this.#running.feed(job, share)
       this.#running.takeChanged()
     }
   }
 
   #choose(jobs: readonly EngineJob[], ways: readonly (readonly PowerWay[])[]) {
-    const { mechanism, cluster } = this.#options
+    const { mechanism, cluster } = this.#running.options
     if (mechanism === 'fair') {
-      const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
+      const perGpuW = this.forJobsW / countGpus(cluster)
       const chosen = ways.map((own, i) => {
-        const maxW = (this.forJobsW / gpus) * jobs[i]!.gpus + ROUNDING_W
-        return Math.max(
-          0,
-          own.findLastIndex(({ watts }) => watts <= maxW),
-        )
+        const affordable = own.findLastIndex(({ watts }) => watts <= perGpuW * jobs[i]!.gpus + ROUNDING_W)
+        return Math.max(0, affordable)
       })
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
       // Proportional shares may exceed the budget: stopping jobs still draw power, or a job's minimum is above its
@@ -268,15 +263,17 @@ export class PowerShares {
     )
   }
 
-  /**
-   * Returns the operating points of a job on its seats. If limits cannot change, a started run has only its current
-   * one.
-   */
+  /** Minimum power of a job on its seats, W. */
+  #minW(job: EngineJob): number {
+    return this.#waysOf(job)[0]!.watts
+  }
+
+  /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const told = this.#ways.get(job)
     const { servers, gpus } = job.placement!
-    const seats = servers.map((server, i) => ({ gpuType: this.#types[server]!, gpus: gpus[i]! }))
-    if (told === undefined || this.#options.limitsChange) {
+    const seats = servers.map((server, i) => ({ gpuType: this.#running.pool.kinds[server]!.gpuType!, gpus: gpus[i]! }))
+    if (told === undefined || this.#running.options.limitsChange) {
       return powerWays(job.profile, seats, job.cpusPerGpu, job.memoryGbPerGpu)
     }
     return [wayUnder(job.profile, seats, told, job.cpusPerGpu, job.memoryGbPerGpu)]

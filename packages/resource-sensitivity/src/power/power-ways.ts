@@ -67,10 +67,7 @@ export function wayUnder(
   return { powerLimitsW, watts, throughput: Math.min(...paces) }
 }
 
-/**
- * Returns the profile of a model on some GPU types if a watt costs `price`: throughput minus the cost of its watts
- * replaces throughput.
- */
+/** Profile of a model if a watt costs `price`: throughput minus the cost of its watts replaces throughput. */
 export function pricedProfile(profile: JobProfile, gpuTypes: readonly string[], price: number): JobProfile {
   const seats = gpuTypes.map((gpuType) => ({ gpuType, gpus: 1 / gpuTypes.length }))
   const worth = (cpus: number, memoryGb: number) =>

@@ -1,9 +1,8 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertPositive } from '../checks.js'
 
-/** Input of the cache model for a job at one CPU count. */
+/** A job at one CPU count. */
 export interface CacheModelInput {
-  /** Size of the data set, GB. */
   readonly datasetGb: number
   /** Read rate of the storage, MB/s. */
   readonly storageMBps: number
@@ -29,12 +28,12 @@ export interface CacheModelResult {
  * @throws InvalidInputError
  */
 export function epochWithCache(input: CacheModelInput): CacheModelResult {
-  const { datasetGb, storageMBps, memoryGBps, cachedEpochS } = input
-  for (const field of ['datasetGb', 'storageMBps', 'memoryGBps', 'cachedEpochS'] as const) {
-    assertPositive(field, input[field])
+  const { datasetGb, storageMBps, memoryGBps, cachedEpochS, cacheGb } = input
+  for (const [field, value] of Object.entries({ datasetGb, storageMBps, memoryGBps, cachedEpochS })) {
+    assertPositive(field, value)
   }
-  if (!(input.cacheGb >= 0)) throw new InvalidInputError('cacheGb', input.cacheGb, 'a number of at least 0')
-  const cachedGb = Math.min(datasetGb, input.cacheGb)
+  if (!(cacheGb >= 0)) throw new InvalidInputError('cacheGb', cacheGb, 'a number of at least 0')
+  const cachedGb = Math.min(datasetGb, cacheGb)
   const missingGb = datasetGb - cachedGb
   if (missingGb === 0) return { epochS: cachedEpochS, storageMBps: 0 }
   const cacheS = cachedGb / memoryGBps

@@ -7,72 +7,51 @@ export interface CurvePoint {
   readonly throughput: number
 }
 
-/** Estimate at an unmeasured CPU count, from the measured points. */
-export interface CurveEstimate {
-  readonly cpus: number
-  readonly throughput: number
+/** Throughput at a CPU count: measured, or halfway between its bounds. */
+export interface CurveEstimate extends CurvePoint {
   readonly low: number
   readonly high: number
   readonly measured: boolean
 }
 
+const origin: CurvePoint = { cpus: 0, throughput: 0 }
+
 /**
- * Throughput as a function of CPU cores, measured at a few points. It never falls with more cores, each further core
+ * Estimates throughput at CPU counts from a few measured points. It never falls with more cores, each further core
  * gains less, and zero cores give zero throughput. So between two points the curve lies above their chord and below the
  * lines through neighbouring points. Both bounds meet where the curve is straight, so few points suffice.
+ *
+ * @param counts ascending, none above the largest measured count
+ * @throws InvalidInputError for a throughput that is no positive number
  */
-export class ThroughputCurve {
-  readonly points: readonly CurvePoint[]
-
-  /** @throws InvalidInputError without points, or for invalid throughputs */
-  constructor(points: readonly CurvePoint[]) {
-    if (points.length === 0) throw new InvalidInputError('points', 'none', 'at least one measured point')
-    for (const { cpus, throughput } of points) {
-      assertPositive('cpus', cpus)
-      assertPositive('throughput', throughput)
-    }
-    this.points = monotone([...points].sort((a, b) => a.cpus - b.cpus))
-  }
-
-  get best(): number {
-    return this.points[this.points.length - 1]!.throughput
-  }
-
-  at(cpus: number): CurveEstimate {
-    const { points } = this
-    const next = points.findIndex((point) => point.cpus >= cpus)
-    if (next >= 0 && points[next]!.cpus === cpus) {
-      const { throughput } = points[next]!
-      return { cpus, throughput, low: throughput, high: throughput, measured: true }
-    }
-    if (next < 0)
-      throw new InvalidInputError('cpus', cpus, `at most ${points[points.length - 1]!.cpus}, the largest measured`)
-    const origin = { cpus: 0, throughput: 0 }
-    const a = points[next - 1] ?? origin
-    const b = points[next]!
-    const low = line(a, b, cpus)
-    let high = b.throughput
-    // The slope before `a` is at least the slope after it; before the first point lies the origin.
-    const before = next >= 2 ? points[next - 2]! : next === 1 ? origin : null
-    if (before !== null) high = Math.min(high, line(before, a, cpus))
-    const after = points[next + 1]
+function estimate(measured: readonly CurvePoint[], counts: readonly number[]): CurveEstimate[] {
+  const points = [...measured].sort((a, b) => a.cpus - b.cpus)
+  for (const { throughput } of points) assertPositive('throughput', throughput)
+  // Noise can make a measured curve fall: the closest non-falling curve in least squares replaces it.
+  const values = Float64Array.from(points, ({ throughput }) => throughput)
+  makeNonDecreasing(values)
+  const known = [origin, ...points.map(({ cpus }, i) => ({ cpus, throughput: values[i]! }))]
+  return counts.map((cpus): CurveEstimate => {
+    const next = known.findIndex((point) => point.cpus >= cpus)
+    const [a, b, after] = [known[next - 1]!, known[next]!, known[next + 1]]
+    const { throughput } = b
+    if (b.cpus === cpus) return { cpus, throughput, low: throughput, high: throughput, measured: true }
+    const chord = line(a, b, cpus)
+    // The slope before `a` is at least the slope after it.
+    const before = known[next - 2]
+    let high = throughput
+    if (before !== undefined) high = Math.min(high, line(before, a, cpus))
     if (after !== undefined) high = Math.min(high, line(b, after, cpus))
     // Noise can bend the curve against the assumption. The bounds are then swapped.
     high = Math.max(high, a.throughput)
-    const [least, most] = low <= high ? [low, high] : [high, low]
+    const [least, most] = chord <= high ? [chord, high] : [high, chord]
     return { cpus, throughput: (least + most) / 2, low: least, high: most, measured: false }
-  }
+  })
 }
 
+/** The straight line through two points, at a CPU count. */
 function line(a: CurvePoint, b: CurvePoint, cpus: number): number {
   return a.throughput + ((b.throughput - a.throughput) * (cpus - a.cpus)) / (b.cpus - a.cpus)
-}
-
-/** The closest non-falling curve in least squares. */
-function monotone(points: readonly CurvePoint[]): CurvePoint[] {
-  const values = Float64Array.from(points, ({ throughput }) => throughput)
-  makeNonDecreasing(values)
-  return points.map(({ cpus }, i) => ({ cpus, throughput: values[i]! }))
 }
 
 export interface CpuSearchOptions {
@@ -108,59 +87,43 @@ export async function searchCpus(
   measure: (cpus: number) => Promise<number>,
   options: CpuSearchOptions,
 ): Promise<CpuSearchResult> {
-  const { gpus = 1, tolerancePercent = 5 } = options
+  const { gpus = 1, tolerancePercent = 5, maxCpus } = options
   assertInteger('gpus', gpus)
-  if (!(Number.isInteger(options.maxCpus) && options.maxCpus >= gpus)) {
-    throw new InvalidInputError('maxCpus', options.maxCpus, `an integer of at least ${gpus}, one core a GPU`)
+  if (!(Number.isInteger(maxCpus) && maxCpus >= gpus)) {
+    throw new InvalidInputError('maxCpus', maxCpus, `an integer of at least ${gpus}, one core a GPU`)
   }
   assertPositive('tolerancePercent', tolerancePercent)
-  const counts = Array.from({ length: Math.floor(options.maxCpus / gpus) }, (_, i) => (i + 1) * gpus)
+  const counts = Array.from({ length: Math.floor(maxCpus / gpus) }, (_, i) => (i + 1) * gpus)
   const maxRuns = Math.max(3, Math.floor(counts.length / 3))
-
   const runs: CurvePoint[] = []
-  const run = async (cpus: number) => {
-    runs.push({ cpus, throughput: await measure(cpus) })
-  }
-  await run(counts[counts.length - 1]!)
-  if (counts.length > 1) await run(counts[0]!)
+  let next: number | undefined = counts.at(-1)!
   for (;;) {
-    const curve = new ThroughputCurve(runs)
-    const estimates = counts.map((cpus) => curve.at(cpus))
-    const least = KNEE * curve.best
-    const worst = estimates.reduce((most, estimate) => (errorPercent(estimate) > errorPercent(most) ? estimate : most))
-    const next = runs.length >= maxRuns ? undefined : nextCount(estimates, worst, tolerancePercent, least, gpus)
-    if (next === undefined) {
-      return {
-        runs,
-        curve: estimates,
-        kneeCpus: estimates.find(({ throughput }) => throughput >= least)!.cpus,
-        worstErrorPercent: errorPercent(worst),
-      }
+    runs.push({ cpus: next, throughput: await measure(next) })
+    if (runs.length === 1 && counts.length > 1) {
+      next = counts[0]!
+      continue
     }
-    await run(next)
+    const curve = estimate(runs, counts)
+    const least = KNEE * curve.at(-1)!.throughput
+    const worst = curve.reduce((most, each) => (errorPercent(each) > errorPercent(most) ? each : most))
+    const isExact = errorPercent(worst) <= tolerancePercent
+    next = runs.length >= maxRuns ? undefined : isExact ? countNearKnee(curve, least, gpus) : worst.cpus
+    if (next === undefined) {
+      const kneeCpus = curve.find(({ throughput }) => throughput >= least)!.cpus
+      return { runs, curve, kneeCpus, worstErrorPercent: errorPercent(worst) }
+    }
   }
 }
 
-/**
- * Returns the maximum relative error of an estimate halfway between its bounds, percent: half the distance of the
- * bounds over the lower one.
- */
-export function errorPercent({ low, high }: { low: number; high: number }): number {
+/** Maximum relative error of an estimate, percent: half the distance of its bounds over the lower one. */
+function errorPercent({ low, high }: CurveEstimate): number {
   return ((high - low) / 2 / low) * 100
 }
 
-function nextCount(
-  estimates: readonly CurveEstimate[],
-  worst: CurveEstimate,
-  tolerancePercent: number,
-  least: number,
-  gpus: number,
-): number | undefined {
-  if (errorPercent(worst) > tolerancePercent) return worst.cpus
-  // The knee lies between the first point that may be fast enough and the first that surely is.
-  const from = estimates.findIndex(({ high }) => high >= least)
-  const to = estimates.findIndex(({ low }) => low >= least)
-  if (estimates[to]!.cpus - estimates[from]!.cpus <= gpus) return undefined
-  const middle = estimates[Math.floor((from + to) / 2)]!
-  return middle.measured ? undefined : middle.cpus
+/** The middle between the first point that may be fast enough and the first that surely is; undefined if measured. */
+function countNearKnee(curve: readonly CurveEstimate[], least: number, gpus: number): number | undefined {
+  const from = curve.findIndex(({ high }) => high >= least)
+  const to = curve.findIndex(({ low }) => low >= least)
+  const middle = curve[Math.floor((from + to) / 2)]!
+  return curve[to]!.cpus - curve[from]!.cpus <= gpus || middle.measured ? undefined : middle.cpus
 }

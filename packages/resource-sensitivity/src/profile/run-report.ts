@@ -1,5 +1,4 @@
 import { mean, meanInterval } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
 import { ProfiledRunError } from '../errors.js'
 
 /** A mean and its 95 % confidence interval; bounds are `null` for a single value. */
@@ -9,19 +8,21 @@ export interface SeriesMean {
   readonly high: number | null
 }
 
-/**
- * Number of batches in a series. Neighbouring iterations are correlated, since a loader fills its queue in bursts;
- * means of batches hardly are.
- */
+export interface RunReport {
+  /** Seconds per iteration, without warm-up. */
+  readonly iterationS: SeriesMean
+  /** Number of iterations in the mean, if the job reported each of them. */
+  readonly iterations: number | null
+}
+
+/** Number of batches in a series. Neighbouring iterations are correlated; means of batches hardly are. */
 const BATCHES = 10
 
-/**
- * Mean of a series with a 95 % interval by batch means.
- *
- * @throws InvalidInputError for an empty series
- */
+/** Number of iterations that do not count, since caches fill and libraries load. Jobs with a report file exclude them. */
+const WARM_UP_ITERATIONS = 11
+
+/** Mean of a series of at least one value, with a 95 % interval by batch means. */
 export function seriesMean(values: readonly number[]): SeriesMean {
-  if (values.length === 0) throw new InvalidInputError('values', 'none', 'at least one value')
   const centre = mean(values)
   const count = Math.min(BATCHES, values.length)
   const size = Math.floor(values.length / count)
@@ -33,19 +34,6 @@ export function seriesMean(values: readonly number[]): SeriesMean {
   return { mean: centre, low: Math.max(0, centre - halfWidth95), high: centre + halfWidth95 }
 }
 
-export interface RunReport {
-  /** Seconds per iteration, without warm-up. */
-  readonly iterationS: SeriesMean
-  /** Number of iterations in the mean, if the job reported each of them. */
-  readonly iterations: number | null
-}
-
-/**
- * Number of warm-up iterations, which do not count, since caches fill and libraries load. Jobs that write a report file
- * exclude them themselves.
- */
-export const WARM_UP_ITERATIONS = 11
-
 /**
  * Read `PERF_<job>.txt`: three lines, the mean seconds per iteration, the last iteration, the epoch.
  *
@@ -53,11 +41,11 @@ export const WARM_UP_ITERATIONS = 11
  */
 export function parseReportFile(text: string, file: string): RunReport {
   const lines = text.trim().split(/\r?\n/)
-  const [mean, last, epoch] = lines.map(Number)
+  const [seconds, last, epoch] = lines.map(Number)
   if (lines.length < 3 || !Number.isFinite(last) || !Number.isFinite(epoch)) {
     throw new ProfiledRunError(file, `holds ${JSON.stringify(text.slice(0, 60))}, expected three lines of numbers`)
   }
-  return { iterationS: positive({ mean: mean!, low: null, high: null }, file, lines[0]!), iterations: null }
+  return { iterationS: positive({ mean: seconds!, low: null, high: null }, file, lines[0]!), iterations: null }
 }
 
 /**
@@ -68,14 +56,10 @@ export function parseReportFile(text: string, file: string): RunReport {
  * @throws ProfiledRunError if it reports too few
  */
 export function parseReportLines(output: string): RunReport | null {
-  const seconds: number[] = []
-  for (const line of output.split('\n')) {
-    if (!line.startsWith('{"iteration"')) continue
-    const entry = tryJson(line)
-    if (typeof entry === 'object' && entry !== null && 'seconds' in entry && typeof entry.seconds === 'number') {
-      seconds.push(entry.seconds)
-    }
-  }
+  const seconds = output.split('\n').flatMap((line) => {
+    const entry = line.startsWith('{"iteration"') ? (tryJson(line) as { seconds?: unknown } | null) : null
+    return typeof entry?.seconds === 'number' ? [entry.seconds] : []
+  })
   if (seconds.length === 0) return null
   const counted = seconds.slice(WARM_UP_ITERATIONS)
   if (counted.length === 0) {

@@ -67,12 +67,14 @@ export function parseSensitivityMatrix(text: string, file = 'sensitivity matrix'
   return parseJsonAs(matrix, text, file)
 }
 
-/** The points as a table: rows by cores, columns by memory, both ascending. */
-export function matrixAxes({ points }: Pick<SensitivityMatrix, 'points'>): {
-  cpus: number[]
-  memoryGb: number[]
-  at(cpu: number, memoryGb: number): SensitivityPoint
-} {
+/**
+ * The points as a table: rows by cores, columns by memory, both ascending.
+ *
+ * @throws InvalidInputError if they form none
+ */
+export function matrixAxes<Point extends Pick<SensitivityPoint, 'cpu' | 'memGb'>>(
+  points: readonly Point[],
+): { cpus: number[]; memoryGb: number[]; at: (cpu: number, memoryGb: number) => Point } {
   const unique = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b)
   const byPlace = new Map(points.map((each) => [`${each.cpu}/${each.memGb}`, each]))
   const cpus = unique(points.map(({ cpu }) => cpu))
@@ -88,22 +90,21 @@ export function matrixAxes({ points }: Pick<SensitivityMatrix, 'points'>): {
 }
 
 /** Smallest share (first of cores, then of memory) with throughput within 10 % of the best. */
-export function minDemand(matrixOf: Pick<SensitivityMatrix, 'points'>): SensitivityPoint {
-  const { cpus, memoryGb, at } = matrixAxes(matrixOf)
-  const best = matrixOf.points.reduce((most, each) => Math.max(most, each.samplesPerSecond), 0)
+export function minDemand({ points }: Pick<SensitivityMatrix, 'points'>): SensitivityPoint {
+  const { cpus, memoryGb, at } = matrixAxes(points)
+  const best = points.reduce((most, each) => Math.max(most, each.samplesPerSecond), 0)
   const all = cpus.flatMap((cpu) => memoryGb.map((memory) => at(cpu, memory)))
   return all.find(({ samplesPerSecond }) => samplesPerSecond >= 0.9 * best)!
 }
 
 /**
- * Scheduler profile of a profiled job: per GPU, relative to the GPU-proportional share of the server it was profiled
- * on.
+ * Scheduler profile of a profiled job: per GPU, relative to the GPU-proportional share of its server.
  *
  * @throws InvalidInputError if the points form no table
  */
 export function profileOfMatrix(source: SensitivityMatrix, modelClass: ModelClass | null = null): JobProfile {
   const { gpus, batchPerGpu, points } = source
-  const { cpus, memoryGb, at } = matrixAxes(source)
+  const { cpus, memoryGb, at } = matrixAxes(points)
   const base = points[0]!.samplesPerSecond / points[0]!.normalised
   const demand = minDemand(source)
   const profile: JobProfile = {

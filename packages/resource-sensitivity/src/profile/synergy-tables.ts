@@ -1,7 +1,6 @@
-import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { InputFileError } from '../errors.js'
-import { parseAs, parseJsonAs } from '../json-input.js'
+import { checkInput, parseAs, parseJsonAs } from '../json-input.js'
 import { assertJobProfile, type JobProfile, type ModelClass } from './job-profile.js'
 
 const model = z.object({
@@ -53,12 +52,7 @@ export function parseSynergyTables(text: string, cpusPerGpuRatio = 3, file = 'mo
       speedupAtDemand: entry.speedup_at_demand,
       spreadPenalty: entry.placement_penalty,
     }
-    try {
-      assertJobProfile(profile)
-    } catch (error) {
-      if (!(error instanceof InvalidInputError)) throw error
-      throw new InputFileError(file, null, error.field, error.value, 'a table of throughputs', { cause: error })
-    }
+    checkInput(file, 'a table of throughputs', () => assertJobProfile(profile))
     return profile
   })
 }

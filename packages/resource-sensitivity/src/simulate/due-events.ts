@@ -4,39 +4,35 @@ import type { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
 import type { Incident } from './simulation-options.js'
 
-/** Events of a trace (job arrivals and incidents), which are taken when they are due. */
+/** Events of a trace: job arrivals and incidents, which are taken when they are due. */
 export class DueEvents {
-  readonly #jobs: readonly Job[]
-  readonly #incidents: readonly Incident[]
-  #arrived = 0
-  #happened = 0
+  readonly #events: readonly Incident[]
+  /** Number of events up to the last arrival. */
+  readonly #untilLastArrival: number
+  #taken = 0
 
   constructor(jobs: readonly Job[], incidents: readonly Incident[]) {
-    this.#jobs = jobs
-    this.#incidents = incidents
+    const arrivals = jobs.map((job): Incident => ({ atS: job.arrivalS, event: { type: 'submitted', job } }))
+    // At the same moment, incidents come first.
+    this.#events = [...incidents, ...arrivals].sort((a, b) => a.atS - b.atS)
+    this.#untilLastArrival = this.#events.findLastIndex(({ event }) => event.type === 'submitted') + 1
   }
 
   /** Whether every job has been taken; incidents may remain. */
   get allArrived(): boolean {
-    return this.#arrived === this.#jobs.length
+    return this.#taken >= this.#untilLastArrival
   }
 
   /** Time of the next event, s; Infinity if none is left. */
   get nextAtS(): number {
-    return Math.min(
-      this.#jobs[this.#arrived]?.arrivalS ?? Number.POSITIVE_INFINITY,
-      this.#incidents[this.#happened]?.atS ?? Number.POSITIVE_INFINITY,
-    )
+    return this.#events[this.#taken]?.atS ?? Number.POSITIVE_INFINITY
   }
 
-  /** Append events due by `nowS` to `events`: incidents first, then arrivals. */
-  takeUntil(nowS: number, events: EngineEvent[]): void {
-    while (this.#happened < this.#incidents.length && this.#incidents[this.#happened]!.atS <= nowS) {
-      events.push(this.#incidents[this.#happened++]!.event)
-    }
-    while (this.#arrived < this.#jobs.length && this.#jobs[this.#arrived]!.arrivalS <= nowS) {
-      events.push({ type: 'submitted', job: this.#jobs[this.#arrived++]! })
-    }
+  /** Takes the events that are due. */
+  takeUntil(nowS: number): EngineEvent[] {
+    const due: EngineEvent[] = []
+    while (this.nextAtS <= nowS) due.push(this.#events[this.#taken++]!.event)
+    return due
   }
 }
 

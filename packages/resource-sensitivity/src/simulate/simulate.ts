@@ -34,7 +34,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     if (nowS === Number.POSITIVE_INFINITY) throw whoNeverRuns(engine)
     const events = engine.expectedToFinishBy(nowS).map((jobId): EngineEvent => ({ type: 'finished', jobId }))
     while (leaving.length > 0 && leaving[0]!.atS <= nowS) events.push(leaving.shift()!.event)
-    due.takeUntil(nowS, events)
+    events.push(...due.takeUntil(nowS))
     const actions = engine.plan(nowS, events)
     if (actions.length > 0) onActions?.(nowS, actions)
     if (hasTypes) {
@@ -89,9 +89,9 @@ function resultOf(
   const results = jobs
     .filter(({ id }) => !left.has(id))
     .map((job): JobResult => {
-      const { firstStartS, finishS, waitedS, attainedGpuS, restarts, fairIterationS } = running.table.of(job.id)
+      const { firstStartS, finishS, waitedS, attainedGpuS, restarts, kind } = running.find(job.id)!
       const completionS = finishS - job.arrivalS
-      const rho = completionS / (job.iterations * fairIterationS)
+      const rho = completionS / (job.iterations * kind.fairIterationS)
       return { job, firstStartS: firstStartS!, finishS, completionS, waitedS, attainedGpuS, restarts, rho }
     })
   const firstArrivalS = ran[0]!.arrivalS

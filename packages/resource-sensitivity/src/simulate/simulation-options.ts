@@ -22,9 +22,7 @@ export interface SimulationOptions extends EngineOptions {
    * simultaneous ones in this order.
    */
   readonly incidents?: readonly Incident[]
-  /**
-   * Skip jobs that no schedule could run and list them in the result, instead of throwing for the first. Default false.
-   */
+  /** Lists jobs that no schedule could run in the result, instead of throwing for the first. Default false. */
   readonly skipImpossible?: boolean
   /** With GPU types: time for which a stopped run keeps drawing power until it exits, s. Default 0. */
   readonly stopS?: number
@@ -50,7 +48,6 @@ export interface PlanOptions
   readonly waiting?: readonly JobState[]
 }
 
-/** Checked options with all defaults applied. */
 export interface CheckedOptions extends CheckedEngineOptions {
   /** Without skipped jobs, in order of arrival. */
   readonly jobs: readonly Job[]
@@ -62,7 +59,7 @@ export interface CheckedOptions extends CheckedEngineOptions {
 export function checkOptions(options: SimulationOptions): CheckedOptions {
   const { cluster, jobs, profiles, incidents = [] } = options
   const checked = checkEngineOptions(options)
-  const models = new Set(profiles.map(({ model }) => model))
+  const models = new Map(profiles.map((profile) => [profile.model, profile]))
   const ids = new Set<number>()
   for (const job of jobs) {
     if (ids.has(job.id)) throw new InvalidInputError('jobs', job.id, 'unique IDs')

@@ -2,37 +2,32 @@ import { readNote, type SlurmJobRequest } from '@pctodl/job-array'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { Grant, Seat } from '../engine/actions.js'
+import type { Job } from '../trace/job.js'
 
 /** Exit code of a job that was told to stop and has saved its progress. (Unused by sysexits.) */
 export const SAVED_EXIT_CODE = 85
 
-export interface CheckpointContract {
-  /**
-   * File in which the job reports its saved progress, `{"doneIterations": 120}`, replaced atomically. The job stores
-   * any other state where it likes.
-   */
-  readonly checkpointFile: string
-  /** Iterations of the whole job, including those done before. */
-  readonly iterations: number
-  readonly jobId: number
-  /** Number of this start of the job, from 1. */
-  readonly run: number
-  readonly gpus: number
-  readonly cpus: number
-  /**
-   * With a power budget: power limit of each GPU, node by node, at the start; limits may change while the job runs.
-   */
-  readonly powerLimitsW?: readonly number[]
-}
-
-export function contractEnvironment(contract: CheckpointContract): Record<string, string> {
-  const { checkpointFile, iterations, jobId, run, gpus, cpus, powerLimitsW } = contract
+/**
+ * The environment of a run, by which it follows the checkpoint contract; see README.
+ *
+ * @param checkpointFile file in which the job reports its saved progress, `{"doneIterations": 120}`
+ * @param run number of this start of the job, from 1
+ * @param cpus CPUs of the run on all nodes
+ * @param powerLimitsW with a power budget: power limit of each GPU at the start, node by node
+ */
+export function contractEnvironment(
+  checkpointFile: string,
+  job: Job,
+  run: number,
+  cpus: number,
+  powerLimitsW?: readonly number[],
+): Record<string, string> {
   return {
     PCTODL_CHECKPOINT: checkpointFile,
-    PCTODL_ITERATIONS: String(iterations),
-    PCTODL_JOB: String(jobId),
+    PCTODL_ITERATIONS: String(job.iterations),
+    PCTODL_JOB: String(job.id),
     PCTODL_RUN: String(run),
-    PCTODL_GPUS: String(gpus),
+    PCTODL_GPUS: String(job.gpus),
     PCTODL_CPUS: String(cpus),
     ...(powerLimitsW && { PCTODL_POWER_LIMIT_W: powerLimitsW.join(',') }),
   }
@@ -40,10 +35,7 @@ export function contractEnvironment(contract: CheckpointContract): Record<string
 
 const checkpoint = z.object({ doneIterations: z.number().min(0) })
 
-/**
- * Returns the saved progress of a job, iterations; undefined if there is no readable checkpoint, since the job then
- * starts afresh.
- */
+/** Saved progress of a job, iterations; undefined without a readable checkpoint, since the job then starts afresh. */
 export function readCheckpoint(file: string): number | undefined {
   try {
     const text = readNote(file)
@@ -53,10 +45,7 @@ export function readCheckpoint(file: string): number | undefined {
   }
 }
 
-/**
- * Slurm's MB per GB of a cluster file. The true factor is 1024; the smaller one keeps the shares within a node's
- * memory.
- */
+/** Slurm's MB per GB. The true factor is 1024; the smaller one keeps the shares within a node's memory. */
 const MB_OF_GB = 1000
 
 /**

@@ -11,10 +11,9 @@ import {
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { assertAtLeast, assertInteger } from '../checks.js'
-import type { Grant, PreemptAction, ScheduleAction, Seat } from '../engine/actions.js'
+import type { Grant, ScheduleAction, Seat } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleExecutor } from '../execute/schedule-executor.js'
-import type { JournalEntry } from '../execute/schedule-journal.js'
+import type { ResumedJournal, ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { Job } from '../trace/job.js'
 import { contractEnvironment, readCheckpoint, requestOf, SAVED_EXIT_CODE } from './slurm-run.js'
 
@@ -88,6 +87,23 @@ interface Submission {
   killAtMs: number
 }
 
+/** An action and what it means for a run of a job. */
+interface Step {
+  readonly action: ScheduleAction
+  /** ID of the submission that a start or a resize asks for. */
+  readonly id: string
+  readonly placement: readonly Seat[]
+  /** Whether the run continues with only a new power limit. */
+  readonly isLimitOnly: boolean
+}
+
+/** What the runs of a job have come to. */
+interface Account {
+  doneIterations: number
+  failures: number
+  nodeFailures: number
+}
+
 /** Journal record of a run that has begun or ended, so that it is reported once. */
 interface RunFact {
   readonly id: string
@@ -97,8 +113,8 @@ interface RunFact {
 
 /** Carries out an engine's actions on a Slurm cluster: one batch job per run of a job. */
 export class SlurmScheduleExecutor implements ScheduleExecutor {
-  readonly #options: SlurmScheduleOptions
-  readonly #limits: Required<Pick<SlurmScheduleOptions, 'graceS' | 'maxFailures' | 'maxNodeFailures'>>
+  readonly #options: SlurmScheduleOptions &
+    Required<Pick<SlurmScheduleOptions, 'graceS' | 'maxFailures' | 'maxNodeFailures'>>
   readonly #clock: Clock
   #startMs: number
   #startedUnixMs: number
@@ -107,19 +123,14 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #checkpoints: string
   readonly #submissions = new Map<string, Submission>()
   readonly #last = new Map<number, Submission>()
-  readonly #failures = new Map<number, number>()
-  readonly #nodeFailures = new Map<number, number>()
+  readonly #accounts = new Map<number, Account>()
+  readonly #given = new Map<number, SlurmJobEnd>()
   /** True if Slurm does not answer. No job can be ended then, so all are left running. */
   #isUnreached = false
   #isClosed = false
-  readonly #doneBefore = new Map<number, number>()
-  readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
   #facts: RunFact[] = []
-  /**
-   * True from a resume until its first poll is processed. Job ends found by that poll are dated by the time that the
-   * node recorded.
-   */
+  /** True until the first poll after a resume. Job ends found by that poll have the time that the node recorded. */
   #isBehind = false
 
   /** Starts the schedule's clock. */
@@ -128,11 +139,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'one unique name per server')
     }
-    this.#limits = { graceS, maxFailures, maxNodeFailures }
     assertAtLeast('graceS', graceS, 0, 'seconds')
     assertInteger('maxFailures', maxFailures, 0)
     assertInteger('maxNodeFailures', maxNodeFailures, 0)
-    this.#options = options
+    this.#options = { ...options, graceS, maxFailures, maxNodeFailures }
     this.#clock = options.clock ?? systemClock
     this.#nodes = new SlurmNodes({ ...options, pollMs: nodePollMs })
     // The checkpoint folder is created first: `SlurmJobs` locks the work folder, and an error after that would leave it
@@ -178,7 +188,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
    * plan may have been carried out in part, so it is repeated.
    */
   async resume(
-    { startedUnixMs, entries }: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
+    { startedUnixMs, entries }: ResumedJournal,
     jobOf: (jobId: number) => Job,
     signal?: AbortSignal,
   ): Promise<void> {
@@ -190,9 +200,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (const [i, { events, facts, actions }] of entries.entries()) {
       for (const fact of facts as readonly RunFact[]) this.#absorb(fact)
       for (const event of events) {
-        if (event.type === 'server-returned') this.#nodes.assume(this.#options.nodes[event.server]!, null)
-        if (event.type === 'server-failed') this.#nodes.assume(this.#options.nodes[event.server]!, true)
-        if (event.type === 'server-draining') this.#nodes.assume(this.#options.nodes[event.server]!, false)
+        if (!('server' in event)) continue
+        const isLost = event.type === 'server-returned' ? null : event.type === 'server-failed'
+        this.#nodes.assume(this.#options.nodes[event.server]!, isLost)
       }
       if (i < entries.length - 1) this.#recall(actions, jobOf)
     }
@@ -207,24 +217,11 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     })
   }
 
-  /** Restore the runs from the actions of an earlier process. */
+  /** Restores the runs of a plan that an earlier process carried out. */
   #recall(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): void {
-    let resizes = this.#resizes
-    const starting = new Set(
-      actions.filter(({ type, jobId, run }) =>
-        type === 'resize' ? this.#jobs.wasSubmitted(`${jobId}.${run}.${++resizes}`) : type !== 'preempt',
-      ),
-    )
-    for (const action of actions) {
-      const last = this.#last.get(action.jobId)
-      const isEnding = action.type === 'preempt' || (action.type !== 'place' && starting.has(action))
-      if (isEnding && last !== undefined && !last.ended) last.stopping = true
-    }
-    for (const action of actions) {
-      if (action.type === 'preempt') continue
-      const [suffix, placement] = this.#whichRun(action)
-      if (starting.has(action)) this.#prepare(jobOf(action.jobId), suffix, action.run, placement, action)
-    }
+    const steps = actions.map((action) => this.#stepOf(action, (id) => !this.#jobs.wasSubmitted(id)))
+    for (const submission of this.#leaving(steps)) submission.stopping = true
+    for (const step of steps) if (isStart(step)) this.#prepare(step, jobOf)
   }
 
   async #reaching<T>(work: () => Promise<T>): Promise<T> {
@@ -243,28 +240,48 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   ): Promise<void> {
     // Decide once: a run that begins after it was told to stop must not be mistaken for one that continues under a new
     // limit.
-    const limitOnly = new Set<ScheduleAction>(actions.filter((action) => this.#isLimitOnly(action)))
+    const steps = actions.map((action) => this.#stepOf(action, () => this.#continues(action)))
     // Stop leaving runs before starting others; Slurm keeps the new ones pending until there is room.
-    for (const action of actions) {
-      if (action.type !== 'place' && !limitOnly.has(action)) await this.#stop(action.jobId, signal)
+    for (const submission of this.#leaving(steps)) {
+      if (submission.stopping) continue
+      submission.stopping = true
+      await this.#tellToStop(submission, signal)
     }
-    for (const action of actions) {
-      if (action.type === 'preempt') continue
-      const [suffix, placement] = this.#whichRun(action)
-      if (limitOnly.has(action)) {
-        const { nodes, limitPower } = this.#options
-        const { jobId, run } = action
-        for (const [i, { server, gpus }] of placement.entries()) {
-          await limitPower!({ jobId, run, node: nodes[server]!, gpus, powerLimitW: action.powerLimitsW![i]! })
-        }
-      } else await this.#submit(jobOf(action.jobId), suffix, action.run, placement, action, signal)
+    for (const step of steps) {
+      if (isStart(step)) await this.#submit(step, jobOf, signal)
+      else if (step.isLimitOnly) await this.#limitPower(step)
     }
   }
 
-  /** ID suffix and placement of an action that starts or changes a run. Every resize counts, whatever comes of it. */
-  #whichRun(action: Exclude<ScheduleAction, PreemptAction>): [suffix: string, placement: readonly Seat[]] {
-    if (action.type !== 'resize') return [`${action.run}`, action.placement]
-    return [`${action.run}.${++this.#resizes}`, this.#last.get(action.jobId)!.placement]
+  /** @param continues whether a resize leaves its run as it is; every resize counts, whatever comes of it */
+  #stepOf(action: ScheduleAction, continues: (id: string) => boolean): Step {
+    const { type, jobId, run } = action
+    if (type !== 'resize') {
+      const placement = type === 'preempt' ? [] : action.placement
+      return { action, id: `${jobId}.${run}`, placement, isLimitOnly: false }
+    }
+    const id = `${jobId}.${run}.${++this.#resizes}`
+    return { action, id, placement: this.#last.get(jobId)!.placement, isLimitOnly: continues(id) }
+  }
+
+  /** Whether the run of a job goes on under a new limit; a run that has not begun is submitted anew. */
+  #continues({ jobId, ...action }: ScheduleAction): boolean {
+    const { id, ended } = this.#last.get(jobId)!
+    return 'powerLimitsW' in action && !ended && this.#jobs.hasStarted(id)
+  }
+
+  /** Runs that a plan ends. */
+  #leaving(steps: readonly Step[]): Submission[] {
+    const leaving = steps.filter(({ action, isLimitOnly }) => action.type !== 'place' && !isLimitOnly)
+    return leaving.flatMap(({ action }) => this.#last.get(action.jobId) ?? []).filter(({ ended }) => !ended)
+  }
+
+  async #limitPower({ action, placement }: Step): Promise<void> {
+    const { nodes, limitPower } = this.#options
+    const { jobId, run, powerLimitsW } = action as Extract<ScheduleAction, { type: 'resize' }>
+    for (const [i, { server, gpus }] of placement.entries()) {
+      await limitPower!({ jobId, run, node: nodes[server]!, gpus, powerLimitW: powerLimitsW![i]! })
+    }
   }
 
   async #next(untilS: number, signal: AbortSignal | undefined): Promise<readonly EngineEvent[]> {
@@ -350,42 +367,25 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   }
 
   #endedWhileClosing(end: SlurmJobEnd): EngineEvent[] {
-    const { job } = this.#submissions.get(end.id)!
-    const fact = { id: end.id, saved: this.#savedOf(job), end }
-    this.#absorb(fact)
-    this.#facts.push(fact)
-    return end.exitCode === 0
-      ? [{ type: 'finished', jobId: job.id }]
-      : [{ type: 'stopped', jobId: job.id, doneIterations: fact.saved }]
+    const jobId = this.#submissions.get(end.id)!.job.id
+    const { saved } = this.#note(end.id, end)
+    return end.exitCode === 0 ? [{ type: 'finished', jobId }] : [{ type: 'stopped', jobId, doneIterations: saved }]
   }
 
-  /** Whether a started run continues with only a new power limit; a run that has not begun is resubmitted. */
-  #isLimitOnly(action: ScheduleAction): boolean {
-    const submission = this.#last.get(action.jobId)
-    return (
-      action.type === 'resize' &&
-      action.powerLimitsW !== undefined &&
-      submission !== undefined &&
-      !submission.ended &&
-      this.#jobs.hasStarted(submission.id)
-    )
-  }
-
-  #prepare(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Submission {
+  #prepare({ action, id, placement }: Step, jobOf: (jobId: number) => Job): Submission {
     const { nodes, commandOf, gres = (gpus) => `gpu:${gpus}` } = this.#options
-    const id = `${job.id}.${suffix}`
+    const { run } = action
+    const grant = action as ScheduleAction & Grant
+    const job = jobOf(action.jobId)
     const asked = requestOf(job.id, placement, grant, nodes, gres)
     const before = this.#last.get(job.id)
-    const { powerLimitsW } = grant
-    const contract = {
-      ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
-      ...{ gpus: job.gpus, cpus: asked.cpusPerNode * placement.length, ...(powerLimitsW && { powerLimitsW }) },
-    }
+    const cpus = asked.cpusPerNode * placement.length
+    const environment = contractEnvironment(this.#checkpointOf(job.id), job, run, cpus, grant.powerLimitsW)
     const submission: Submission = {
       ...{ id, job, run, placement, started: false, stopping: false, ended: false },
       request: {
-        ...{ id, command: commandOf(job), environment: contractEnvironment(contract), ...asked },
-        ...(before === undefined || before.ended ? {} : { after: before.id }),
+        ...{ id, command: commandOf(job), environment, ...asked },
+        ...(before !== undefined && !before.ended && { after: before.id }),
       },
       submittedMs: Date.now(),
       killAtMs: Number.POSITIVE_INFINITY,
@@ -395,34 +395,19 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return submission
   }
 
-  async #submit(
-    job: Job,
-    suffix: string,
-    run: number,
-    placement: readonly Seat[],
-    grant: Grant,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    if (this.#submissions.has(`${job.id}.${suffix}`)) return
-    const submission = this.#prepare(job, suffix, run, placement, grant)
+  async #submit(step: Step, jobOf: (jobId: number) => Job, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#submissions.has(step.id)) return
+    const submission = this.#prepare(step, jobOf)
     try {
       await this.#jobs.submit(submission.request, signal)
     } catch (error) {
       // A run without a Slurm ID never reports an end.
       submission.ended = true
-      const isRefused = error instanceof PctodlError && error.code === 'SLURM'
-      const isSilent = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      const isAnswered = error instanceof PctodlError && ['SLURM', 'SLURM_UNREACHABLE'].includes(error.code)
       // Slurm may have accepted it without an answer.
-      if (!isRefused && !isSilent) await this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS)
+      if (!isAnswered) await this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS)
       throw error
     }
-  }
-
-  async #stop(jobId: number, signal: AbortSignal | undefined): Promise<void> {
-    const submission = this.#last.get(jobId)
-    if (submission === undefined || submission.ended || submission.stopping) return
-    submission.stopping = true
-    await this.#tellToStop(submission, signal)
   }
 
   /** Tell a job to save and exit; a job that has not begun just leaves the queue. */
@@ -433,7 +418,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     await this.#jobs.signal(submission.id, 'USR1', signal)
     // The grace period begins once the signal has been sent.
-    submission.killAtMs = this.#clock.now() + this.#limits.graceS * 1000
+    submission.killAtMs = this.#clock.now() + this.#options.graceS * 1000
   }
 
   /** Progress starts now: what the engine estimated before was queueing in Slurm. */
@@ -447,21 +432,26 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       cpus: { asked: request.cpusPerNode, bound: cpus === request.cpusPerNode ? cpus : null },
       memoryMb: { asked: request.memoryMbPerNode ?? null, bound },
     })
-    const fact: RunFact = { id, saved: this.#savedOf(job), end: null }
-    this.#absorb(fact)
-    this.#facts.push(fact)
-    return stopping ? [] : [{ type: 'progressed', jobId: job.id, doneIterations: fact.saved }]
+    const { saved } = this.#note(id, null)
+    return stopping ? [] : [{ type: 'progressed', jobId: job.id, doneIterations: saved }]
   }
 
   async #ended(end: SlurmJobEnd, signal: AbortSignal | undefined): Promise<EngineEvent[]> {
     const { job } = this.#submissions.get(end.id)!
-    const fact: RunFact = { id: end.id, saved: this.#savedOf(job), end }
-    this.#facts.push(fact)
-    const events = this.#absorb(fact)
+    const { events } = this.#note(end.id, end)
     // The job finished before it stopped, so its continuation is not needed.
     const last = this.#last.get(job.id)!
     if (end.exitCode === 0 && !last.ended) await this.#jobs.cancel(last.id, signal)
     return events
+  }
+
+  /** Notes for the journal that a run has begun or ended. */
+  #note(id: string, end: SlurmJobEnd | null): { saved: number; events: EngineEvent[] } {
+    const { job } = this.#submissions.get(id)!
+    const saved = Math.min(readCheckpoint(this.#checkpointOf(job.id)) ?? 0, job.iterations)
+    const fact: RunFact = { id, saved, end }
+    this.#facts.push(fact)
+    return { saved, events: this.#absorb(fact) }
   }
 
   /** Apply a fact, now or when a journal is replayed. */
@@ -478,34 +468,30 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       const atS = (end.atUnixS! * 1000 - this.#startedUnixMs) / 1000
       return [{ type: 'finished', jobId, ...(this.#isBehind && { atS: Math.min(atS, this.nowS()) }) }]
     }
-    const progressed = doneIterations > (this.#doneBefore.get(jobId) ?? 0)
-    this.#doneBefore.set(jobId, doneIterations)
+    const account = this.#accounts.get(jobId) ?? { doneIterations: 0, failures: 0, nodeFailures: 0 }
+    this.#accounts.set(jobId, account)
+    const progressed = doneIterations > account.doneIterations
+    account.doneIterations = doneIterations
     const left: EngineEvent[] = last === submission ? [{ type: 'left', jobId, run: submission.run }] : []
     if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }, ...left]
-    if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
-      const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
-      this.#nodeFailures.set(jobId, losses)
-      if (losses <= this.#limits.maxNodeFailures) return [{ type: 'stopped', jobId, doneIterations }]
-      this.#given.set(jobId, end)
-      return [{ type: 'cancelled', jobId }, ...left]
-    }
+    const { maxFailures, maxNodeFailures } = this.#options
+    const isLost = end.exitCode === null && end.state !== null && notItsFault.includes(end.state)
+    if (isLost) account.nodeFailures++
     // Limits the restarts of a job that exits unasked and makes no progress.
-    if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
-      const failures = (this.#failures.get(jobId) ?? 0) + 1
-      this.#failures.set(jobId, failures)
-      if (failures > this.#limits.maxFailures) {
-        this.#given.set(jobId, end)
-        return [{ type: 'cancelled', jobId }, ...left]
-      }
+    else if (end.exitCode !== SAVED_EXIT_CODE || !progressed) account.failures++
+    if (account.failures <= maxFailures && account.nodeFailures <= maxNodeFailures) {
+      return [{ type: 'stopped', jobId, doneIterations }]
     }
-    return [{ type: 'stopped', jobId, doneIterations }]
-  }
-
-  #savedOf({ id, iterations }: Job): number {
-    return Math.min(readCheckpoint(this.#checkpointOf(id)) ?? 0, iterations)
+    this.#given.set(jobId, end)
+    return [{ type: 'cancelled', jobId }, ...left]
   }
 
   #checkpointOf(jobId: number): string {
     return path.join(this.#checkpoints, `${jobId}.json`)
   }
+}
+
+/** Whether a new run or a continuation is submitted. */
+function isStart({ action, isLimitOnly }: Step): boolean {
+  return action.type !== 'preempt' && !isLimitOnly
 }

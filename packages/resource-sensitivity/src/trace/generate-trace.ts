@@ -16,9 +16,7 @@ export interface GpuCount {
   readonly probability: number
 }
 
-/**
- * Durations of the published evaluation, after the Philly trace: 80 % from 32 min to 17 h, 20 % from 17 h to a week.
- */
+/** Durations of the published evaluation, after Philly: 80 % from 32 min to 17 h, 20 % from 17 h to a week. */
 export const phillyDurations: readonly DurationRange[] = [
   { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 3 },
   { probability: 0.2, fromMinutes: 10 ** 3, toMinutes: 10 ** 4 },

@@ -29,11 +29,7 @@ export function containerCommand(
   const gpuWords =
     gpus === 'none' ? [] : runtime === 'docker' ? ['--gpus', gpus] : ['--device', `nvidia.com/gpu=${gpus}`]
   return [
-    runtime,
-    'run',
-    '--rm',
-    '--init',
-    ...['--name', limits.name],
+    ...[runtime, 'run', '--rm', '--init', '--name', limits.name],
     ...['--cpuset-cpus', limits.cpus.join(',')],
     ...(limits.memoryGb === null ? [] : ['--memory', `${limits.memoryGb}g`, '--memory-swap', `${limits.memoryGb}g`]),
     // Data loaders pass batches in shared memory.

@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { LimitUnavailableError } from '../../errors.js'
@@ -9,17 +9,10 @@ import { LimitUnavailableError } from '../../errors.js'
  * @throws LimitUnavailableError if the system does not report them (not Linux)
  */
 export function allowedCpus(statusFile = '/proc/self/status'): number[] {
-  let status: string
-  try {
-    status = readFileSync(statusFile, 'utf8')
-  } catch (error) {
-    throw new LimitUnavailableError('CPU cores', `${statusFile} cannot be read`, 'profile on Linux', { cause: error })
-  }
+  const status = existsSync(statusFile) ? readFileSync(statusFile, 'utf8') : ''
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1]
-  if (list === undefined) {
-    throw new LimitUnavailableError('CPU cores', `${statusFile} has no Cpus_allowed_list`, 'profile on Linux')
-  }
-  return parseCpuList(list)
+  if (list !== undefined) return parseCpuList(list)
+  throw new LimitUnavailableError('CPU cores', `${statusFile} has no Cpus_allowed_list`, 'profile on Linux')
 }
 
 /** Parses a list such as `0-2,5`. */
@@ -45,11 +38,8 @@ export function withCpus(
   searchPath: string,
 ): string[] {
   if (!(Number.isInteger(count) && count >= 1 && count <= cpus.length)) {
-    throw new InvalidInputError(
-      'cpus',
-      count,
-      `an integer from 1 to ${cpus.length}, the cores available to this process`,
-    )
+    const expected = `an integer from 1 to ${cpus.length}, the cores available to this process`
+    throw new InvalidInputError('cpus', count, expected)
   }
   if (!isOnPath('taskset', searchPath)) {
     throw new LimitUnavailableError('CPU cores', 'taskset is not installed', 'install util-linux, or use --docker-img')

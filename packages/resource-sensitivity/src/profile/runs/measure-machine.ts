@@ -26,8 +26,6 @@ export function measureDataset(folder: string): { gb: number; samples: number; f
   return { gb: bytes / 2 ** 30, samples: files.length, files }
 }
 
-type Env = Readonly<Record<string, string | undefined>>
-
 /** Maximum number of bytes read: enough for a stable rate, and read within seconds. */
 const MAX_BYTES = 512 * 2 ** 20
 
@@ -45,7 +43,7 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
     const began = performance.now()
     const result = await execa('dd', [`if=${file}`, 'of=/dev/null', 'bs=4M', 'iflag=direct'], {
       reject: false,
-      ...(signal === undefined ? {} : { cancelSignal: signal }),
+      ...(signal && { cancelSignal: signal }),
     })
     signal?.throwIfAborted()
     if (result.exitCode !== 0) {
@@ -87,17 +85,13 @@ for (let i = 0; i < count; i++) {
 export async function measureMemoryGBps(
   cpus: readonly number[],
   count: number,
-  env: Env,
+  env: Readonly<Record<string, string | undefined>>,
   signal?: AbortSignal,
 ): Promise<number> {
-  const [program, ...args] = withCpus(
-    [process.execPath, '--eval', READ_MEMORY, String(count)],
-    cpus,
-    count,
-    env['PATH'] ?? '',
-  ) as [string, ...string[]]
+  const reader = [process.execPath, '--eval', READ_MEMORY, String(count)]
+  const [program, ...args] = withCpus(reader, cpus, count, env['PATH'] ?? '')
   const { execa } = await import('execa')
-  const { stdout } = await execa(program, args, signal === undefined ? {} : { cancelSignal: signal })
+  const { stdout } = await execa(program!, args, signal && { cancelSignal: signal })
   const rate = Number(stdout)
   if (!(rate > 0)) throw new PctodlError('MEMORY_RATE', `the memory reader printed '${stdout}', expected a rate`)
   return rate

@@ -26,9 +26,9 @@ export function createMemoryGroup(
   const remedy =
     'omit --memory, use --docker-img, or set --cgroup to a folder delegated to you with its memory controller'
   const controls = read(path.join(parent, 'cgroup.subtree_control'))
-  if (controls === null) throw new LimitUnavailableError('memory', `${parent} is not a cgroup v2 folder`, remedy)
-  if (!controls.split(/\s+/).includes('memory')) {
-    throw new LimitUnavailableError('memory', `${parent} does not delegate its memory controller`, remedy)
+  if (!controls?.split(/\s+/).includes('memory')) {
+    const why = controls === null ? 'is not a cgroup v2 folder' : 'does not delegate its memory controller'
+    throw new LimitUnavailableError('memory', `${parent} ${why}`, remedy)
   }
   const folder = path.join(parent, `pctodl-${process.pid}-${groups++}`)
   try {
@@ -50,11 +50,8 @@ export function createMemoryGroup(
           rmdirSync(folder)
           return
         } catch (error) {
-          if (tries === 50) {
-            throw new PctodlError('CGROUP_LEFT', `cannot remove ${folder}: processes in it do not end`, {
-              cause: error,
-            })
-          }
+          const why = `cannot remove ${folder}: processes in it do not end`
+          if (tries === 50) throw new PctodlError('CGROUP_LEFT', why, { cause: error })
           await clock.sleep(100)
         }
       }
@@ -68,11 +65,8 @@ export function createMemoryGroup(
  * @throws LimitUnavailableError if it is not mounted
  */
 export function cgroupRoot(mountsFile = '/proc/self/mounts'): string {
-  const mounts = read(mountsFile) ?? ''
-  for (const line of mounts.split('\n')) {
-    const [, place, kind] = line.split(' ')
-    if (kind === 'cgroup2' && place !== undefined) return place
-  }
+  const place = /^\S+ (\S+) cgroup2 /m.exec(read(mountsFile) ?? '')?.[1]
+  if (place !== undefined) return place
   throw new LimitUnavailableError('memory', 'cgroup v2 is not mounted', 'omit --memory, or use --docker-img')
 }
 

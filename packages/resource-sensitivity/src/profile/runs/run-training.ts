@@ -32,37 +32,32 @@ let containers = 0
  */
 export async function runTraining(setting: RunSetting, count: number, signal?: AbortSignal): Promise<RunReport> {
   signal?.throwIfAborted()
-  const { job, container, memoryGb, workingFolder } = setting
   if (count > setting.cpus.length) {
     throw new InvalidInputError('cpus', count, `at most ${setting.cpus.length}, the cores available to this process`)
   }
-  const { command, env } = launchCommand(job, Math.floor(count / job.gpus))
-  const reportFile = path.join(workingFolder, `PERF_${job.name}.txt`)
-  // Remove the report of an earlier run.
+  const reportFile = path.join(setting.workingFolder, `PERF_${setting.job.name}.txt`)
   rmSync(reportFile, { force: true })
+  const { words, env, release } = limited(setting, count)
+  try {
+    return readReport(await start(words, env, setting, signal), reportFile)
+  } finally {
+    await release()
+  }
+}
+
+/** The command of a job under its limits, in a container or directly. */
+function limited({ job, container, cpus, memoryGb, cgroup, workingFolder, env: outer }: RunSetting, count: number) {
+  const { command, env } = launchCommand(job, Math.floor(count / job.gpus))
   if (container !== null) {
     const name = `pctodl-${process.pid}-${containers++}`
-    const words = containerCommand(command, container, {
-      name,
-      cpus: setting.cpus.slice(0, count),
-      memoryGb,
-      workingFolder,
-      env,
-    })
-    try {
-      return readReport(await start(words, {}, setting, signal), reportFile)
-    } finally {
-      await removeContainer(container.runtime, name)
-    }
+    const limits = { name, cpus: cpus.slice(0, count), memoryGb, workingFolder, env }
+    const words = containerCommand(command, container, limits)
+    return { words, env: {}, release: () => removeContainer(container.runtime, name) }
   }
-  const pinned = withCpus(command, setting.cpus, count, setting.env['PATH'] ?? '')
-  if (memoryGb === null) return readReport(await start(pinned, env, setting, signal), reportFile)
-  const group = setting.cgroup === null ? createMemoryGroup(memoryGb) : createMemoryGroup(memoryGb, setting.cgroup)
-  try {
-    return readReport(await start(group.wrap(pinned), env, setting, signal), reportFile)
-  } finally {
-    await group.release()
-  }
+  const pinned = withCpus(command, cpus, count, outer['PATH'] ?? '')
+  if (memoryGb === null) return { words: pinned, env, release: async () => {} }
+  const group = createMemoryGroup(memoryGb, cgroup ?? undefined)
+  return { words: group.wrap(pinned), env, release: () => group.release() }
 }
 
 async function start(
@@ -72,15 +67,11 @@ async function start(
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const [program, ...args] = words as [string, ...string[]]
-  // A separate process group, so that data loaders end with the job.
   const { execa } = await import('execa')
   const child = execa(program, args, {
-    cwd: workingFolder,
-    env: { ...outer, ...env },
-    extendEnv: false,
-    stdin: 'ignore',
+    ...{ cwd: workingFolder, env: { ...outer, ...env }, extendEnv: false, stdin: 'ignore', reject: false },
+    // A separate process group, so that data loaders end with the job.
     detached: true,
-    reject: false,
     maxBuffer: 64 * 2 ** 20,
   })
   let late = false
@@ -116,17 +107,16 @@ async function start(
 }
 
 function readReport(output: string, reportFile: string): RunReport {
-  const told = parseReportLines(output)
-  if (told !== null) return told
-  let text: string
+  const reported = parseReportLines(output)
+  if (reported !== null) return reported
   try {
-    text = readFileSync(reportFile, 'utf8')
+    return parseReportFile(readFileSync(reportFile, 'utf8'), reportFile)
   } catch (error) {
+    if (error instanceof ProfiledRunError) throw error
     throw new ProfiledRunError(
       'the run',
       `left no report: neither ${reportFile} nor lines {"iteration": n, "seconds": s} on standard output`,
       { cause: error },
     )
   }
-  return parseReportFile(text, reportFile)
 }

@@ -1,6 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { InvalidInputError } from '@pctodl/platform'
 
 /** A training script, its own arguments, and the profiler's settings for it. */
 export interface TrainingJob {
@@ -34,7 +32,7 @@ export function trainingCommand(job: TrainingJob, workersPerGpu: number, localRa
 }
 
 /** Environment variables that torch.distributed's launcher would set. */
-export function rankEnvironment(job: TrainingJob, localRank: number): Record<string, string> {
+function rankEnvironment(job: TrainingJob, localRank: number): Record<string, string> {
   return {
     MASTER_ADDR: job.masterAddress,
     MASTER_PORT: String(job.masterPort),
@@ -57,36 +55,25 @@ export function launchCommand(
     const env = Object.entries(rankEnvironment(job, rank)).map(([name, value]) => `${name}=${quote(value)}`)
     return `${env.join(' ')} ${trainingCommand(job, workersPerGpu, rank).map(quote).join(' ')} &\npids="$pids $!"`
   })
-  return {
-    command: ['sh', '-c', `pids=\n${lines.join('\n')}\nfor pid in $pids; do wait $pid || exit 1; done`],
-    env: {},
-  }
+  const script = `pids=\n${lines.join('\n')}\nfor pid in $pids; do wait $pid || exit 1; done`
+  return { command: ['sh', '-c', script], env: {} }
 }
 
 function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
 
-function interpreterOf(script: string): string[] {
-  switch (path.extname(script)) {
-    case '.py':
-      return ['python3', script]
-    case '.js':
-    case '.mjs':
-    case '.cjs':
-      return ['node', script]
-    case '.sh':
-      return ['sh', script]
-    default:
-      return [script.includes('/') ? script : `./${script}`]
-  }
+const interpreters: Readonly<Record<string, string>> = {
+  '.py': 'python3',
+  '.js': 'node',
+  '.mjs': 'node',
+  '.cjs': 'node',
+  '.sh': 'sh',
 }
 
-/** @throws InvalidInputError if the script is not a file */
-export function assertScript(script: string): void {
-  if (!existsSync(script) || !statSync(script).isFile()) {
-    throw new InvalidInputError('script', script, 'a file: the training script comes first after the options')
-  }
+function interpreterOf(script: string): string[] {
+  const interpreter = interpreters[path.extname(script)]
+  return interpreter === undefined ? [script.includes('/') ? script : `./${script}`] : [interpreter, script]
 }
 
 /** Value of an option in a script's arguments; the last one if repeated. */
