@@ -12,20 +12,22 @@ interface Totals {
   energyJ: number
 }
 
+/** Share, setting and energy of one GPU. */
+interface GpuShare {
+  name: string
+  share: number
+  powerLimitW: number | null
+  smClockMhz?: number | null | undefined
+  energyJ: number
+}
+
 /** The fields of `pctodl hetero plan --json` that are needed to carry the plan out. */
 export interface PlanFile extends Totals {
   format: typeof PLAN_FORMAT
   version: typeof PLAN_VERSION
   globalBatch: number
   unit: 'step' | 'window'
-  gpus: {
-    name: string
-    share: number
-    powerLimitW: number | null
-    smClockMhz?: number | null | undefined
-    energyJ: number
-    microBatches?: number | undefined
-  }[]
+  gpus: (GpuShare & { microBatches?: number | undefined })[]
   compared: Record<string, Totals>
   /** Gradient exchange after each step, s. */
   allReduceS?: number | undefined
@@ -38,13 +40,7 @@ export interface RunFile extends Totals {
   /** True for simulated boards, whose times are virtual. */
   simulated?: boolean | undefined
   /** Measured GPUs. One that the plan leaves out has no share, and is listed only if its board was named. */
-  gpus: {
-    name: string
-    share: number
-    powerLimitW: number | null
-    smClockMhz?: number | null | undefined
-    energyJ: number
-  }[]
+  gpus: GpuShare[]
   /**
    * Measurement between the first and the last printed step; null with fewer than two steps. On simulated boards, the
    * steps after the warm-up.
@@ -107,6 +103,11 @@ export const readPlan = (file: string): PlanFile =>
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
   read(runSchema, file, "a run, as 'pctodl hetero launch --output' writes it")
+
+/** Training GPUs of a plan, in rank order. */
+export function trainingGpus({ gpus }: PlanFile): (PlanFile['gpus'][number] & { powerLimitW: number })[] {
+  return gpus.flatMap((gpu) => (gpu.powerLimitW === null ? [] : [{ ...gpu, powerLimitW: gpu.powerLimitW }]))
+}
 
 function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
   return checked(schema, readJson(file, what), file, what)

@@ -1,7 +1,13 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertProfile, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
 import type { Setting } from '../profile/setting.js'
-import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
+import {
+  type Continuation,
+  continuedFlat,
+  continuedLine,
+  errorBelow,
+  extrapolationError,
+} from './extrapolation-error.js'
 import { type CurveKind, settingLines } from './setting-lines.js'
 
 /**
@@ -68,22 +74,19 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
     )
   }
   const { lines, timeSd, powerSd } = settingLines(profile, kind)
-  const columns = batches.length
   const settings = lines.map(({ setting }) => setting)
   const powerLimitsW = settings.map(({ powerLimitW }) => powerLimitW)
+  const times = lines.map(({ timeS }) => timeS)
+  const powers = lines.map(({ powerW }) => powerW)
   const first = batches[0]!
   const last = batches.at(-1)!
-  const time = Float64Array.from(lines.flatMap(({ timeS }) => [...timeS]))
-  const power = Float64Array.from(lines.flatMap(({ powerW }) => [...powerW]))
-  const rowsOf = (grid: Float64Array) => settings.map((_, s) => grid.subarray(s * columns, (s + 1) * columns))
-  const timeError = extrapolationError(batches, rowsOf(time), continuedLine)
-  const powerError = extrapolationError(batches, rowsOf(power), continuedFlat)
-  const below = (grid: Float64Array, limitIndex: number, share: number) =>
-    errorBelow(batches, grid.subarray(limitIndex * columns, (limitIndex + 1) * columns), share)
-  const sdAt = (within: number, error: number, grid: Float64Array) => (limitIndex: number, share: number) => {
-    if (share <= 0) return 0
-    if (share < first) return Math.hypot(within, below(grid, limitIndex, share))
-    return share <= last ? within : Math.hypot(within, error * Math.log(share / last))
+  const sdAt = (within: number, lines: readonly (readonly number[])[], continuation: Continuation) => {
+    const error = extrapolationError(batches, lines, continuation)
+    return (limitIndex: number, share: number) => {
+      if (share <= 0) return 0
+      if (share < first) return Math.hypot(within, errorBelow(batches, lines[limitIndex]!, share))
+      return share <= last ? within : Math.hypot(within, error * Math.log(share / last))
+    }
   }
   return {
     name: profile.name,
@@ -95,36 +98,25 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
     largestProfiled: last,
     timeSd,
     powerSd,
-    timeSdAt: sdAt(timeSd, timeError, time),
-    powerSdAt: sdAt(powerSd, powerError, power),
-    timeS: (limitIndex, share) => {
-      if (share <= 0) return 0
-      const row = limitIndex * columns
-      if (share <= first) return time[row]!
-      if (share < last) return interpolate(batches, time, row, share)
-      return continuedLine(batches, time.subarray(row, row + columns), columns - 1, share)
-    },
+    timeSdAt: sdAt(timeSd, times, continuedLine),
+    powerSdAt: sdAt(powerSd, powers, continuedFlat),
+    timeS: (limitIndex, share) => (share <= 0 ? 0 : valueAt(batches, times[limitIndex]!, share, continuedLine)),
     powerW: (limitIndex, share) => {
       if (share <= 0) return idlePowerW
-      const row = limitIndex * columns
-      const watts =
-        share <= first
-          ? power[row]!
-          : share >= last
-            ? power[row + columns - 1]!
-            : interpolate(batches, power, row, share)
+      const watts = valueAt(batches, powers[limitIndex]!, share, continuedFlat)
       return Math.max(idlePowerW, Math.min(watts, powerLimitsW[limitIndex]!))
     },
     microBatches: () => 1,
   }
 }
 
-function interpolate(batches: readonly number[], values: Float64Array, row: number, share: number): number {
-  let i = 1
-  while (batches[i]! < share) i++
+/** Value of a curve at any share: constant below the first batch size, linear between batch sizes. */
+function valueAt(batches: readonly number[], values: readonly number[], share: number, continuation: Continuation): number {
+  if (share <= batches[0]!) return values[0]!
+  const i = batches.findIndex((batchSize) => batchSize >= share)
+  if (i < 0) return continuation(batches, values, batches.length - 1, share)
   // A measured point is returned unchanged: rounding would make a flat line fall.
-  if (share === batches[i]!) return values[row + i]!
+  if (share === batches[i]!) return values[i]!
   const left = batches[i - 1]!
-  const part = (share - left) / (batches[i]! - left)
-  return values[row + i - 1]! + part * (values[row + i]! - values[row + i - 1]!)
+  return values[i - 1]! + ((share - left) / (batches[i]! - left)) * (values[i]! - values[i - 1]!)
 }

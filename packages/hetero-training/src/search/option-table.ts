@@ -45,7 +45,7 @@ export function gpuOptions(
     const table = { timeS: new Float64Array(globalBatch + 1), activeEnergyJ: new Float64Array(globalBatch + 1) }
     for (let share = 0; share <= globalBatch; share++) {
       const timeS = curves.timeS(limit, share)
-      table.timeS[share] = share >= allowed.first && share <= allowed.last ? timeS : Number.POSITIVE_INFINITY
+      table.timeS[share] = share >= allowed.first && share <= allowed.last ? timeS : Infinity
       table.activeEnergyJ[share] = (curves.powerW(limit, share) - curves.idlePowerW) * timeS
     }
     return table

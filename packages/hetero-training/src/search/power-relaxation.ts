@@ -44,7 +44,7 @@ export class PowerRelaxation {
   /** Number of lookups of a cheapest share so far, which measures the work. */
   work = 0
   /** Lower bound of the energy, J; infinite if the deadline cannot be met within the budget. */
-  bound: number = Number.POSITIVE_INFINITY
+  bound: number = Infinity
   /** Price at which the bound was found, J per sample. */
   price = 0
   /** Levels near the bound, within the budget. */
@@ -81,7 +81,7 @@ export class PowerRelaxation {
       for (const limit of gpu.powerLimitsW.keys()) {
         const { timeS, activeEnergyJ } = gpu.table(limit)
         timeS.forEach((seconds, share) => {
-          if (seconds === Number.POSITIVE_INFINITY) return
+          if (seconds === Infinity) return
           longestS = Math.max(longestS, seconds)
           maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
         })
@@ -102,7 +102,7 @@ export class PowerRelaxation {
    * @param nearPrice start of the price search, J per sample
    */
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
-    this.bound = Number.POSITIVE_INFINITY
+    this.bound = Infinity
     this.undecided = null
     this.#deadlineS = deadlineS
     let best: Priced | null = null
