@@ -16,7 +16,6 @@ export interface Convergence {
 
 export interface BatchChoice {
   readonly globalBatch: number
-  /** Steps to the accuracy. */
   readonly steps: number
   readonly timeS: number
   readonly energyJ: number

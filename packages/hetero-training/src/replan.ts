@@ -1,6 +1,5 @@
 import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets, planOrReason } from './find-plan.js'
 import { assertInput, assertPositiveInteger, repeated } from './input-checks.js'
-import type { ProfileRow } from './profile/gpu-profile.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 
@@ -13,7 +12,6 @@ export interface ReplanOptions {
   readonly newWeight?: number
 }
 
-/** Report of one GPU for a round of steps. */
 export interface GpuReport {
   readonly name: string
   /**
@@ -28,7 +26,6 @@ export interface GpuReport {
 export interface ReplanState {
   readonly job: TrainingJob
   readonly budgets: Budgets
-  /** Plan in force. */
   readonly plan: TrainingPlan
   /**
    * Measured time over profiled time, by GPU name: above 1 for a GPU that throttles. GPUs that dropped out are absent.
@@ -134,8 +131,11 @@ function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): 
   const gpus = job.gpus.flatMap((gpu) => {
     const slowdown = slowdowns.get(gpu.profile.name)
     if (slowdown === undefined) return []
-    const slower = ({ timeS, energyJ }: ProfileRow) => ({ timeS: slowdown * timeS, energyJ: slowdown * energyJ })
-    const rows = gpu.profile.rows.map((row) => ({ ...row, ...slower(row) }))
+    const rows = gpu.profile.rows.map(({ timeS, energyJ, ...row }) => ({
+      ...row,
+      timeS: slowdown * timeS,
+      energyJ: slowdown * energyJ,
+    }))
     return [{ ...gpu, profile: { ...gpu.profile, rows } }]
   })
   return { ...job, gpus }

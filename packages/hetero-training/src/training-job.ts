@@ -1,12 +1,10 @@
 import { sum } from '@pctodl/numerics'
-import { accumulatedCurves } from './curves/accumulated-curves.js'
 import { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 import type { CurveKind } from './curves/setting-lines.js'
 import { assertInput, assertPositiveInteger, repeated } from './input-checks.js'
 import { type GpuProfile, limitsOf, locksOf, profileWarnings } from './profile/gpu-profile.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
 
-/** A candidate GPU and its profile. */
 export interface TrainingGpu {
   readonly profile: GpuProfile
   /** Maximum samples per step. Default: no limit; plans beyond the profile carry a warning. */
@@ -77,11 +75,11 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   const twice = repeated(profiles.map(({ name }) => name))
   assertInput(twice === undefined, 'gpus', `${twice} twice`, 'a different name for each GPU')
   const curves = gpus.map((gpu) => {
-    const own = curvesOf(gpu.profile, job.curves)
-    const { maxMicroBatch = globalBatch, maxShare = globalBatch } = gpu
+    const { profile, maxMicroBatch = globalBatch, maxShare = globalBatch } = gpu
+    const own = curvesOf(profile, job.curves, maxMicroBatch)
     assertPositiveInteger(`${own.name}: maxMicroBatch`, maxMicroBatch)
     assertPositiveInteger(`${own.name}: maxShare`, maxShare)
-    return maxMicroBatch >= globalBatch ? own : accumulatedCurves(own, maxMicroBatch)
+    return own
   })
   const limitIndices = gpus.map((gpu, i) => allowedSettings(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {

@@ -12,15 +12,14 @@ export interface GpuPlan {
   readonly powerLimitW: number | null
   /** Locked SM clock, MHz; null if the firmware chooses it within the limit, and for a GPU that is left out. */
   readonly smClockMhz: number | null
-  /** Compute time, s. */
+  /** Compute time, without waiting. */
   readonly timeS: number
-  /** Time spent waiting for the other GPUs and for the gradient exchange, s. */
+  /** Time spent waiting for the other GPUs and for the gradient exchange. */
   readonly waitS: number
-  /** Mean power while computing, W. */
+  /** Mean while computing. */
   readonly powerW: number
-  /** Waiting included, J. */
+  /** Waiting included. */
   readonly energyJ: number
-  /** Number of micro-batches of the share. */
   readonly microBatches: number
   /** Whether the share, or its micro-batch, is beyond the profiled batch sizes: time and power are extrapolated. */
   readonly extrapolated: boolean
@@ -31,15 +30,12 @@ export interface TrainingPlan {
   readonly gpus: readonly GpuPlan[]
   /** Unit of times and energies: one optimiser step, or one window of the profiles. */
   readonly unit: 'step' | 'window'
-  /** s */
   readonly timeS: number
   /**
    * Relative standard deviation of `timeS`, from the deviations of the profile and the extrapolation error beyond it.
    */
   readonly timeSd: number
-  /** J */
   readonly energyJ: number
-  /** Relative standard deviation of `energyJ`. */
   readonly energySd: number
   /** eta * energy + (1 - eta) * sum of maximum limits * time, W s. */
   readonly cost: number

@@ -2,7 +2,6 @@ import { conformalQuantile, type LeftOutGroup, sum } from '@pctodl/numerics'
 import { kinOf } from '../workload.js'
 import type { CoRunnerProcess, FittedProcess } from './co-runner-process.js'
 import { Acquaintance, type Novelty } from './novelty.js'
-import type { Interval } from './prediction.js'
 import { coRunnerExponent, namesOfRow } from './training-rows.js'
 
 /**
@@ -62,10 +61,6 @@ export function widthOf(
     if (values.length >= MIN_MISSES) return conformalQuantile(values, level)
   }
   return null
-}
-
-export function around(value: number, logWidth: number): Interval {
-  return { low: value * Math.exp(-logWidth), high: value * Math.exp(logWidth) }
 }
 
 /**

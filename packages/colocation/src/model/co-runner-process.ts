@@ -1,5 +1,5 @@
 import { type LeftOutGroup, LowRankProcess } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
+import { assertInput } from '../input-checks.js'
 import type { Workload } from '../workload.js'
 import { COVARIANCE_PARTS, type CoRunnerRow, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
@@ -33,10 +33,9 @@ export class CoRunnerProcess {
   constructor(fitted: FittedProcess, maxRank: number) {
     this.#fitted = fitted
     const { workloads, rows, variances, mean } = fitted
-    if (variances.length !== COVARIANCE_PARTS + 2) {
-      const expected = `${COVARIANCE_PARTS + 2}, as this version fits; fit the model again`
-      throw new InvalidInputError('variances.length', variances.length, expected)
-    }
+    const count = COVARIANCE_PARTS + 2
+    const expected = `${count}, as this version fits; fit the model again`
+    assertInput(variances.length === count, 'variances.length', variances.length, expected)
     this.#point = pointsScaledBy(workloads)
     const covariance = new SlowdownCovariance(workloads.map(this.#point))
     const coRunnerRows = rows.map(({ own, others }) => covariance.row(own, others))

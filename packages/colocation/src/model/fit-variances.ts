@@ -21,11 +21,10 @@ export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads
   const covariance = new SlowdownCovariance(workloads.map(pointsScaledBy(workloads)))
   const points = some.map(({ own, others }) => covariance.row(own, others))
   const matrices = Array.from({ length: used + 2 }, () => new Float64Array(n * n))
-  const values = new Float64Array(COVARIANCE_PARTS)
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
-      covariance.writeParts(points[i]!, points[j]!, values)
-      for (let c = 0; c < used; c++) matrices[c]![i * n + j] = matrices[c]![j * n + i] = values[c]!
+      const parts = covariance.partsOf(points[i]!, points[j]!)
+      for (let c = 0; c < used; c++) matrices[c]![i * n + j] = matrices[c]![j * n + i] = parts[c]!
       const together = some[i]!.colocation === some[j]!.colocation ? 1 : 0
       matrices[used]![i * n + j] = matrices[used]![j * n + i] = together
     }

@@ -32,6 +32,11 @@ export interface ColocationPrediction {
   readonly weightedSpeedupInterval: Interval | null
 }
 
+/** Interval around a value, from its half-width in the logarithm. */
+export function around(value: number, logWidth: number): Interval {
+  return { low: value * Math.exp(-logWidth), high: value * Math.exp(logWidth) }
+}
+
 /** Half-width of a 90 % interval, in standard deviations of a normal distribution. */
 export const HALF_INTERVAL = 1.645
 

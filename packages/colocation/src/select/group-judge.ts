@@ -1,5 +1,6 @@
-import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { UnknownNameError } from '@pctodl/platform'
 import type { Members } from '../colocation.js'
+import { assertInput } from '../input-checks.js'
 import type { Workload } from '../workload.js'
 
 /** Source of kept shares: a `SlowdownModel`, or measurements. Members are indices into `workloads`. */
@@ -57,24 +58,16 @@ export class GroupJudge {
   /** @throws InvalidInputError naming the limit */
   constructor(source: KeptShareSource, objective: Objective, limits: GroupLimits) {
     const { memoryGib = 1, minKeptShare = 0, batchTimesMs = {}, power } = limits
-    if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
-    if (!(minKeptShare >= 0 && minKeptShare <= 1)) {
-      throw new InvalidInputError('minKeptShare', minKeptShare, 'from 0 to 1')
-    }
+    assertInput(memoryGib > 0, 'memoryGib', memoryGib, 'above 0')
+    assertInput(minKeptShare >= 0 && minKeptShare <= 1, 'minKeptShare', minKeptShare, 'from 0 to 1')
+    const byName = new Map(source.workloads.map((workload) => [workload.name, workload]))
     for (const [name, ms] of Object.entries(batchTimesMs)) {
-      const workload = source.workloads.find((one) => one.name === name)
-      if (!workload)
-        throw new UnknownNameError(
-          'workload of batchTimesMs',
-          name,
-          source.workloads.map((one) => one.name),
-        )
+      const workload = byName.get(name)
+      if (!workload) throw new UnknownNameError('workload of batchTimesMs', name, [...byName.keys()])
       const alone = batchTimeMs(workload, 1)
-      if (!(ms >= alone)) {
-        throw new InvalidInputError(`batchTimesMs of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
-      }
+      assertInput(ms >= alone, `batchTimesMs of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
     }
-    if (power && !(power.capW > 0)) throw new InvalidInputError('power.capW', power.capW, 'above 0')
+    assertInput(!power || power.capW > 0, 'power.capW', power?.capW, 'above 0')
     this.source = source
     this.#objective = objective
     this.#limits = limits
@@ -86,12 +79,9 @@ export class GroupJudge {
     const { memoryGib = Infinity, minKeptShare = 0, batchTimesMs = {}, power } = this.#limits
     if (memoryOf(workloads) > memoryGib) return null
     const keptShares = this.source.keptShares(members)
-    if (keptShares.some((kept) => kept < minKeptShare)) return null
-    if (
-      workloads.some((workload, i) => batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity))
-    ) {
-      return null
-    }
+    const isSlow = (workload: Workload, i: number) =>
+      keptShares[i]! < minKeptShare || batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity)
+    if (workloads.some(isSlow)) return null
     if (power && power.of(workloads, keptShares) > power.capW) return null
     return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
   }

@@ -1,4 +1,5 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
+import { assertInput, assertInteger } from '../input-checks.js'
 import { candidateGroups, solveGroups } from './exact-groups.js'
 import {
   type ColocationGroup,
@@ -49,18 +50,14 @@ export async function groupPool(
   pool: readonly number[],
   { objective, limits = {}, maxMembers, gpus, maxCandidates = 20_000, seed = 1 }: PoolOptions,
 ): Promise<Grouping> {
-  if (pool.length === 0) throw new InvalidInputError('pool', 'empty', 'at least one job')
-  if (pool.some((place) => source.workloads[place] === undefined)) {
-    throw new InvalidInputError('pool', pool, `places from 0 to ${source.workloads.length - 1}`)
-  }
-  if (!Number.isInteger(maxMembers) || maxMembers < 1) {
-    throw new InvalidInputError('maxMembers', maxMembers, 'an integer of at least 1')
-  }
+  assertInput(pool.length > 0, 'pool', 'empty', 'at least one job')
+  const areKnown = pool.every((place) => source.workloads[place] !== undefined)
+  assertInput(areKnown, 'pool', pool, `places from 0 to ${source.workloads.length - 1}`)
+  assertInteger('maxMembers', maxMembers)
   const least = Math.ceil(pool.length / maxMembers)
   const available = gpus ?? least
-  if (!Number.isInteger(available) || available < least) {
-    throw new InvalidInputError('gpus', available, `at least ${least}: ${pool.length} jobs, ${maxMembers} on a GPU`)
-  }
+  const isEnough = Number.isInteger(available) && available >= least
+  assertInput(isEnough, 'gpus', available, `at least ${least}: ${pool.length} jobs, ${maxMembers} on a GPU`)
   const judge = new GroupJudge(source, objective, limits)
   const candidates = candidateGroups(judge, pool, maxMembers, maxCandidates)
   const exact = candidates !== null

@@ -1,6 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
+import { PctodlError } from '@pctodl/platform'
+import { assertInput, assertInteger } from '../input-checks.js'
+import { around, expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
 import { multisetsOf } from './exact-groups.js'
 import {
   type ColocationGroup,
@@ -44,8 +45,8 @@ export function rankPartners(
 ): RankedGroup[] {
   const places = source.workloads.map((_, place) => place)
   const { objective, limits = {}, candidates = places, size = 2 } = options
-  if (!places.includes(target)) throw new InvalidInputError('target', target, `a place from 0 to ${places.length - 1}`)
-  if (!Number.isInteger(size) || size < 2) throw new InvalidInputError('size', size, 'an integer of at least 2')
+  assertInput(places.includes(target), 'target', target, `a place from 0 to ${places.length - 1}`)
+  assertInteger('size', size, 2)
   const asOften = new Map(candidates.map((place) => [place, size - 1]))
   const partners = multisetsOf(asOften, size - 1, size - 1, MAX_GROUPS)
   if (partners === null) {
@@ -67,13 +68,7 @@ export function rankPartners(
     .sort((a, b) => b.expected - a.expected)
     .map(({ group, spread, expected }) => ({
       ...group,
-      interval:
-        spread === null
-          ? null
-          : {
-              low: group.value * Math.exp(-HALF_INTERVAL * spread),
-              high: group.value * Math.exp(HALF_INTERVAL * spread),
-            },
+      interval: spread === null ? null : around(group.value, HALF_INTERVAL * spread),
       expectedRegret: Math.max(0, best - expected),
     }))
 }

@@ -120,8 +120,8 @@ export function parseCsvTable(
   return { columns, rows: records.map(({ record, info }) => new CsvRow(record, file, info.lines)) }
 }
 
-/** A CSV cell, quoted where necessary. */
-export function csvCell(value: string | number): string {
-  const text = String(value)
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+/** Writes rows of cells, quoted where necessary. */
+export function formatCsv(rows: readonly (readonly (string | number)[])[]): string {
+  const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  return rows.map((row) => `${row.map((cell) => quoted(String(cell))).join(',')}\n`).join('')
 }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { type Colocation, membersLabel } from '../colocation.js'
 import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
-import { csvCell, parseCsvTable, TableError } from './csv-table.js'
+import { formatCsv, parseCsvTable, TableError } from './csv-table.js'
 
 /** Columns of the published table, used by this project too, and their fields. */
 const columns = [
@@ -58,12 +58,14 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
 export function formatWorkloadTable(workloads: Iterable<Workload>): string {
   const all = [...workloads]
   const powered = all.some(({ powerW }) => powerW !== undefined)
-  const lines = [['workload', ...columns.map(([column]) => column), ...(powered ? [POWER] : [])].map(csvCell).join(',')]
-  for (const workload of all) {
-    const power = powered ? [workload.powerW ?? ''] : []
-    lines.push([workload.name, ...columns.map(([, field]) => workload[field]), ...power].map(csvCell).join(','))
-  }
-  return `${lines.join('\n')}\n`
+  return formatCsv([
+    ['workload', ...columns.map(([column]) => column), ...(powered ? [POWER] : [])],
+    ...all.map((workload) => [
+      workload.name,
+      ...columns.map(([, field]) => workload[field]),
+      ...(powered ? [workload.powerW ?? ''] : []),
+    ]),
+  ])
 }
 
 /** A measured colocation with its row number, which splits refer to. */
@@ -126,12 +128,11 @@ export function formatColocationTable(colocations: readonly Colocation[]): strin
     ...ranks.map((rank) => `w${rank}throughput`),
     ...(powered ? [POWER] : []),
   ]
-  const lines = colocations.map(({ members, throughputs, powerW }, row) =>
-    [row, ...members.map(({ name }) => name), ...throughputs, ...(powered ? [powerW ?? ''] : [])]
-      .map(csvCell)
-      .join(','),
-  )
-  return `${[header.join(','), ...lines].join('\n')}\n`
+  const rows = colocations.map(({ members, throughputs, powerW }, row) => {
+    const names = members.map(({ name }) => name)
+    return [row, ...names, ...throughputs, ...(powered ? [powerW ?? ''] : [])]
+  })
+  return formatCsv([header, ...rows])
 }
 
 /** Measurements of one board, as a folder of tables. */

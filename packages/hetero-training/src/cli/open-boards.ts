@@ -68,7 +68,7 @@ export async function simulatedBoards(
   if (first !== undefined) throw new UsageError(`--backend sim trains --model by itself; omit '${first}'`)
   if (model === undefined) throw new UsageError('--backend sim needs --model, the network to train, such as resnet50')
   try {
-    return await openSimulatedBoards(units, { network: model, signal })
+    return await openSimulatedBoards(units, model, signal)
   } catch (error) {
     if (error instanceof UnknownNameError || error instanceof InvalidInputError) throw new UsageError(error.message)
     throw error

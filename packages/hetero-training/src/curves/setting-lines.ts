@@ -6,8 +6,7 @@ import { isSameSetting, type Setting } from '../profile/setting.js'
  * `physical`: measurements adjusted to physical constraints (see `curvesOf`). `measured`: raw measurements with their
  * noise, and a model only between and beyond them.
  */
-export const curveKinds = ['physical', 'measured'] as const
-export type CurveKind = (typeof curveKinds)[number]
+export type CurveKind = 'physical' | 'measured'
 
 /** Time and power of one setting at each batch size of its profile. */
 export interface SettingLine {

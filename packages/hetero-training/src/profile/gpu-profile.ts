@@ -26,19 +26,17 @@ export interface ProfileRow {
  */
 export interface GpuProfile {
   readonly name: string
-  readonly unit: ProfileUnit
+  readonly unit: 'step' | 'window'
   readonly rows: readonly ProfileRow[]
   /** Power of this GPU while it waits for the others, W; null if not measured. */
   readonly idlePowerW: number | null
 }
 
-export type ProfileUnit = 'step' | 'window'
-
 /**
  * Minimum duration of a window for a good measurement, s. The energy counter is updated only every few tens of
  * milliseconds.
  */
-export const SHORTEST_STEADY_WINDOW_S = 5
+const SHORTEST_STEADY_WINDOW_S = 5
 
 /** Relative excess of power over the limit that triggers a warning: limits bind only on average. */
 const LIMIT_MARGIN = 0.05

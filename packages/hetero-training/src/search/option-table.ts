@@ -58,12 +58,9 @@ export function gpuOptions(
   }
 }
 
-/** Only the limits from `first` to `last`. */
-export function withLimits(gpu: GpuOptions, first: number, last: number, mayBeLeftOut: boolean): GpuOptions {
-  return {
-    powerLimitsW: gpu.powerLimitsW.slice(first, last + 1),
-    idlePowerW: gpu.idlePowerW,
-    mayBeLeftOut,
-    table: (limit) => gpu.table(first + limit),
-  }
+/** A GPU with a single option: a limit, or to be left out. */
+export function onlyLevel(gpu: GpuOptions, level: number): GpuOptions {
+  const mayBeLeftOut = level === LEFT_OUT
+  const powerLimitsW = mayBeLeftOut ? [] : [gpu.powerLimitsW[level]!]
+  return { powerLimitsW, idlePowerW: gpu.idlePowerW, mayBeLeftOut, table: () => gpu.table(level) }
 }

@@ -1,5 +1,5 @@
 import { CheapestShares } from './cheapest-shares.js'
-import { type GpuOptions, LEFT_OUT, withLimits } from './option-table.js'
+import { type GpuOptions, LEFT_OUT, onlyLevel } from './option-table.js'
 
 /** Range of levels of each GPU to be searched, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
 export interface LevelBox {
@@ -52,10 +52,7 @@ export class PowerRelaxation {
   /** How to branch: a GPU, and the highest level of the lower branch. Null if the relaxation mixes no levels. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
-  /**
-   * Cheapest shares of each GPU at each level. The first entry is for a GPU that is left out, then one follows per
-   * limit.
-   */
+  /** Cheapest shares of each GPU if it is left out, then at each limit. */
   readonly #atLevel: readonly (readonly CheapestShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
@@ -71,9 +68,7 @@ export class PowerRelaxation {
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
     this.#atLevel = gpus.map((gpu) =>
-      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map(
-        (level) => new CheapestShares(withLimits(gpu, level, level, level === LEFT_OUT), globalBatch),
-      ),
+      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map((level) => new CheapestShares(onlyLevel(gpu, level), globalBatch)),
     )
     let [longestS, highestPrice] = [0, 1]
     for (const gpu of gpus) {
@@ -92,7 +87,6 @@ export class PowerRelaxation {
     this.#highestPrice = highestPrice
   }
 
-  /** Returns the cheapest shares of a GPU at a level. */
   at(gpu: number, level: number): CheapestShares {
     return this.#atLevel[gpu]![level + 1]!
   }

@@ -1,7 +1,7 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import { DeadlineSearch, type Objective, type Split, splitOf } from './best-deadline.js'
 import { DeadlineRelaxation, SAME_COST } from './deadline-relaxation.js'
-import { type GpuOptions, LEFT_OUT, withLimits } from './option-table.js'
+import { type GpuOptions, LEFT_OUT, onlyLevel } from './option-table.js'
 import { type LevelBox, PowerRelaxation } from './power-relaxation.js'
 
 /**
@@ -152,7 +152,7 @@ export class PowerSearch {
 
   /** The cheapest split with these limits, exact. */
   #solve(levels: Int16Array): void {
-    const fixed = this.#problem.gpus.map((gpu, i) => withLimits(gpu, levels[i]!, levels[i]!, levels[i] === LEFT_OUT))
+    const fixed = this.#problem.gpus.map((gpu, i) => onlyLevel(gpu, levels[i]!))
     const found = new DeadlineSearch(fixed, this.#problem.globalBatch).cheapest(this.#problem.objective, 0, this.#best)
     if (found && found !== this.#best) this.#consider({ ...found, limits: levels })
   }
