@@ -126,7 +126,6 @@ function learned({ job, plan, slowdowns: before }: ReplanState, reports: readonl
   return { slowdowns, shown, isBroken }
 }
 
-/** The job with the remaining GPUs at their estimated speeds. */
 function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): TrainingJob {
   const gpus = job.gpus.flatMap((gpu) => {
     const slowdown = slowdowns.get(gpu.profile.name)

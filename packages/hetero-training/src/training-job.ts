@@ -25,7 +25,6 @@ export interface TrainingGpu {
  */
 export interface TrainingJob {
   readonly gpus: readonly TrainingGpu[]
-  /** Samples per step over all GPUs. */
   readonly globalBatch: number
   /** Weight of energy against time in the cost, 0..1. Default 0.5. */
   readonly eta?: number
@@ -103,7 +102,6 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   }
 }
 
-/** Indices of the usable settings. */
 function allowedSettings({ profile, powerLimitsW, smClocksMhz }: TrainingGpu, { settings }: GpuCurves): number[] {
   const assertKnown = (
     field: string,

@@ -124,7 +124,6 @@ export function settingIndex({ settings }: GpuCurves, setting: Parameters<typeof
 /** Fraction of a step that all GPUs spend waiting above which a warning is given. */
 const MIN_WAITED = 0.02
 
-/** Warnings about a plan, one sentence each. */
 export function planWarnings({ gpus, timeS, energyJ }: TrainingPlan, prepared: PreparedJob): string[] {
   const { curves, allReduceS } = prepared
   const warnings = gpus.flatMap(({ name, share, extrapolated }, i) => {

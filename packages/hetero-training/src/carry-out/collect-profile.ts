@@ -5,9 +5,7 @@ import type { Setting } from '../profile/setting.js'
 import type { Board } from './board.js'
 import { TrainingProcess } from './training-process.js'
 
-/** Training whose steps can be awaited. */
 export interface TrainingSteps {
-  /** Resolves after this many further steps. */
   further(steps: number): Promise<void>
   stop(): Promise<void>
 }
@@ -28,7 +26,6 @@ export interface CollectOptions {
   readonly warmupSteps: number
   /** Steps of a measured window. */
   readonly steps: number
-  /** Windows per batch size and setting. */
   readonly repeats: number
   /** Duration of the idle power measurement at the start, s. */
   readonly idleS: number

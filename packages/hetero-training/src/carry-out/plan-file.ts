@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { checked, readJson } from '../json-file.js'
 
-/** Format marker of a plan on disk. */
 export const PLAN_FORMAT = 'pctodl-hetero-plan'
 export const PLAN_VERSION = 1
-/** Format marker of a finished run on disk. */
 export const RUN_FORMAT = 'pctodl-hetero-run'
 
 interface Totals {
@@ -12,7 +10,6 @@ interface Totals {
   energyJ: number
 }
 
-/** Share, setting and energy of one GPU. */
 interface GpuShare {
   name: string
   share: number
@@ -29,7 +26,6 @@ export interface PlanFile extends Totals {
   unit: 'step' | 'window'
   gpus: (GpuShare & { microBatches?: number | undefined })[]
   compared: Record<string, Totals>
-  /** Gradient exchange after each step, s. */
   allReduceS?: number | undefined
 }
 

@@ -15,7 +15,6 @@ export interface RunOptions {
   readonly command: readonly string[]
   readonly stepPattern: RegExp
   readonly signal: AbortSignal
-  /** Called with each output line of the command. */
   readonly onLine?: (line: string) => void
 }
 

@@ -9,7 +9,6 @@ const WARM_UP_MS = 90_000
 const STAY_WARM_MS = 15_000
 const WARM_UP_STEPS = 10
 
-/** One process of a training on simulated boards. */
 export interface SimulatedWorker {
   /** Index of its board. */
   readonly board: number

@@ -13,7 +13,6 @@ export interface StartTraining {
   readonly onStep?: (steps: number) => void
 }
 
-/** A command that trains and prints a line per step. */
 export class TrainingProcess {
   /** Steps printed so far. */
   steps = 0

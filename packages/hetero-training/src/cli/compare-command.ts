@@ -10,9 +10,6 @@ interface StepCost {
   readonly energyJ: number
 }
 
-/**
- * `pctodl hetero compare`: measured time and energy per step beside the predictions of the plan and its alternatives.
- */
 export const compare: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

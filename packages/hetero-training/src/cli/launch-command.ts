@@ -26,7 +26,6 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/** `pctodl hetero launch`: carry out a plan and measure it. */
 export const launch: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(
@@ -91,7 +90,6 @@ function assertDevices(plan: PlanFile, devices: Named<string>): void {
   throw new UsageError(`--device: ${twice} is given twice; each GPU of the plan needs a separate device`)
 }
 
-/** Time and energy of a finished run, per GPU and in total. */
 function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
   const rows = gpus.map(({ name, share, powerLimitW, smClockMhz, energyJ: ownJ }) => [
     name,

@@ -6,7 +6,6 @@ import { openSimulatedBoards, type SimulatedBoards } from '../carry-out/simulate
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
 import { refuseGiven } from './options.js'
 
-/** Options parsed by `withTrainingOptions`. */
 export interface TrainingOptions {
   readonly backend: 'nvml' | 'sim'
   readonly model?: string

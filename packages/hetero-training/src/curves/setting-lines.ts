@@ -8,7 +8,6 @@ import { isSameSetting, type Setting } from '../profile/setting.js'
  */
 export type CurveKind = 'physical' | 'measured'
 
-/** Time and power of one setting at each batch size of its profile. */
 export interface SettingLine {
   readonly setting: Setting
   /** s */

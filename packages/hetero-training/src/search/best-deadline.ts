@@ -8,7 +8,6 @@ export interface Objective {
   readonly timeWeightW: number
   /** Idle power of all GPUs, W, drawn while they wait. */
   readonly idlePowerW: number
-  /** Maximum compute time of the GPUs, s. */
   readonly longestS: number
   /** Maximum energy, J. */
   readonly maxEnergyJ: number

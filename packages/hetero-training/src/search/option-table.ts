@@ -17,7 +17,6 @@ export interface ShareTable {
   readonly activeEnergyJ: Float64Array
 }
 
-/** Options of one GPU in the search. */
 export interface GpuOptions {
   readonly powerLimitsW: readonly number[]
   readonly idlePowerW: number

@@ -12,13 +12,16 @@ const MAX_PRICES = 60
 /** Relative distance from the best possible bound at which the price search ends. */
 const SAME_BOUND = 1e-8
 
-/** A step of a GPU to a higher level that saves cost: more watts, less cost. */
-interface Step {
-  readonly gpu: number
-  readonly level: number
+interface Taken {
   readonly watts: number
   readonly cost: number
   readonly samples: number
+}
+
+/** A step of a GPU to a higher level that saves cost: more watts, less cost. */
+interface Step extends Taken {
+  readonly gpu: number
+  readonly level: number
 }
 
 /** Result of a price per sample. */
@@ -41,13 +44,12 @@ interface Priced {
  * knapsack problem", 1979). The value is a lower bound at any price.
  */
 export class PowerRelaxation {
-  /** Number of lookups of a cheapest share so far, which measures the work. */
+  /** Number of lookups of a cheapest share so far. */
   work = 0
   /** Lower bound of the energy, J; infinite if the deadline cannot be met within the budget. */
   bound: number = Infinity
   /** Price at which the bound was found, J per sample. */
   price = 0
-  /** Levels near the bound, within the budget. */
   levels: Int16Array
   /** How to branch: a GPU, and the highest level of the lower branch. Null if the relaxation mixes no levels. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
@@ -58,9 +60,9 @@ export class PowerRelaxation {
   readonly #powerW: number
   #deadlineS = Number.NaN
   /** Maximum time of an allowed share, s. */
-  readonly longestS: number
+  longestS = 0
   /** Price at which a sample outweighs the total energy, J per sample. */
-  readonly #highestPrice: number
+  #highestPrice = 1
 
   constructor(gpus: readonly GpuOptions[], globalBatch: number, powerW: number) {
     this.#gpus = gpus
@@ -70,21 +72,18 @@ export class PowerRelaxation {
     this.#atLevel = gpus.map((gpu) =>
       [LEFT_OUT, ...gpu.powerLimitsW.keys()].map((level) => new CheapestShares(onlyLevel(gpu, level), globalBatch)),
     )
-    let [longestS, highestPrice] = [0, 1]
     for (const gpu of gpus) {
       let maxEnergyJ = 0
       for (const limit of gpu.powerLimitsW.keys()) {
         const { timeS, activeEnergyJ } = gpu.table(limit)
         timeS.forEach((seconds, share) => {
           if (seconds === Infinity) return
-          longestS = Math.max(longestS, seconds)
+          this.longestS = Math.max(this.longestS, seconds)
           maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
         })
       }
-      highestPrice += maxEnergyJ
+      this.#highestPrice += maxEnergyJ
     }
-    this.longestS = longestS
-    this.#highestPrice = highestPrice
   }
 
   at(gpu: number, level: number): CheapestShares {
@@ -152,9 +151,8 @@ export class PowerRelaxation {
     for (let gpu = 0; gpu < levels.length; gpu++) {
       const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
       const from = steps.length
-      let isFirst = true
       // Builds the hull of this GPU's levels in watts and cost, starting at its lowest level.
-      let [atWatts, atCost, atSamples] = [0, 0, 0]
+      let at: Taken | null = null
       for (let level = floor[gpu]!; level <= cap[gpu]!; level++) {
         let [cost, samples, watts] = [0, 0, idlePowerW]
         if (level !== LEFT_OUT) {
@@ -166,32 +164,24 @@ export class PowerRelaxation {
           cost = cheapest.cost[samples]! - price * samples
           watts = powerLimitsW[level]!
         }
-        if (isFirst) {
-          isFirst = false
+        if (at === null) {
           levels[gpu] = level
           bound += cost
           left -= samples
           spareW -= watts
-          atWatts = watts
-          atCost = cost
-          atSamples = samples
-          continue
+        } else {
+          if (cost >= at.cost) continue
+          while (steps.length > from) {
+            const last: Step = steps[steps.length - 1]!
+            if (last.cost * (watts - at.watts) < (cost - at.cost) * last.watts) break
+            steps.pop()
+            at = minus(at, last)
+          }
+          steps.push({ gpu, level, ...minus({ watts, cost, samples }, at) })
         }
-        if (cost >= atCost) continue
-        while (steps.length > from) {
-          const last = steps[steps.length - 1]!
-          if (last.cost * (watts - atWatts) < (cost - atCost) * last.watts) break
-          steps.pop()
-          atWatts -= last.watts
-          atCost -= last.cost
-          atSamples -= last.samples
-        }
-        steps.push({ gpu, level, watts: watts - atWatts, cost: cost - atCost, samples: samples - atSamples })
-        atWatts = watts
-        atCost = cost
-        atSamples = samples
+        at = { watts, cost, samples }
       }
-      if (isFirst) return null
+      if (at === null) return null
     }
     // Allows for rounding in the sum of watts.
     if (spareW < -1e-9 * this.#powerW) return null
@@ -212,6 +202,10 @@ export class PowerRelaxation {
     }
     return { price, bound, left, levels, part }
   }
+}
+
+function minus(a: Taken, b: Taken): Taken {
+  return { watts: a.watts - b.watts, cost: a.cost - b.cost, samples: a.samples - b.samples }
 }
 
 /**

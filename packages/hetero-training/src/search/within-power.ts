@@ -4,14 +4,10 @@ import { DeadlineRelaxation, SAME_COST } from './deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, onlyLevel } from './option-table.js'
 import { type LevelBox, PowerRelaxation } from './power-relaxation.js'
 
-/**
- * Result of the search. `split` is null if no split within the budget was found; if `lowerBound` is infinite, none
- * exists.
- */
 export interface SplitWithinPower {
-  /** Limits as indices of the GPUs' options. */
+  /** Null if none was found. */
   readonly split: Split | null
-  /** Lower bound of the objective over all such splits. */
+  /** Lower bound of the objective over all splits within the budget; infinite if there is none. */
   readonly lowerBound: number
 }
 
@@ -103,12 +99,11 @@ export class PowerSearch {
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
     if (lastS <= afterS) return
     const child = (change: Partial<Node>) => this.#add({ ...node, deadlineS: lastS, bound, price, ...change })
-    const timeGap = timeWeightW * (lastS - afterS)
-    const isNarrow = lastS - afterS <= NARROW * lastS
+    const timeGap = lastS - afterS <= NARROW * lastS ? 0 : timeWeightW * (lastS - afterS)
     const energyGap =
       rounded === null ? Infinity : energyWeight * (rounded.energyJ - idlePowerW * rounded.timeS - energyJ)
     const decided = floor.every((level, gpu) => level === cap[gpu])
-    if (timeGap > 0 && !isNarrow && (decided || undecided === null || timeGap > energyGap || rounded === null)) {
+    if (timeGap > 0 && (decided || undecided === null || timeGap > energyGap || rounded === null)) {
       const middleS = (afterS + lastS) / 2
       child({ deadlineS: middleS })
       child({ afterS: middleS })
@@ -150,7 +145,6 @@ export class PowerSearch {
     return split
   }
 
-  /** The cheapest split with these limits, exact. */
   #solve(levels: Int16Array): void {
     const fixed = this.#problem.gpus.map((gpu, i) => onlyLevel(gpu, levels[i]!))
     const found = new DeadlineSearch(fixed, this.#problem.globalBatch).cheapest(this.#problem.objective, 0, this.#best)
