@@ -16,7 +16,6 @@ export interface MeasuringWindow {
   readonly gpu?: Pick<Gpu, 'sample'>
 }
 
-/** Throughputs of workloads that ran together and the board's mean power, or the reason why the measurement failed. */
 export type CoRunnerMeasurement =
   | { readonly names: readonly string[]; readonly throughputs: readonly number[]; readonly powerW?: number }
   | { readonly names: readonly string[]; readonly failure: string }

@@ -1,7 +1,6 @@
 import { mean, sampleVariance, sum } from '@pctodl/numerics'
 import { assertInput } from '../input-checks.js'
 
-/** Prediction errors over one set of colocations. */
 export interface Accuracy {
   /** Mean squared error over the variance of the measured sums (n - 1), as in the published study. */
   readonly mse: number

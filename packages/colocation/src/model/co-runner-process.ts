@@ -5,7 +5,6 @@ import { COVARIANCE_PARTS, type CoRunnerRow, SlowdownCovariance } from './slowdo
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { type KernelPoint, pointsScaledBy } from './workload-kernels.js'
 
-/** State of a fitted Gaussian process of slowdowns. */
 export interface FittedProcess {
   readonly workloads: readonly Workload[]
   readonly rows: readonly TrainingRow[]

@@ -15,7 +15,6 @@ export interface FittedGroupPower {
   readonly groups: number
 }
 
-/** Minimum number of groups for a fit. */
 const MIN_GROUPS = 5
 
 /**
@@ -74,11 +73,6 @@ export class GroupPowerModel {
     return members.every(({ powerW }) => powerW !== undefined)
   }
 
-  /**
-   * Power of a group, W; usable as `limits.power.of`.
-   *
-   * @throws InvalidInputError for a member without a solo power
-   */
   readonly of: GroupPower = (members, kept) => {
     const { sharedW, maxW } = this.fitted
     const powerW = members.reduce((total, member, i) => total + kept[i]! * (soloPowerW(member) - sharedW), sharedW)

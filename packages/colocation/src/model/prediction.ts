@@ -20,7 +20,6 @@ export interface ColocationPrediction {
    * Null if no colocation of this size was in the training set, or too few of this novelty to calibrate intervals.
    */
   readonly throughputIntervals: readonly Interval[] | null
-  /** Sum over the members, samples/s. */
   readonly throughputSum: number
   /** Null as above. */
   readonly throughputSumInterval: Interval | null

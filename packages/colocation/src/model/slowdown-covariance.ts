@@ -62,7 +62,6 @@ const othersIndex = sharedParts.map(({ others }) => (others === undefined ? OTHE
 export interface CoRunnerRow {
   /** Index of the workload's point. */
   readonly own: number
-  /** Indices of the co-runners' points. */
   readonly others: readonly number[]
   /** Mean of each feature over the others. */
   readonly blend: Float64Array

@@ -31,7 +31,6 @@ export interface FittedSlowdown extends FittedProcess {
  */
 export class SlowdownModel {
   readonly fitted: FittedSlowdown
-  /** Null if too few groups have a measured power. */
   readonly power: GroupPowerModel | null
   readonly #process: CoRunnerProcess
   readonly #acquaintance: Acquaintance

@@ -90,7 +90,6 @@ export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin:
   return spans
 }
 
-/** Names of all members of a row's colocation. */
 export function namesOfRow(workloads: readonly Workload[], { own, others }: TrainingRow): string[] {
   return [own, ...others].map((index) => workloads[index]!.name)
 }

@@ -4,7 +4,6 @@ import { scalingOf, standardize } from './standardize.js'
 
 /** Length scale of the `rough` kernel, in standard deviations of a feature. */
 const ROUGH_LENGTH = 0.5
-/** Length scale of the `smooth` kernel. */
 const SMOOTH_LENGTH = 2
 
 export type WorkloadKernelName = 'rough' | 'smooth' | 'linear' | 'kin' | 'identity' | 'pace'
@@ -41,7 +40,6 @@ export function featuresOf(workload: Workload): number[] {
   ]
 }
 
-/** A workload as input of the kernels. */
 export interface KernelPoint {
   readonly name: string
   readonly kin: string

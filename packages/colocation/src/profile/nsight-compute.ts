@@ -13,7 +13,6 @@ export interface ProfilingRequest {
    * NVTX range that marks the profiled step. Default `step10`: by then caches, allocator and autotuning have settled.
    */
   readonly nvtxRange?: string
-  /** Folder for the report. Default `.`. */
   readonly folder?: string
 }
 
@@ -52,7 +51,6 @@ function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
 }
 
-/** One kernel launch in a report of Nsight Compute. */
 export interface KernelLaunch {
   readonly kernel: string
   readonly durationNs: number

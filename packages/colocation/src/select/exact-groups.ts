@@ -73,7 +73,6 @@ export async function solveGroups(
   return candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
 }
 
-/** One variable for each candidate: the number of GPUs that run it. */
 function partitionProgram(
   candidates: readonly CandidateGroup[],
   counts: ReadonlyMap<number, number>,

@@ -6,7 +6,6 @@ import type { Workload } from '../workload.js'
 /** Source of kept shares: a `SlowdownModel`, or measurements. Members are indices into `workloads`. */
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
-  /** Share of its exclusive throughput that each member retains. */
   keptShares(members: readonly number[]): readonly number[]
   /**
    * Upper bound on the share that `own` retains next to `coRunners` of these others. Without it, a search among too
@@ -26,7 +25,6 @@ export interface KeptShareSource {
  */
 export type Objective = 'throughput' | 'speedup'
 
-/** Limits that a group on one GPU must meet. */
 export interface GroupLimits {
   /** Device memory, GiB. Default: none. */
   readonly memoryGib?: number
@@ -49,7 +47,6 @@ export interface JudgedGroup {
   readonly keptShares: readonly number[]
 }
 
-/** Values groups and checks their limits. */
 export class GroupJudge {
   readonly source: KeptShareSource
   readonly #objective: Objective

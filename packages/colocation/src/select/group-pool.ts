@@ -15,7 +15,6 @@ import { upperBound } from './upper-bound.js'
 export interface PoolOptions {
   readonly objective: Objective
   readonly limits?: GroupLimits
-  /** Maximum number of jobs on one GPU. */
   readonly maxMembers: number
   /** Number of GPUs available. Default: the minimum, `ceil(jobs / maxMembers)`. */
   readonly gpus?: number

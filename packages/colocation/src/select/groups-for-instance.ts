@@ -3,7 +3,6 @@ import { assertInput, assertInteger } from '../input-checks.js'
 import { multisetsOf } from './exact-groups.js'
 import { batchTimeMs, type KeptShareSource, memoryOf } from './group-judge.js'
 
-/** Requirements of one model in a shared instance. */
 export interface InstanceDemand {
   /** Name of the workload in `source.workloads`. */
   readonly workload: string
@@ -13,7 +12,6 @@ export interface InstanceDemand {
   readonly batchTimeMs: number
 }
 
-/** Models that may share an instance, with their expected performance. */
 export interface InstanceGroup {
   /** Names, in the order of the demands. */
   readonly workloads: readonly string[]
@@ -26,7 +24,6 @@ export interface InstanceGroup {
   readonly slack: number
 }
 
-/** Maximum number of candidate groups; more are an error. */
 const MAX_CANDIDATES = 100_000
 
 /**

@@ -12,12 +12,10 @@ import {
   type Objective,
 } from './group-judge.js'
 
-/** Random draws for the expected value of the best group. */
 const DRAWS = 400
 /** Maximum number of groups; more are an error. */
 const MAX_GROUPS = 5_000
 
-/** A candidate group in a ranking. */
 export interface RankedGroup extends ColocationGroup {
   /** 90 % interval of the value; null if unknown. */
   readonly interval: Interval | null

@@ -61,7 +61,6 @@ function climb(
   }
 }
 
-/** The best swap or move between two groups; undefined if none improves the value. */
 function bestExchange(
   a: readonly number[],
   b: readonly number[],

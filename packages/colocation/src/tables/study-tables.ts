@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { type Colocation, membersLabel } from '../colocation.js'
 import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
-import { formatCsv, parseCsvTable, TableError } from './csv-table.js'
+import { type CsvRow, formatCsv, parseCsvTable, TableError } from './csv-table.js'
 
 /** Columns of the published table, used by this project too, and their fields. */
 const columns = [
@@ -48,8 +48,7 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
         field === 'exclusiveThroughput' ? row.positive(column) : row.notNegative(column),
       ]),
     ) as Record<(typeof columns)[number][1], number>
-    const powerW = row.optionalPositive(POWER)
-    return { name, batchSize, training, ...metrics, ...(powerW === undefined ? {} : { powerW }) }
+    return { name, batchSize, training, ...metrics, ...powerOf(row) }
   })
   return new WorkloadCatalog(workloads)
 }
@@ -66,6 +65,10 @@ export function formatWorkloadTable(workloads: Iterable<Workload>): string {
       ...(powered ? [workload.powerW ?? ''] : []),
     ]),
   ])
+}
+
+function powerOf(row: CsvRow): { readonly powerW?: number } {
+  return row.optionalText(POWER) === undefined ? {} : { powerW: row.positive(POWER) }
 }
 
 /** A measured colocation with its row number, which splits refer to. */
@@ -100,16 +103,15 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
       return catalog.get(name)
     })
     const throughputs = ranks.map((rank) => row.positive(`w${rank}throughput`))
-    const powerW = row.optionalPositive(POWER)
-    const colocation = { members, throughputs, ...(powerW === undefined ? {} : { powerW }) }
+    const power = powerOf(row)
     const number = columns.includes('row') ? row.number('row') : index
     // A copied row would count as a second measurement that confirms the first.
-    for (const key of [`row ${number}`, JSON.stringify([membersLabel(members), throughputs, powerW])]) {
+    for (const key of [`row ${number}`, JSON.stringify([membersLabel(members), throughputs, power])]) {
       const before = seen.get(key)
       if (before !== undefined) throw row.error('row', `the same as line ${before}; leave one`)
       seen.set(key, row.line)
     }
-    return { row: number, ...colocation }
+    return { row: number, members, throughputs, ...power }
   })
 }
 
