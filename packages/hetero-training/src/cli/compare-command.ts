@@ -36,11 +36,10 @@ export const compare: CommandFunction = async (argv, terminal) => {
     if (i === 0) assertRunOf(plan, run, name)
     const unmeasured = plan.gpus.filter((gpu) => !run.gpus.some((other) => other.name === gpu.name))
     for (const gpu of unmeasured) {
-      const counts =
+      const text =
         gpu.powerLimitW === null ? 'what the plan says of its idling counts for the run, too' : 'it is missing'
-      terminal.stderr.write(
-        `pctodl hetero compare: warning: ${name}: the energy of ${gpu.name} was not measured; ${counts}\n`,
-      )
+      const warning = `warning: ${name}: the energy of ${gpu.name} was not measured; ${text}`
+      terminal.stderr.write(`pctodl hetero compare: ${warning}\n`)
     }
     const idling = unmeasured.filter(({ powerLimitW }) => powerLimitW === null)
     return stepOfRun(name, run, sum(idling.map(({ energyJ }) => energyJ)) / plan.timeS)

@@ -33,8 +33,6 @@ interface Priced {
   readonly left: number
   /** A level for each GPU, within the power budget. */
   readonly levels: Int16Array
-  /** The GPU for which the last watts buy only part of a step, and that step's level. */
-  readonly part: { readonly gpu: number; readonly level: number } | null
 }
 
 /**
@@ -51,8 +49,6 @@ export class PowerRelaxation {
   /** Price at which the bound was found, J per sample. */
   price = 0
   levels: Int16Array
-  /** How to branch: a GPU, and the highest level of the lower branch. Null if the relaxation mixes no levels. */
-  undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
   /** Cheapest shares of each GPU if it is left out, then at each limit. */
   readonly #atLevel: readonly (readonly CheapestShares[])[]
@@ -96,7 +92,6 @@ export class PowerRelaxation {
    */
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
     this.bound = Infinity
-    this.undecided = null
     this.#deadlineS = deadlineS
     let best: Priced | null = null
     const at = (price: number): Priced | null => {
@@ -138,7 +133,6 @@ export class PowerRelaxation {
     this.bound = found.bound
     this.price = found.price
     this.levels = found.levels
-    this.undecided = undecided(found, low, high)
   }
 
   /** @returns null if the deadline or the budget leaves a GPU no option */
@@ -185,14 +179,12 @@ export class PowerRelaxation {
     }
     // Allows for rounding in the sum of watts.
     if (spareW < -1e-9 * this.#powerW) return null
-    let part: Priced['part'] = null
     steps.sort((a, b) => a.cost * b.watts - b.cost * a.watts)
     for (const { gpu, level, watts, cost, samples } of steps) {
       if (watts > spareW) {
         const taken = Math.max(0, spareW) / watts
         bound += taken * cost
         left -= taken * samples
-        part = { gpu, level }
         break
       }
       levels[gpu] = level
@@ -200,25 +192,10 @@ export class PowerRelaxation {
       left -= samples
       spareW -= watts
     }
-    return { price, bound, left, levels, part }
+    return { price, bound, left, levels }
   }
 }
 
 function minus(a: Taken, b: Taken): Taken {
   return { watts: a.watts - b.watts, cost: a.cost - b.cost, samples: a.samples - b.samples }
-}
-
-/**
- * Finds two levels that the relaxation mixes for one GPU: for its last watts, or at the prices just below and above the
- * best one.
- */
-function undecided(best: Priced, low: Priced | null, high: Priced | null): PowerRelaxation['undecided'] {
-  const between = (gpu: number, a: number, b: number) => ({ gpu, level: Math.floor((a + b - 1) / 2) })
-  if (best.part !== null) return between(best.part.gpu, best.levels[best.part.gpu]!, best.part.level)
-  if (low === null || high === null) return null
-  for (let gpu = 0; gpu < best.levels.length; gpu++) {
-    const [a, b] = [low.levels[gpu]!, high.levels[gpu]!]
-    if (a !== b) return between(gpu, Math.min(a, b), Math.max(a, b))
-  }
-  return null
 }

@@ -36,8 +36,8 @@ interface Node extends LevelBox {
 /**
  * Finds the cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest
  * GPU and the limits. The relaxation of a node bounds its cost and leads to a plan. If the bound does not suffice, the
- * node's time interval is halved or the limits of a GPU are split, whichever causes the gap. Once the limits of all
- * GPUs are decided, the exact search over shares and times completes the node. The search is limited by work, not time.
+ * node's time interval is halved. Once it is narrow, the limits of a GPU are split. Once the limits of all GPUs are
+ * decided, the exact search over shares and times completes the node. The search is limited by work, not time.
  * If it ends early, the bound gives the maximum distance to the optimum.
  */
 export class PowerSearch {
@@ -89,31 +89,27 @@ export class PowerSearch {
     const enough = energyWeight === 0 ? Infinity : (this.#upper() - timeWeightW * afterS) / energyWeight
     relaxation.solve(deadlineS, node, enough, node.price)
     const energyJ = relaxation.bound
-    const { price, undecided } = relaxation
+    const { price } = relaxation
     if (energyJ === Infinity || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
-    const rounded = this.#round(deadlineS)
+    this.#round(deadlineS)
     // Beyond this time, plans cost more than the best one, even with the lowest energy.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
     if (lastS <= afterS) return
     const child = (change: Partial<Node>) => this.#add({ ...node, deadlineS: lastS, bound, price, ...change })
-    const timeGap = lastS - afterS <= NARROW * lastS ? 0 : timeWeightW * (lastS - afterS)
-    const energyGap =
-      rounded === null ? Infinity : energyWeight * (rounded.energyJ - idlePowerW * rounded.timeS - energyJ)
-    const decided = floor.every((level, gpu) => level === cap[gpu])
-    if (timeGap > 0 && (decided || undecided === null || timeGap > energyGap || rounded === null)) {
+    if (timeWeightW > 0 && lastS - afterS > NARROW * lastS) {
       const middleS = (afterS + lastS) / 2
       child({ deadlineS: middleS })
       child({ afterS: middleS })
       return
     }
-    if (decided) {
+    if (floor.every((level, gpu) => level === cap[gpu])) {
       this.#solve(floor)
       return
     }
-    const { gpu, level } = undecided ?? this.#widest(node)
+    const { gpu, level } = this.#widest(node)
     const low = { floor, cap: cap.with(gpu, level) }
     const high = { floor: floor.with(gpu, level + 1), cap }
     for (const box of [low, high]) {
@@ -132,17 +128,15 @@ export class PowerSearch {
     return { gpu, level: chosen < cap[gpu]! ? chosen : chosen - 1 }
   }
 
-  /** Rounds the relaxation's result to a split at its levels; null if no such split meets the deadline. */
-  #round(deadlineS: number): Split | null {
+  /** Rounds the relaxation's result to a split at its levels, if one meets the deadline. */
+  #round(deadlineS: number): void {
     const { levels } = this.#relaxation
     const all = this.#problem.gpus.map(() => ({ first: 0, last: this.#problem.globalBatch }))
     const atLevels = all.map((_, gpu) => this.#relaxation.at(gpu, levels[gpu]!))
     const rounding = new DeadlineRelaxation(atLevels, this.#problem.globalBatch)
     rounding.solve(deadlineS, all)
-    if (rounding.cost === Infinity) return null
-    const split = splitOf(this.#problem.gpus, rounding.shares, levels, this.#problem.objective)
-    this.#consider(split)
-    return split
+    if (rounding.cost === Infinity) return
+    this.#consider(splitOf(this.#problem.gpus, rounding.shares, levels, this.#problem.objective))
   }
 
   #solve(levels: Int16Array): void {
