@@ -68,10 +68,7 @@ export function widthOf(
  * covariance of their logarithms.
  */
 export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
-  const variance = shares.reduce(
-    (total, a, i) => total + a * shares.reduce((sum, b, j) => sum + b * covariance[i]![j]!, 0),
-    0,
-  )
+  const variance = sum(shares.map((a, i) => a * sum(shares.map((b, j) => b * covariance[i]![j]!))))
   // Rounding may make the variance of measured terms slightly negative.
   return Math.sqrt(Math.max(0, variance))
 }

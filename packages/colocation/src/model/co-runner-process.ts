@@ -38,7 +38,7 @@ export class CoRunnerProcess {
     this.#point = pointsScaledBy(workloads)
     const covariance = new SlowdownCovariance(workloads.map(this.#point))
     const coRunnerRows = rows.map(({ own, others }) => covariance.row(own, others))
-    const [groupNoise, rowNoise] = noiseOf(variances)
+    const [groupNoise = 0, rowNoise = 0] = variances.slice(COVARIANCE_PARTS)
     this.#process = new LowRankProcess(
       {
         values: Float64Array.from(rows, ({ exponent }) => exponent - mean),
@@ -82,7 +82,7 @@ export class CoRunnerProcess {
         ),
       mean: (row) => mean + this.#process.mean(toPivots(row)),
       covarianceOf: (rows) => {
-        const [groupNoise, rowNoise] = noiseOf(variances)
+        const [groupNoise = 0, rowNoise = 0] = variances.slice(COVARIANCE_PARTS)
         const own = rows.map((row) => covariance.between(row, row, variances))
         return this.#process
           .covariance(rows.map(toPivots), own)
@@ -90,8 +90,4 @@ export class CoRunnerProcess {
       },
     }
   }
-}
-
-function noiseOf(variances: readonly number[]): readonly [colocation: number, row: number] {
-  return [variances[COVARIANCE_PARTS]!, variances[COVARIANCE_PARTS + 1]!]
 }

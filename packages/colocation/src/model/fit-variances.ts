@@ -1,4 +1,4 @@
-import { fitVarianceComponents } from '@pctodl/numerics'
+import { fitVarianceComponents, sum } from '@pctodl/numerics'
 import type { FittedProcess } from './co-runner-process.js'
 import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
@@ -47,7 +47,7 @@ function sampleOfEachSize(rows: readonly TrainingRow[]): TrainingRow[] {
   let left = MAX_ROWS
   return sizes.flatMap((size, rank) => {
     const ofSize = spans.filter(([begin]) => rows[begin]!.others.length === size)
-    const rowsOfSize = ofSize.reduce((sum, [begin, end]) => sum + end - begin, 0)
+    const rowsOfSize = sum(ofSize.map(([begin, end]) => end - begin))
     const share = Math.min(1, left / (sizes.length - rank) / rowsOfSize)
     const count = Math.max(1, Math.round(share * ofSize.length))
     const chosen = Array.from({ length: count }, (_, i) => ofSize[Math.floor(((i + 0.5) * ofSize.length) / count)]!)

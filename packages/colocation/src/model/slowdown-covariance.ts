@@ -112,9 +112,13 @@ export class SlowdownCovariance {
 
   /** Covariance of two rows. */
   between(a: CoRunnerRow, b: CoRunnerRow, variances: readonly number[]): number {
-    const parts = this.partsOf(a, b)
+    const own = this.#offset(a.own, b.own)
+    const sizes = this.#writeOthers(a, b)
     let sum = 0
-    for (let c = 0; c < COVARIANCE_PARTS; c++) sum += variances[c]! * parts[c]!
+    for (let c = 0; c < SHARED_PARTS; c++) {
+      const variance = variances[c]! + sizes * variances[SHARED_PARTS + c]!
+      sum += variance * this.#table[own + ownIndex[c]!]! * this.#others[othersIndex[c]!]!
+    }
     return sum
   }
 

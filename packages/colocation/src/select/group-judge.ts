@@ -1,3 +1,4 @@
+import { sum } from '@pctodl/numerics'
 import { UnknownNameError } from '@pctodl/platform'
 import type { Members } from '../colocation.js'
 import { assertInput } from '../input-checks.js'
@@ -42,9 +43,11 @@ export interface GroupLimits {
 /** Power of a group, W. */
 export type GroupPower = (members: Members, keptShares: readonly number[]) => number
 
-export interface JudgedGroup {
-  readonly value: number
+/** A group that meets the limits, and its value. */
+export interface ColocationGroup {
+  readonly members: Members
   readonly keptShares: readonly number[]
+  readonly value: number
 }
 
 export class GroupJudge {
@@ -71,16 +74,15 @@ export class GroupJudge {
   }
 
   /** @returns null for a group that violates a limit */
-  judge(members: readonly number[]): JudgedGroup | null {
-    const workloads = members.map((place) => this.source.workloads[place]!)
+  judge(places: readonly number[]): ColocationGroup | null {
+    const members = places.map((place) => this.source.workloads[place]!)
     const { memoryGib = Infinity, minKeptShare = 0, batchTimesMs = {}, power } = this.#limits
-    if (memoryOf(workloads) > memoryGib) return null
-    const keptShares = this.source.keptShares(members)
+    if (memoryOf(members) > memoryGib) return null
+    const keptShares = this.source.keptShares(places)
     const isSlow = (workload: Workload, i: number) =>
       keptShares[i]! < minKeptShare || batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity)
-    if (workloads.some(isSlow)) return null
-    if (power && power.of(workloads, keptShares) > power.capW) return null
-    return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
+    if (members.some(isSlow) || (power && power.of(members, keptShares) > power.capW)) return null
+    return { members, keptShares, value: sum(keptShares.map((kept, i) => kept * this.weightOf(places[i]!))) }
   }
 
   /** Value of a workload that runs undisturbed, in the unit of the objective. */
@@ -95,14 +97,5 @@ export function batchTimeMs({ batchSize, exclusiveThroughput }: Workload, keptSh
 }
 
 export function memoryOf(members: Members): number {
-  return members.reduce((sum, { memoryGib }) => sum + memoryGib, 0)
-}
-
-/** A group for output. */
-export interface ColocationGroup extends JudgedGroup {
-  readonly members: Members
-}
-
-export function namedGroup({ source }: GroupJudge, members: readonly number[], judged: JudgedGroup): ColocationGroup {
-  return { members: members.map((place) => source.workloads[place]!), ...judged }
+  return sum(members.map(({ memoryGib }) => memoryGib))
 }

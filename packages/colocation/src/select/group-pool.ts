@@ -1,3 +1,4 @@
+import { sum } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import { assertInput, assertInteger } from '../input-checks.js'
 import { candidateGroups, solveGroups } from './exact-groups.js'
@@ -6,7 +7,6 @@ import {
   GroupJudge,
   type GroupLimits,
   type KeptShareSource,
-  namedGroup,
   type Objective,
 } from './group-judge.js'
 import { searchGroups } from './search-groups.js'
@@ -20,8 +20,6 @@ export interface PoolOptions {
   readonly gpus?: number
   /** Maximum number of candidate groups for the exact solver; above it, local search is used. Default 20 000. */
   readonly maxCandidates?: number
-  /** Seed of the search. Default 1. */
-  readonly seed?: number
 }
 
 export interface Grouping {
@@ -47,7 +45,7 @@ export interface Grouping {
 export async function groupPool(
   source: KeptShareSource,
   pool: readonly number[],
-  { objective, limits = {}, maxMembers, gpus, maxCandidates = 20_000, seed = 1 }: PoolOptions,
+  { objective, limits = {}, maxMembers, gpus, maxCandidates = 20_000 }: PoolOptions,
 ): Promise<Grouping> {
   assertInput(pool.length > 0, 'pool', 'empty', 'at least one job')
   const areKnown = pool.every((place) => source.workloads[place] !== undefined)
@@ -62,7 +60,7 @@ export async function groupPool(
   const exact = candidates !== null
   const groups = exact
     ? await solveGroups(candidates, pool, available)
-    : searchGroups(judge, pool, { maxMembers, gpus: available, seed })
+    : searchGroups(judge, pool, { maxMembers, gpus: available })
   if (!groups) {
     throw new PctodlError(
       'NO_GROUPING',
@@ -70,8 +68,8 @@ export async function groupPool(
         'allow more GPUs, more memory, more power, a lower kept share or slower batches',
     )
   }
-  const named = groups.map((members) => namedGroup(judge, members, judge.judge(members)!))
-  const value = named.reduce((sum, group) => sum + group.value, 0)
+  const named = groups.map((members) => judge.judge(members)!)
+  const value = sum(named.map((group) => group.value))
   const bound = exact ? value : Math.max(value, upperBound(judge, pool, maxMembers, available))
   return { groups: named, value, bound, gapPercent: 100 * (1 - value / bound), method: exact ? 'exact' : 'search' }
 }

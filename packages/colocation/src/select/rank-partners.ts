@@ -8,7 +8,6 @@ import {
   GroupJudge,
   type GroupLimits,
   type KeptShareSource,
-  namedGroup,
   type Objective,
 } from './group-judge.js'
 
@@ -56,10 +55,10 @@ export function rankPartners(
   const judge = new GroupJudge(source, objective, limits)
   const judged = partners.flatMap((others) => {
     const members = [target, ...others]
-    const found = judge.judge(members)
-    if (!found) return []
+    const group = judge.judge(members)
+    if (!group) return []
     const spread = source.spreadOf?.(members, objective) ?? null
-    return [{ group: namedGroup(judge, members, found), spread, expected: expectedValue(found.value, spread ?? 0) }]
+    return [{ group, spread, expected: expectedValue(group.value, spread ?? 0) }]
   })
   const best = expectedBest(judged.map(({ group, spread }) => ({ value: group.value, spread: spread ?? 0 })))
   return judged

@@ -55,16 +55,11 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
 
 /** Write the table that `parseWorkloadTable` reads. */
 export function formatWorkloadTable(workloads: Iterable<Workload>): string {
-  const all = [...workloads]
-  const powered = all.some(({ powerW }) => powerW !== undefined)
-  return formatCsv([
-    ['workload', ...columns.map(([column]) => column), ...(powered ? [POWER] : [])],
-    ...all.map((workload) => [
-      workload.name,
-      ...columns.map(([, field]) => workload[field]),
-      ...(powered ? [workload.powerW ?? ''] : []),
-    ]),
-  ])
+  const rows = [...workloads].map((workload) => ({
+    cells: [workload.name, ...columns.map(([, field]) => workload[field])],
+    powerW: workload.powerW,
+  }))
+  return formatWithPower(['workload', ...columns.map(([column]) => column)], rows)
 }
 
 function powerOf(row: CsvRow): { readonly powerW?: number } {
@@ -123,18 +118,21 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
 export function formatColocationTable(colocations: readonly Colocation[]): string {
   const size = colocations[0]?.members.length ?? 2
   const ranks = Array.from({ length: size }, (_, i) => i + 1)
-  const powered = colocations.some(({ powerW }) => powerW !== undefined)
-  const header = [
-    'row',
-    ...ranks.map((rank) => `workload${rank}`),
-    ...ranks.map((rank) => `w${rank}throughput`),
-    ...(powered ? [POWER] : []),
-  ]
-  const rows = colocations.map(({ members, throughputs, powerW }, row) => {
-    const names = members.map(({ name }) => name)
-    return [row, ...names, ...throughputs, ...(powered ? [powerW ?? ''] : [])]
-  })
-  return formatCsv([header, ...rows])
+  const header = ['row', ...ranks.map((rank) => `workload${rank}`), ...ranks.map((rank) => `w${rank}throughput`)]
+  const rows = colocations.map(({ members, throughputs, powerW }, row) => ({
+    cells: [row, ...members.map(({ name }) => name), ...throughputs],
+    powerW,
+  }))
+  return formatWithPower(header, rows)
+}
+
+/** Writes a table with a column of power, unless no row has one. */
+function formatWithPower(
+  header: readonly string[],
+  rows: readonly { readonly cells: readonly (string | number)[]; readonly powerW: number | undefined }[],
+): string {
+  if (rows.every(({ powerW }) => powerW === undefined)) return formatCsv([header, ...rows.map(({ cells }) => cells)])
+  return formatCsv([[...header, POWER], ...rows.map(({ cells, powerW }) => [...cells, powerW ?? ''])])
 }
 
 /** Measurements of one board, as a folder of tables. */
