@@ -12,13 +12,13 @@ export interface GpuPlan {
   readonly powerLimitW: number | null
   /** Locked SM clock, MHz; null if the firmware chooses it within the limit, and for a GPU that is left out. */
   readonly smClockMhz: number | null
-  /** Compute time, without waiting. */
+  /** Compute time without waiting, s. */
   readonly timeS: number
-  /** Time spent waiting for the other GPUs and for the gradient exchange. */
+  /** Time spent waiting for the other GPUs and for the gradient exchange, s. */
   readonly waitS: number
-  /** Mean while computing. */
+  /** Mean power while computing, W. */
   readonly powerW: number
-  /** Waiting included. */
+  /** Energy, waiting included, J. */
   readonly energyJ: number
   readonly microBatches: number
   /** Whether the share, or its micro-batch, is beyond the profiled batch sizes: time and power are extrapolated. */

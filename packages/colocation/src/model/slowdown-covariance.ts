@@ -117,7 +117,7 @@ export class SlowdownCovariance {
     let sum = 0
     for (let c = 0; c < SHARED_PARTS; c++) {
       const variance = variances[c]! + sizes * variances[SHARED_PARTS + c]!
-      sum += variance * this.#table[own + ownIndex[c]!]! * this.#others[othersIndex[c]!]!
+      if (variance > 0) sum += variance * this.#table[own + ownIndex[c]!]! * this.#others[othersIndex[c]!]!
     }
     return sum
   }

@@ -30,7 +30,7 @@ export function candidateGroups(
 /**
  * All multisets of these sizes, in the order of the counts; null if there are more than `most`.
  *
- * @param fits false if neither a multiset nor any that contains it counts
+ * @param fits whether a multiset counts; if not, none that contains it counts either
  */
 export function multisetsOf(
   counts: ReadonlyMap<number, number>,

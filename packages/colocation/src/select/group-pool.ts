@@ -60,7 +60,7 @@ export async function groupPool(
   const exact = candidates !== null
   const groups = exact
     ? await solveGroups(candidates, pool, available)
-    : searchGroups(judge, pool, { maxMembers, gpus: available })
+    : searchGroups(judge, pool, maxMembers, available)
   if (!groups) {
     throw new PctodlError(
       'NO_GROUPING',

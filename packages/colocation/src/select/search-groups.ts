@@ -13,7 +13,8 @@ const STARTS = 8
 export function searchGroups(
   judge: GroupJudge,
   pool: readonly number[],
-  { maxMembers, gpus }: { readonly maxMembers: number; readonly gpus: number },
+  maxMembers: number,
+  gpus: number,
 ): (readonly number[])[] | null {
   const random = new SeededRandom(1)
   // A group that violates a limit counts with a loss larger than all possible gains, so the search removes violations

@@ -31,7 +31,7 @@ export class DeadlineRelaxation {
     this.shares = new Int32Array(cheapest.length)
   }
 
-  /** The option that processes a share at the lowest cost within the deadline of the last `solve`. */
+  /** Returns the option that processes a share at the lowest cost within the deadline of the last `solve`. */
   limitOf(gpu: number, share: number): number {
     return this.#cheapest[gpu]!.limit[share]!
   }

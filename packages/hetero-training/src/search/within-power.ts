@@ -5,7 +5,7 @@ import { type GpuOptions, LEFT_OUT, onlyLevel } from './option-table.js'
 import { type LevelBox, PowerRelaxation } from './power-relaxation.js'
 
 export interface SplitWithinPower {
-  /** Null if none was found. */
+  /** Null if the search found no split within the budget. */
   readonly split: Split | null
   /** Lower bound of the objective over all splits within the budget; infinite if there is none. */
   readonly lowerBound: number
