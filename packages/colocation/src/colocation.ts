@@ -1,5 +1,5 @@
 import { sum } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
+import { assertInput } from './input-checks.js'
 import type { Workload } from './workload.js'
 
 /** Workloads that run on one board at the same time. A workload may occur twice; the order has no meaning. */
@@ -17,18 +17,16 @@ export interface Colocation {
 /** @throws InvalidInputError naming the members and the field */
 export function assertColocation({ members, throughputs, powerW }: Colocation): void {
   const label = membersLabel(members)
-  if (members.length < 2) throw new InvalidInputError('members', label, 'at least two workloads')
-  if (throughputs.length !== members.length) {
-    throw new InvalidInputError(`${label}: throughputs`, throughputs.length, `one per member (${members.length})`)
+  assertInput(members.length >= 2, 'members', label, 'at least two workloads')
+  const count = throughputs.length
+  assertInput(count === members.length, `${label}: throughputs`, count, `one per member (${members.length})`)
+  const isPositive = (value: number) => value > 0 && value < Infinity
+  const isPower = powerW === undefined || isPositive(powerW)
+  assertInput(isPower, `${label}: powerW`, powerW, 'a number of watts above 0, or none')
+  for (const [i, { name }] of members.entries()) {
+    const throughput = throughputs[i]!
+    assertInput(isPositive(throughput), `${label}: throughput of ${name}`, throughput, 'a number above 0')
   }
-  if (powerW !== undefined && !(powerW > 0 && powerW < Infinity)) {
-    throw new InvalidInputError(`${label}: powerW`, powerW, 'a number of watts above 0, or none')
-  }
-  throughputs.forEach((throughput, i) => {
-    if (!(throughput > 0 && throughput < Infinity)) {
-      throw new InvalidInputError(`${label}: throughput of ${members[i]!.name}`, throughput, 'a number above 0')
-    }
-  })
 }
 
 /** Sum of the members' throughputs, samples/s. This is the target value of the published study. */

@@ -1,4 +1,5 @@
-import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { UnknownNameError } from '@pctodl/platform'
+import { assertInput } from './input-checks.js'
 
 /** Metrics of one step's kernels, as means weighted by kernel duration. */
 export interface KernelMetrics {
@@ -47,10 +48,9 @@ const metricNames = [
 
 /** @throws InvalidInputError naming the workload and the field */
 export function assertWorkload(workload: Workload): void {
-  if (workload.name === '') throw new InvalidInputError('workload.name', '', 'a name')
-  const assert = (field: keyof Workload, isGood: boolean, expected: string) => {
-    if (!isGood) throw new InvalidInputError(`${workload.name}: ${field}`, workload[field], expected)
-  }
+  assertInput(workload.name !== '', 'workload.name', '', 'a name')
+  const assert = (field: keyof Workload, isGood: boolean, expected: string) =>
+    assertInput(isGood, `${workload.name}: ${field}`, workload[field], expected)
   const isPositive = (value: number) => value > 0 && value < Infinity
   const { exclusiveThroughput, powerW, batchSize } = workload
   for (const field of metricNames) {
@@ -77,7 +77,7 @@ export function workloadNameOf(name: string): WorkloadName | null {
 /** @throws InvalidInputError for a name in another format */
 export function parseWorkloadName(name: string): WorkloadName {
   const parsed = workloadNameOf(name)
-  if (!parsed) throw new InvalidInputError('workload name', name, "the form '<model>_batch<size>-<train|inf>'")
+  assertInput(parsed !== null, 'workload name', name, "the form '<model>_batch<size>-<train|inf>'")
   return parsed
 }
 
@@ -97,9 +97,7 @@ export class WorkloadCatalog implements Iterable<Workload> {
   constructor(workloads: Iterable<Workload>) {
     for (const workload of workloads) {
       assertWorkload(workload)
-      if (this.#byName.has(workload.name)) {
-        throw new InvalidInputError('workload.name', workload.name, 'a unique name')
-      }
+      assertInput(!this.#byName.has(workload.name), 'workload.name', workload.name, 'a unique name')
       this.#byName.set(workload.name, workload)
     }
   }

@@ -172,7 +172,7 @@ describe('limits of a group', () => {
       { batchTimesMs: { [first.name]: doubled(first) } },
       { power: power(200) },
     ]) {
-      expect(judge(limits)).toEqual({ value: 1, keptShares: [0.5, 0.5] })
+      expect(judge(limits)).toMatchObject({ value: 1, keptShares: [0.5, 0.5] })
     }
     for (const limits of [
       { memoryGib: memoryGib - 1e-6 },

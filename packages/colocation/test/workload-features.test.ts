@@ -2,7 +2,7 @@ import { chartConfig } from '@pctodl/report/charts'
 import { describe, expect, it } from 'vitest'
 import { slowdownChart } from '../src/cli/heat-map.js'
 import { scalingOf, standardize } from '../src/model/standardize.js'
-import { featuresOf, matern, pointsScaledBy, writeKernels } from '../src/model/workload-kernels.js'
+import { featuresOf, matern, pointsScaledBy, workloadKernels } from '../src/model/workload-kernels.js'
 import { syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(4)
@@ -40,12 +40,10 @@ describe('the features of a workload', () => {
 
   it('make workloads alike: all to themselves, kin by their network, none to another', () => {
     const point = pointsScaledBy(workloads)
-    const kernels = (a: number, b: number) => {
-      const out = new Float64Array(6).fill(9)
-      writeKernels(point(workloads[a]!), point(workloads[b]!), out, 1)
-      expect(out[0]).toBe(9)
-      return [...out.slice(1)]
-    }
+    const kernels = (a: number, b: number) =>
+      (['rough', 'smooth', 'linear', 'kin', 'identity'] as const).map((name) =>
+        workloadKernels[name](point(workloads[a]!), point(workloads[b]!)),
+      )
     expect(kernels(2, 2)).toEqual([1, 1, expect.any(Number), 1, 1])
     const [rough, smooth, linear, kin, identity] = kernels(0, 3)
     expect([kin, identity]).toEqual([0, 0])

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { execa } from 'execa'
-import { launchEnvironment } from '../src/carry-out/launch-environment.js'
 import type { PlanFile } from '../src/carry-out/plan-file.js'
+import { launchEnvironment } from '../src/carry-out/run-plan.js'
 import { findPlan, type GpuProfile, type TrainingJob, type TrainingPlan } from '../src/index.js'
 import { prepareJob } from '../src/training-job.js'
 

@@ -1,6 +1,6 @@
 import { leastSquares } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
-import { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
+import { type Budgets, type FoundPlan, InfeasibleBudgetError, planOrReason } from './find-plan.js'
+import { assertInput } from './input-checks.js'
 import type { TrainingJob } from './training-job.js'
 
 /** Number of steps to the target accuracy as a function of the global batch. */
@@ -16,7 +16,6 @@ export interface Convergence {
 
 export interface BatchChoice {
   readonly globalBatch: number
-  /** Steps to the accuracy. */
   readonly steps: number
   readonly timeS: number
   readonly energyJ: number
@@ -47,21 +46,18 @@ export function stepsToAccuracy({ minSteps, noiseScale }: Convergence, globalBat
  */
 export function fitConvergence(runs: readonly { readonly globalBatch: number; readonly steps: number }[]): Convergence {
   for (const [i, { globalBatch, steps }] of runs.entries()) {
-    if (!(globalBatch > 0 && steps > 0 && Number.isFinite(globalBatch) && Number.isFinite(steps))) {
-      throw new InvalidInputError(`runs[${i}]`, `batch ${globalBatch}, ${steps} steps`, 'two positive numbers')
-    }
+    const isPositive = globalBatch > 0 && steps > 0 && Number.isFinite(globalBatch) && Number.isFinite(steps)
+    assertInput(isPositive, `runs[${i}]`, `batch ${globalBatch}, ${steps} steps`, 'two positive numbers')
   }
-  if (new Set(runs.map(({ globalBatch }) => globalBatch)).size < 2) {
-    throw new InvalidInputError('runs', runs.length, 'runs of at least two different batches')
-  }
+  const batches = new Set(runs.map(({ globalBatch }) => globalBatch))
+  assertInput(batches.size >= 2, 'runs', runs.length, 'runs of at least two different batches')
   const [minSteps = 0, slope = 0] = leastSquares(
     runs.map(({ globalBatch }) => [1, 1 / globalBatch]),
     runs.map(({ steps }) => steps),
   )
-  if (!(slope >= 0 && minSteps > 0)) {
-    const seen = runs.map(({ globalBatch, steps }) => `${steps} steps of ${globalBatch}`).join(', ')
-    throw new InvalidInputError('runs', seen, 'runs whose steps fall with the batch, less than proportionally')
-  }
+  const seen = runs.map(({ globalBatch, steps }) => `${steps} steps of ${globalBatch}`).join(', ')
+  const expected = 'runs whose steps fall with the batch, less than proportionally'
+  assertInput(slope >= 0 && minSteps > 0, 'runs', seen, expected)
   return { minSteps, noiseScale: slope / minSteps }
 }
 
@@ -79,30 +75,24 @@ export function chooseGlobalBatch(
   convergence: Convergence,
   budgets: Budgets = {},
 ): ChosenBatch {
-  if (batches.length === 0) throw new InvalidInputError('batches', 'none', 'at least one global batch')
+  assertInput(batches.length > 0, 'batches', 'none', 'at least one global batch')
   const { minSteps, noiseScale } = convergence
-  if (!(minSteps > 0 && Number.isFinite(minSteps))) {
-    throw new InvalidInputError('convergence.minSteps', minSteps, 'a positive number of steps')
-  }
-  if (!(noiseScale >= 0 && Number.isFinite(noiseScale))) {
-    throw new InvalidInputError('convergence.noiseScale', noiseScale, 'samples, at least 0')
-  }
-  if (job.gpus.some(({ profile }) => profile.unit !== 'step')) {
-    throw new InvalidInputError('gpus', 'profiles in windows', 'profiles in steps, the unit of the convergence')
-  }
+  const isSteps = minSteps > 0 && Number.isFinite(minSteps)
+  assertInput(isSteps, 'convergence.minSteps', minSteps, 'a positive number of steps')
+  const isScale = noiseScale >= 0 && Number.isFinite(noiseScale)
+  assertInput(isScale, 'convergence.noiseScale', noiseScale, 'samples, at least 0')
+  const isInSteps = job.gpus.every(({ profile }) => profile.unit === 'step')
+  assertInput(isInSteps, 'gpus', 'profiles in windows', 'profiles in steps, the unit of the convergence')
   let reason: InfeasibleBudgetError | undefined
   const choices = batches.flatMap((globalBatch): BatchChoice[] => {
-    try {
-      const plan = findPlan({ ...job, globalBatch }, budgets)
-      const steps = stepsToAccuracy(convergence, globalBatch)
-      return [
-        { globalBatch, steps, timeS: steps * plan.timeS, energyJ: steps * plan.energyJ, cost: steps * plan.cost, plan },
-      ]
-    } catch (error) {
-      if (!(error instanceof InfeasibleBudgetError)) throw error
-      reason = error
+    const plan = planOrReason({ ...job, globalBatch }, budgets)
+    if (plan instanceof InfeasibleBudgetError) {
+      reason = plan
       return []
     }
+    const steps = stepsToAccuracy(convergence, globalBatch)
+    const { timeS, energyJ, cost } = plan
+    return [{ globalBatch, steps, timeS: steps * timeS, energyJ: steps * energyJ, cost: steps * cost, plan }]
   })
   if (choices.length === 0) throw reason!
   return { ...choices.reduce((best, other) => (other.cost < best.cost ? other : best)), choices }

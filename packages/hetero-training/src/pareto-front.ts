@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { minEnergyOf, objectiveOf, planOf } from './find-plan.js'
+import { fastestOf, minEnergyOf, planOf } from './find-plan.js'
 import { DeadlineSearch, SAME_TIME, type Split } from './search/best-deadline.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import type { TrainingPlan } from './training-plan.js'
@@ -29,7 +29,7 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   const prepared = prepareJob(job)
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const minEnergy = minEnergyOf(prepared)
-  const fastest = search.cheapest(objectiveOf({ ...prepared, eta: 0 }, {}))
+  const fastest = search.cheapest(fastestOf(prepared))
   const thriftiest = search.cheapest(minEnergy)
   if (!fastest || !thriftiest) {
     throw new InvalidInputError(

@@ -1,5 +1,5 @@
-import { InvalidInputError } from '@pctodl/platform'
-import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets } from './find-plan.js'
+import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets, planOrReason } from './find-plan.js'
+import { assertInput, assertPositiveInteger, repeated } from './input-checks.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 
@@ -12,7 +12,6 @@ export interface ReplanOptions {
   readonly newWeight?: number
 }
 
-/** Report of one GPU for a round of steps. */
 export interface GpuReport {
   readonly name: string
   /**
@@ -27,7 +26,6 @@ export interface GpuReport {
 export interface ReplanState {
   readonly job: TrainingJob
   readonly budgets: Budgets
-  /** Plan in force. */
   readonly plan: TrainingPlan
   /**
    * Measured time over profiled time, by GPU name: above 1 for a GPU that throttles. GPUs that dropped out are absent.
@@ -70,24 +68,24 @@ export function startReplanning(job: TrainingJob, budgets: Budgets = {}): Replan
  */
 export function replan(state: ReplanState, reports: readonly GpuReport[], options: ReplanOptions = {}): ReplanAnswer {
   const { minGain = 0.05, rounds = 3, newWeight = 0.5 } = options
-  assertOptions(minGain, rounds, newWeight)
+  assertInput(minGain >= 0 && minGain < 1, 'minGain', minGain, 'at least 0 and below 1')
+  assertPositiveInteger('rounds', rounds)
+  assertInput(newWeight > 0 && newWeight <= 1, 'newWeight', newWeight, 'above 0 and at most 1')
   const { plan, budgets } = state
   assertReports(state, reports)
   const { slowdowns, shown, isBroken } = learned(state, reports, newWeight)
   if (slowdowns.size === 0) throw new InfeasibleBudgetError('no GPU is left to train on: all have dropped out')
   const believed = believedJob(state.job, slowdowns)
-  let best: TrainingPlan
-  try {
-    best = findPlan(believed, budgets)
-  } catch (error) {
+  const best = planOrReason(believed, budgets)
+  if (best instanceof InfeasibleBudgetError) {
     // The estimates meet no budget. This throws only after as many consecutive rounds as a change requires.
-    if (isBroken || !(error instanceof InfeasibleBudgetError)) throw error
-    const isShown = !isFeasible(believedJob(state.job, shown), budgets)
-    if (isShown && state.promising + 1 >= rounds) throw error
-    return { state: { ...state, slowdowns, promising: isShown ? state.promising + 1 : 0 }, action: 'keep', gain: 0 }
+    const isShown = planOrReason(believedJob(state.job, shown), budgets) instanceof InfeasibleBudgetError
+    const promising = isShown ? state.promising + 1 : 0
+    if (isBroken || promising >= rounds) throw best
+    return { state: { ...state, slowdowns, promising }, action: 'keep', gain: 0 }
   }
   const running = isBroken ? null : asBelieved(believed, plan)
-  const gain = running === null ? Number.POSITIVE_INFINITY : 1 - best.cost / running.cost
+  const gain = running === null ? Infinity : 1 - best.cost / running.cost
   const isDue = running === null || gain >= minGain || !keepsBudgets(running, budgets)
   const isShown = () => {
     const now = believedJob(state.job, shown)
@@ -128,25 +126,14 @@ function learned({ job, plan, slowdowns: before }: ReplanState, reports: readonl
   return { slowdowns, shown, isBroken }
 }
 
-function isFeasible(job: TrainingJob, budgets: Budgets): boolean {
-  try {
-    findPlan(job, budgets)
-    return true
-  } catch (error) {
-    if (error instanceof InfeasibleBudgetError) return false
-    throw error
-  }
-}
-
-/** The job with the remaining GPUs at their estimated speeds. */
 function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): TrainingJob {
   const gpus = job.gpus.flatMap((gpu) => {
     const slowdown = slowdowns.get(gpu.profile.name)
     if (slowdown === undefined) return []
-    const rows = gpu.profile.rows.map((row) => ({
+    const rows = gpu.profile.rows.map(({ timeS, energyJ, ...row }) => ({
       ...row,
-      timeS: slowdown * row.timeS,
-      energyJ: slowdown * row.energyJ,
+      timeS: slowdown * timeS,
+      energyJ: slowdown * energyJ,
     }))
     return [{ ...gpu, profile: { ...gpu.profile, rows } }]
   })
@@ -170,51 +157,25 @@ function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
 
 /** Adds the GPUs that dropped out to a plan, without a share. */
 function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
-  const gone = {
-    share: 0,
-    powerLimitW: null,
-    smClockMhz: null,
-    timeS: 0,
-    waitS: 0,
-    powerW: 0,
-    energyJ: 0,
-    microBatches: 1,
-    extrapolated: false,
-  }
-  return {
-    ...plan,
-    gpus: job.gpus.map(({ profile: { name } }) => plan.gpus.find((gpu) => gpu.name === name) ?? { ...gone, name }),
-  }
-}
-
-function assertOptions(minGain: number, rounds: number, newWeight: number): void {
-  if (!(minGain >= 0 && minGain < 1)) throw new InvalidInputError('minGain', minGain, 'at least 0 and below 1')
-  if (!Number.isInteger(rounds) || rounds < 1) throw new InvalidInputError('rounds', rounds, 'an integer of at least 1')
-  if (!(newWeight > 0 && newWeight <= 1)) throw new InvalidInputError('newWeight', newWeight, 'above 0 and at most 1')
+  const nothing = { share: 0, powerLimitW: null, smClockMhz: null, microBatches: 1, extrapolated: false }
+  const gone = { ...nothing, timeS: 0, waitS: 0, powerW: 0, energyJ: 0 }
+  const gpus = job.gpus.map(({ profile: { name } }) => plan.gpus.find((gpu) => gpu.name === name) ?? { ...gone, name })
+  return { ...plan, gpus }
 }
 
 function assertReports({ plan, slowdowns }: ReplanState, reports: readonly GpuReport[]): void {
-  const twice = reports.find(({ name }, i) => reports.findIndex((other) => other.name === name) < i)
-  if (twice !== undefined) throw new InvalidInputError('reports', `${twice.name} twice`, 'one per GPU')
+  const twice = repeated(reports.map(({ name }) => name))
+  assertInput(twice === undefined, 'reports', `${twice} twice`, 'one per GPU')
   for (const { name, timeS } of reports) {
-    const gpu = plan.gpus.find((each) => each.name === name)
-    if (gpu !== undefined && gpu.share === 0 && timeS === 'back') continue
-    if (!slowdowns.has(name)) {
-      throw new InvalidInputError('reports', name, `participating GPUs: ${[...slowdowns.keys()].join(', ')}`)
-    }
-    if (timeS === 'back') {
-      throw new InvalidInputError(
-        `reports: ${name}`,
-        timeS,
-        `its time: it has a share of ${gpu!.share}, so it was measured`,
-      )
-    }
-    if (timeS !== null && !(timeS > 0 && Number.isFinite(timeS))) {
-      throw new InvalidInputError(`reports: ${name}`, timeS, 'a positive number of seconds, or null if it dropped out')
-    }
+    const share = plan.gpus.find((gpu) => gpu.name === name)?.share
+    if (share === 0 && timeS === 'back') continue
+    const known = [...slowdowns.keys()]
+    assertInput(known.includes(name), 'reports', name, `participating GPUs: ${known.join(', ')}`)
+    const field = `reports: ${name}`
+    assertInput(timeS !== 'back', field, timeS, `its time: it has a share of ${share}, so it was measured`)
+    const isTime = timeS === null || (timeS > 0 && Number.isFinite(timeS))
+    assertInput(isTime, field, timeS, 'a positive number of seconds, or null if it dropped out')
   }
   const missing = plan.gpus.find(({ name, share }) => share > 0 && !reports.some((report) => report.name === name))
-  if (missing !== undefined) {
-    throw new InvalidInputError('reports', `none of ${missing.name}`, 'one per GPU with a share')
-  }
+  assertInput(missing === undefined, 'reports', `none of ${missing?.name}`, 'one per GPU with a share')
 }

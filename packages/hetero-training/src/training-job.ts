@@ -1,11 +1,10 @@
-import { InvalidInputError } from '@pctodl/platform'
-import { accumulatedCurves } from './curves/accumulated-curves.js'
+import { sum } from '@pctodl/numerics'
 import { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 import type { CurveKind } from './curves/setting-lines.js'
-import { type GpuProfile, profileWarnings } from './profile/gpu-profile.js'
+import { assertInput, assertPositiveInteger, repeated } from './input-checks.js'
+import { type GpuProfile, limitsOf, locksOf, profileWarnings } from './profile/gpu-profile.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
 
-/** A candidate GPU and its profile. */
 export interface TrainingGpu {
   readonly profile: GpuProfile
   /** Maximum samples per step. Default: no limit; plans beyond the profile carry a warning. */
@@ -26,7 +25,6 @@ export interface TrainingGpu {
  */
 export interface TrainingJob {
   readonly gpus: readonly TrainingGpu[]
-  /** Samples per step over all GPUs. */
   readonly globalBatch: number
   /** Weight of energy against time in the cost, 0..1. Default 0.5. */
   readonly eta?: number
@@ -62,39 +60,29 @@ export interface PreparedJob {
 /** @throws InvalidInputError naming the field */
 export function prepareJob(job: TrainingJob): PreparedJob {
   const { gpus, globalBatch, eta = 0.5, allReduceS = 0, profiledRangeOnly = false, mayLeaveOut = true } = job
-  if (gpus.length === 0) throw new InvalidInputError('gpus', 'none', 'at least one GPU')
-  if (!Number.isInteger(globalBatch) || globalBatch < 1) {
-    throw new InvalidInputError('globalBatch', globalBatch, 'a positive integer')
-  }
-  if (!(eta >= 0 && eta <= 1)) throw new InvalidInputError('eta', eta, 'a number from 0 (time only) to 1 (energy only)')
-  if (!(Number.isFinite(allReduceS) && allReduceS >= 0)) {
-    throw new InvalidInputError('allReduceS', allReduceS, 'seconds, at least 0')
-  }
-  const units = new Set(gpus.map(({ profile }) => profile.unit))
-  if (units.size > 1) {
-    throw new InvalidInputError(
-      'gpus',
-      gpus.map(({ profile }) => `${profile.name} in ${profile.unit}s`).join(', '),
-      'profiles in one unit; add the number of steps to those in windows',
-    )
-  }
-  const names = gpus.map(({ profile }) => profile.name)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw new InvalidInputError('gpus', `${twice} twice`, 'a different name for each GPU')
+  assertInput(gpus.length > 0, 'gpus', 'none', 'at least one GPU')
+  assertPositiveInteger('globalBatch', globalBatch)
+  assertInput(eta >= 0 && eta <= 1, 'eta', eta, 'a number from 0 (time only) to 1 (energy only)')
+  assertInput(Number.isFinite(allReduceS) && allReduceS >= 0, 'allReduceS', allReduceS, 'seconds, at least 0')
+  const profiles = gpus.map(({ profile }) => profile)
+  assertInput(
+    profiles.every(({ unit }) => unit === profiles[0]!.unit),
+    'gpus',
+    profiles.map(({ name, unit }) => `${name} in ${unit}s`).join(', '),
+    'profiles in one unit; add the number of steps to those in windows',
+  )
+  const twice = repeated(profiles.map(({ name }) => name))
+  assertInput(twice === undefined, 'gpus', `${twice} twice`, 'a different name for each GPU')
   const curves = gpus.map((gpu) => {
-    const own = curvesOf(gpu.profile, job.curves)
-    const { maxMicroBatch = globalBatch } = gpu
-    if (!Number.isInteger(maxMicroBatch) || maxMicroBatch < 1) {
-      throw new InvalidInputError(`${own.name}: maxMicroBatch`, maxMicroBatch, 'a positive integer')
-    }
-    return maxMicroBatch >= globalBatch ? own : accumulatedCurves(own, maxMicroBatch)
+    const { profile, maxMicroBatch = globalBatch, maxShare = globalBatch } = gpu
+    const own = curvesOf(profile, job.curves, maxMicroBatch)
+    assertPositiveInteger(`${own.name}: maxMicroBatch`, maxMicroBatch)
+    assertPositiveInteger(`${own.name}: maxShare`, maxShare)
+    return own
   })
   const limitIndices = gpus.map((gpu, i) => allowedSettings(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {
     const { smallestProfiled, largestProfiled } = curves[i]!
-    if (gpu.maxShare !== undefined && (!Number.isInteger(gpu.maxShare) || gpu.maxShare < 1)) {
-      throw new InvalidInputError(`${gpu.profile.name}: maxShare`, gpu.maxShare, 'a positive integer')
-    }
     // Micro-batches of a profiled size are within the profile, whatever their number.
     const largest = curves[i]!.microBatches(globalBatch) > 1 ? globalBatch : largestProfiled
     const last = Math.min(globalBatch, gpu.maxShare ?? globalBatch, profiledRangeOnly ? largest : globalBatch)
@@ -110,35 +98,28 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     allReduceS,
     idlePowerW: sum(curves.map((gpu) => gpu.idlePowerW)),
     maxPowerW: sum(curves.map(({ largestLimitW }) => largestLimitW)),
-    warnings: gpus.flatMap(({ profile }) => profileWarnings(profile)),
+    warnings: profiles.flatMap(profileWarnings),
   }
 }
 
-/** Indices of the usable settings. */
-function allowedSettings(
-  { profile: { name }, powerLimitsW, smClocksMhz }: TrainingGpu,
-  { settings }: GpuCurves,
-): number[] {
-  const known = {
-    powerLimitsW: settings.flatMap((each) => (each.smClockMhz === null ? [each.powerLimitW] : [])),
-    smClocksMhz: settings.flatMap(({ smClockMhz }) => (smClockMhz === null ? [] : [smClockMhz])).sort((a, b) => a - b),
+function allowedSettings({ profile, powerLimitsW, smClocksMhz }: TrainingGpu, { settings }: GpuCurves): number[] {
+  const assertKnown = (
+    field: string,
+    what: string,
+    asked: readonly number[],
+    known: readonly number[],
+    unit: string,
+  ) => {
+    const unknown = asked.find((value) => !known.includes(value))
+    const expected =
+      known.length > 0 ? `${what} that were profiled: ${known.join(', ')} ${unit}` : `none: no ${what} were profiled`
+    assertInput(unknown === undefined, `${profile.name}: ${field}`, unknown, expected)
   }
-  for (const [field, asked, unit] of [
-    ['powerLimitsW', powerLimitsW, 'W'],
-    ['smClocksMhz', smClocksMhz, 'MHz'],
-  ] as const) {
-    const unknown = asked?.find((value) => !known[field].includes(value))
-    if (unknown === undefined) continue
-    const what = field === 'powerLimitsW' ? 'limits' : 'locked clocks'
-    const profiled = `${what} that were profiled: ${known[field].join(', ')} ${unit}`
-    throw new InvalidInputError(
-      `${name}: ${field}`,
-      unknown,
-      known[field].length > 0 ? profiled : `none: no ${what} were profiled`,
-    )
-  }
-  if (powerLimitsW?.length === 0) throw new InvalidInputError(`${name}: powerLimitsW`, 'none', 'at least one')
-  const maxW = powerLimitsW === undefined ? Number.POSITIVE_INFINITY : Math.max(...powerLimitsW)
+  assertKnown('powerLimitsW', 'limits', powerLimitsW ?? [], limitsOf(profile), 'W')
+  const clocks = locksOf(profile).map(({ smClockMhz }) => smClockMhz)
+  assertKnown('smClocksMhz', 'locked clocks', smClocksMhz ?? [], clocks, 'MHz')
+  assertInput(powerLimitsW?.length !== 0, `${profile.name}: powerLimitsW`, 'none', 'at least one')
+  const maxW = powerLimitsW === undefined ? Infinity : Math.max(...powerLimitsW)
   return settings.flatMap(({ powerLimitW, smClockMhz }, i) => {
     const isAllowed =
       smClockMhz === null
@@ -146,8 +127,4 @@ function allowedSettings(
         : powerLimitW <= maxW && (smClocksMhz?.includes(smClockMhz) ?? true)
     return isAllowed ? [i] : []
   })
-}
-
-export function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

@@ -1,6 +1,7 @@
+import { sum } from '@pctodl/numerics'
 import type { GpuCurves } from './curves/gpu-curves.js'
 import { isSameSetting } from './profile/setting.js'
-import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
+import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 
 /** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
 export interface GpuPlan {
@@ -11,15 +12,14 @@ export interface GpuPlan {
   readonly powerLimitW: number | null
   /** Locked SM clock, MHz; null if the firmware chooses it within the limit, and for a GPU that is left out. */
   readonly smClockMhz: number | null
-  /** Compute time, s. */
+  /** Compute time without waiting, s. */
   readonly timeS: number
   /** Time spent waiting for the other GPUs and for the gradient exchange, s. */
   readonly waitS: number
   /** Mean power while computing, W. */
   readonly powerW: number
-  /** Waiting included, J. */
+  /** Energy, waiting included, J. */
   readonly energyJ: number
-  /** Number of micro-batches of the share. */
   readonly microBatches: number
   /** Whether the share, or its micro-batch, is beyond the profiled batch sizes: time and power are extrapolated. */
   readonly extrapolated: boolean
@@ -30,15 +30,12 @@ export interface TrainingPlan {
   readonly gpus: readonly GpuPlan[]
   /** Unit of times and energies: one optimiser step, or one window of the profiles. */
   readonly unit: 'step' | 'window'
-  /** s */
   readonly timeS: number
   /**
    * Relative standard deviation of `timeS`, from the deviations of the profile and the extrapolation error beyond it.
    */
   readonly timeSd: number
-  /** J */
   readonly energyJ: number
-  /** Relative standard deviation of `energyJ`. */
   readonly energySd: number
   /** eta * energy + (1 - eta) * sum of maximum limits * time, W s. */
   readonly cost: number
@@ -71,16 +68,18 @@ export function evaluatePlan(job: TrainingJob, assignments: readonly Assignment[
  */
 export function evaluateAssignments(prepared: PreparedJob, assignments: readonly Assignment[]): TrainingPlan {
   const { curves, eta, allReduceS, maxPowerW, job } = prepared
-  const work = assignments.map(({ share, powerLimitW, smClockMhz }, i) => {
+  const work = assignments.map((assignment, i) => {
     const gpu = curves[i]!
-    if (share === 0 || powerLimitW === null)
+    const { share } = assignment
+    if (share === 0 || assignment.powerLimitW === null) {
       return { timeS: 0, powerW: gpu.idlePowerW, timeSd: 0, powerSd: gpu.powerSd }
-    const limit = settingIndex(gpu, { powerLimitW, smClockMhz })
+    }
+    const setting = settingIndex(gpu, { ...assignment, powerLimitW: assignment.powerLimitW })
     return {
-      timeS: gpu.timeS(limit, share),
-      powerW: gpu.powerW(limit, share),
-      timeSd: gpu.timeSdAt(limit, share),
-      powerSd: gpu.powerSdAt(limit, share),
+      timeS: gpu.timeS(setting, share),
+      powerW: gpu.powerW(setting, share),
+      timeSd: gpu.timeSdAt(setting, share),
+      powerSd: gpu.powerSdAt(setting, share),
     }
   })
   const timeS = Math.max(...work.map((gpu) => gpu.timeS)) + allReduceS
@@ -88,6 +87,8 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
     const gpu = curves[i]!
     const { timeS: computeS, powerW } = work[i]!
     const waitS = timeS - computeS
+    const microBatches = gpu.microBatches(share)
+    const batchSize = share / microBatches
     return {
       name: gpu.name,
       share,
@@ -97,21 +98,19 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
       waitS,
       powerW,
       energyJ: powerW * computeS + gpu.idlePowerW * waitS,
-      microBatches: gpu.microBatches(share),
-      extrapolated: share > 0 && isBeyond(gpu, share / gpu.microBatches(share)),
+      microBatches,
+      extrapolated: share > 0 && (batchSize < gpu.smallestProfiled || batchSize > gpu.largestProfiled),
     }
   })
   const energyJ = sum(gpus.map((gpu) => gpu.energyJ))
+  const energySdJ = Math.hypot(...work.map((gpu, i) => gpus[i]!.energyJ * Math.hypot(gpu.timeSd, gpu.powerSd)))
   return {
     gpus,
     unit: job.gpus[0]!.profile.unit,
     timeS,
     timeSd: Math.max(...work.map((gpu) => (gpu.timeS / timeS) * gpu.timeSd)),
     energyJ,
-    energySd:
-      energyJ === 0
-        ? 0
-        : Math.hypot(...work.map((gpu, i) => gpus[i]!.energyJ * Math.hypot(gpu.timeSd, gpu.powerSd))) / energyJ,
+    energySd: energyJ === 0 ? 0 : energySdJ / energyJ,
     cost: eta * energyJ + (1 - eta) * maxPowerW * timeS,
     powerLimitW: sum(gpus.map(({ powerLimitW }, i) => powerLimitW ?? curves[i]!.idlePowerW)),
   }
@@ -125,15 +124,9 @@ export function settingIndex({ settings }: GpuCurves, setting: Parameters<typeof
 /** Fraction of a step that all GPUs spend waiting above which a warning is given. */
 const MIN_WAITED = 0.02
 
-const isBeyond = ({ smallestProfiled, largestProfiled }: GpuCurves, batchSize: number) =>
-  batchSize < smallestProfiled || batchSize > largestProfiled
-
-/** Warnings about a plan, one sentence each. */
-export function planWarnings(
-  { gpus, timeS, energyJ }: TrainingPlan,
-  { curves, warnings, allReduceS }: PreparedJob,
-): string[] {
-  const beyond = gpus.flatMap(({ name, share, extrapolated }, i) => {
+export function planWarnings({ gpus, timeS, energyJ }: TrainingPlan, prepared: PreparedJob): string[] {
+  const { curves, allReduceS } = prepared
+  const warnings = gpus.flatMap(({ name, share, extrapolated }, i) => {
     if (!extrapolated) return []
     const { smallestProfiled, largestProfiled } = curves[i]!
     return [
@@ -141,21 +134,15 @@ export function planWarnings(
         'extrapolated and it may not fit into memory',
     ]
   })
-  return [...beyond, ...exchangeWarning(), ...warnings]
-
-  /**
-   * A waiting GPU with a loaded process draws more than an idle one, and a limit on the average allows higher power in
-   * between.
-   */
-  function exchangeWarning(): string[] {
-    if (allReduceS < MIN_WAITED * timeS) return []
-    const moreJ = sum(
-      gpus.map(({ share, powerW }, i) => (share === 0 ? 0 : (powerW - curves[i]!.idlePowerW) * allReduceS)),
-    )
-    return [
+  if (allReduceS >= MIN_WAITED * timeS) {
+    // A waiting GPU with a loaded process draws more than an idle one, and a limit on the average allows higher power
+    // in between.
+    const above = gpus.map(({ share, powerW }, i) => (share === 0 ? 0 : (powerW - curves[i]!.idlePowerW) * allReduceS))
+    warnings.push(
       `gradients are exchanged for ${((100 * allReduceS) / timeS).toFixed(0)} % of each step, in which GPUs are assumed to draw idle power; one that waits with a ` +
         `loaded process draws more, and a limit on average power lets it draw more while it computes: up to ` +
-        `${(energyJ + moreJ).toPrecision(3)} J per step instead of ${energyJ.toPrecision(3)}. To find out, profile with the exchange in each step, and plan without --all-reduce`,
-    ]
+        `${(energyJ + sum(above)).toPrecision(3)} J per step instead of ${energyJ.toPrecision(3)}. To find out, profile with the exchange in each step, and plan without --all-reduce`,
+    )
   }
+  return [...warnings, ...prepared.warnings]
 }

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
-import { launchEnvironment } from '../src/carry-out/launch-environment.js'
 import type { PlanFile } from '../src/carry-out/plan-file.js'
+import { launchEnvironment } from '../src/carry-out/run-plan.js'
 import { DEFAULT_STEP_PATTERN } from '../src/carry-out/training-process.js'
 
 const folder = path.join(import.meta.dirname, '..', 'python')

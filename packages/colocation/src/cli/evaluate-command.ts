@@ -7,7 +7,6 @@ import { formatTable } from './table.js'
 
 const methods = [slowdownMethod, fastestAloneMethod]
 
-/** `pctodl colocate evaluate`: accuracy of the model's predictions and choices on held-out parts of a study. */
 export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

@@ -1,6 +1,7 @@
 import {
   asUsage,
   type CommandFunction,
+  given,
   integerFrom,
   listOf,
   newCommand,
@@ -86,12 +87,13 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     await writeHeatMap(source, options.heatMap)
     terminal.stderr.write(`written: ${options.heatMap}\n`)
   }
-  const limits: GroupLimits = {
-    ...(options.memoryGib === undefined ? {} : { memoryGib: options.memoryGib }),
-    ...(options.minKept === undefined ? {} : { minKeptShare: options.minKept }),
-    ...(options.slo === undefined ? {} : { batchTimesMs: objectivesOf(options.slo) }),
-    ...(options.powerCap === undefined ? {} : { power: { capW: options.powerCap, of: powerOf(model, workloads) } }),
-  }
+  const { memoryGib, minKept, slo, powerCap: capW } = options
+  const limits: GroupLimits = given({
+    memoryGib,
+    minKeptShare: minKept,
+    batchTimesMs: slo && objectivesOf(slo),
+    power: capW === undefined ? undefined : { capW, of: powerOf(model, workloads) },
+  })
   try {
     new GroupJudge(source, options.objective, limits)
   } catch (error) {
@@ -109,12 +111,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     if (gpus !== undefined && gpus * maxMembers < pool.length) {
       throw new UsageError(`--gpus ${gpus}: ${pool.length} jobs, at most ${maxMembers} per GPU, need more`)
     }
-    const grouping = await groupPool(source, places, {
-      objective,
-      limits,
-      maxMembers,
-      ...(gpus === undefined ? {} : { gpus }),
-    })
+    const grouping = await groupPool(source, places, { objective, limits, maxMembers, ...given({ gpus }) })
     print(grouping, grouping.groups, (table) => `${table}${formatTotal(grouping)}\n`)
     return 0
   }

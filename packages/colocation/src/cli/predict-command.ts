@@ -6,7 +6,6 @@ import { SlowdownModel } from '../model/slowdown-model.js'
 import { allColocations, readStudy } from '../tables/study-tables.js'
 import { formatTable } from './table.js'
 
-/** `pctodl colocate predict`: mutual slowdown of workloads on one GPU. */
 export const predictCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

@@ -1,16 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
-import {
-  type Clock,
-  type Gpu,
-  InvalidInputError,
-  PctodlError,
-  type Tenant,
-  type TenantCounters,
-  type TenantPool,
-} from '@pctodl/platform'
+import { type Clock, type Gpu, PctodlError, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
 import { type Colocation, membersKey } from '../colocation.js'
+import { assertInput } from '../input-checks.js'
 import { formatColocationTable, parseColocationTable } from '../tables/study-tables.js'
 import { parseWorkloadName, type WorkloadCatalog } from '../workload.js'
 
@@ -23,7 +16,6 @@ export interface MeasuringWindow {
   readonly gpu?: Pick<Gpu, 'sample'>
 }
 
-/** Throughputs of workloads that ran together and the board's mean power, or the reason why the measurement failed. */
 export type CoRunnerMeasurement =
   | { readonly names: readonly string[]; readonly throughputs: readonly number[]; readonly powerW?: number }
   | { readonly names: readonly string[]; readonly failure: string }
@@ -38,7 +30,7 @@ const MIN_BATCHES = 3
  */
 export function tenantOfWorkload(name: string): Tenant {
   const { model, batchSize, training } = parseWorkloadName(name)
-  if (training) throw new InvalidInputError('workload', name, 'an inference workload; a pool of tenants cannot train')
+  assertInput(!training, 'workload', name, 'an inference workload; a pool of tenants cannot train')
   return { model, batchSize, mpsPercent: 100 }
 }
 
@@ -58,8 +50,8 @@ export async function measureCoRunners(
   options: MeasuringWindow & { readonly tenantOf?: (name: string) => Tenant; readonly signal?: AbortSignal } = {},
 ): Promise<CoRunnerMeasurement> {
   const { warmUpMs = 5_000, windowMs = 30_000, gpu, tenantOf = tenantOfWorkload, signal } = options
-  if (!(windowMs > 0)) throw new InvalidInputError('windowMs', windowMs, 'above 0')
-  if (!(warmUpMs >= 0)) throw new InvalidInputError('warmUpMs', warmUpMs, 'at least 0')
+  assertInput(windowMs > 0, 'windowMs', windowMs, 'above 0')
+  assertInput(warmUpMs >= 0, 'warmUpMs', warmUpMs, 'at least 0')
   await pool.apply(names.map(tenantOf), signal ? { signal } : {})
   await clock.sleep(warmUpMs, signal)
   const begin = pool.counters()

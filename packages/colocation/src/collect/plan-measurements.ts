@@ -1,17 +1,15 @@
 import { SeededRandom, shuffled } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
 import { type Members, membersKey } from '../colocation.js'
+import { assertInteger } from '../input-checks.js'
 import type { SlowdownModel } from '../model/slowdown-model.js'
+import { multisetsOf } from '../select/exact-groups.js'
 import type { Workload } from '../workload.js'
 
 /** All colocations with a number of members; a workload may occur more than once (combinations with repetition). */
 export function allColocationsOf<W>(workloads: readonly W[], members: number): W[][] {
-  if (!Number.isInteger(members) || members < 1)
-    throw new InvalidInputError('members', members, 'an integer of at least 1')
-  if (members === 1) return workloads.map((workload) => [workload])
-  return workloads.flatMap((first, i) =>
-    allColocationsOf(workloads.slice(i), members - 1).map((rest) => [first, ...rest]),
-  )
+  assertInteger('members', members)
+  const asOften = new Map(workloads.map((_, place) => [place, members]))
+  return multisetsOf(asOften, members, members, Infinity)!.map((places) => places.map((place) => workloads[place]!))
 }
 
 /**
@@ -24,7 +22,7 @@ export function occurrencePlan<W>(
   times: number,
   seed: number,
 ): (readonly W[])[] {
-  if (!Number.isInteger(times) || times < 1) throw new InvalidInputError('times', times, 'an integer of at least 1')
+  assertInteger('times', times)
   const taken = new Map<W, number>()
   return shuffled(colocations, new SeededRandom(seed)).filter((members) => {
     const distinct = new Set(members)

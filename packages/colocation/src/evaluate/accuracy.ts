@@ -1,7 +1,6 @@
 import { mean, sampleVariance, sum } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
+import { assertInput } from '../input-checks.js'
 
-/** Prediction errors over one set of colocations. */
 export interface Accuracy {
   /** Mean squared error over the variance of the measured sums (n - 1), as in the published study. */
   readonly mse: number
@@ -19,9 +18,8 @@ export interface Accuracy {
  */
 export function accuracy(measured: readonly number[], predicted: readonly number[]): Accuracy {
   const n = measured.length
-  if (n < 2 || predicted.length !== n) {
-    throw new InvalidInputError('measured and predicted', [n, predicted.length], 'two lists of one length, at least 2')
-  }
+  const lengths = [n, predicted.length]
+  assertInput(n >= 2 && n === lengths[1], 'measured and predicted', lengths, 'two lists of one length, at least 2')
   const errors = predicted.map((value, i) => Math.abs(value - measured[i]!))
   return {
     mse: mean(errors.map((error) => error ** 2)) / sampleVariance(measured),

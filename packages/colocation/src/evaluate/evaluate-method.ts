@@ -159,13 +159,11 @@ function intervalsOf(prepared: Prepared, test: readonly Colocation[]) {
   }
 }
 
-/** Result of choosing co-runners for one workload by a score. */
 export interface TargetGain {
   readonly target: string
   readonly candidates: number
   /** Measured sum of the chosen colocation over the best measured sum: 1 is the oracle's choice. */
   readonly gain: number
-  /** Best measured sum minus that of the choice, samples/s. */
   readonly regretPerS: number
 }
 

@@ -2,7 +2,6 @@ import { type Colocation, contains } from '../colocation.js'
 import { Acquaintance } from '../model/novelty.js'
 import { kinOf } from '../workload.js'
 
-/** Colocations for training and for testing. */
 export interface Split<C extends Colocation = Colocation> {
   /** Name for messages and tables, e.g. `n_occur 3, seed 10`. */
   readonly name: string
@@ -10,7 +9,6 @@ export interface Split<C extends Colocation = Colocation> {
   readonly test: readonly C[]
 }
 
-/** Number of parts into which the colocations of a size are divided. */
 const PARTS = 5
 
 /**

@@ -2,7 +2,6 @@ import { conformalQuantile, type LeftOutGroup, sum } from '@pctodl/numerics'
 import { kinOf } from '../workload.js'
 import type { CoRunnerProcess, FittedProcess } from './co-runner-process.js'
 import { Acquaintance, type Novelty } from './novelty.js'
-import type { Interval } from './prediction.js'
 import { coRunnerExponent, namesOfRow } from './training-rows.js'
 
 /**
@@ -64,19 +63,12 @@ export function widthOf(
   return null
 }
 
-export function around(value: number, logWidth: number): Interval {
-  return { low: value * Math.exp(-logWidth), high: value * Math.exp(logWidth) }
-}
-
 /**
  * Returns the standard deviation of the logarithm of a sum, to first order, from the shares of the sum's terms and the
  * covariance of their logarithms.
  */
 export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
-  const variance = shares.reduce(
-    (total, a, i) => total + a * shares.reduce((sum, b, j) => sum + b * covariance[i]![j]!, 0),
-    0,
-  )
+  const variance = sum(shares.map((a, i) => a * sum(shares.map((b, j) => b * covariance[i]![j]!))))
   // Rounding may make the variance of measured terms slightly negative.
   return Math.sqrt(Math.max(0, variance))
 }

@@ -1,11 +1,10 @@
 import { type LeftOutGroup, LowRankProcess } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
+import { assertInput } from '../input-checks.js'
 import type { Workload } from '../workload.js'
 import { COVARIANCE_PARTS, type CoRunnerRow, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { type KernelPoint, pointsScaledBy } from './workload-kernels.js'
 
-/** State of a fitted Gaussian process of slowdowns. */
 export interface FittedProcess {
   readonly workloads: readonly Workload[]
   readonly rows: readonly TrainingRow[]
@@ -33,14 +32,13 @@ export class CoRunnerProcess {
   constructor(fitted: FittedProcess, maxRank: number) {
     this.#fitted = fitted
     const { workloads, rows, variances, mean } = fitted
-    if (variances.length !== COVARIANCE_PARTS + 2) {
-      const expected = `${COVARIANCE_PARTS + 2}, as this version fits; fit the model again`
-      throw new InvalidInputError('variances.length', variances.length, expected)
-    }
+    const count = COVARIANCE_PARTS + 2
+    const expected = `${count}, as this version fits; fit the model again`
+    assertInput(variances.length === count, 'variances.length', variances.length, expected)
     this.#point = pointsScaledBy(workloads)
     const covariance = new SlowdownCovariance(workloads.map(this.#point))
     const coRunnerRows = rows.map(({ own, others }) => covariance.row(own, others))
-    const [groupNoise, rowNoise] = noiseOf(variances)
+    const [groupNoise = 0, rowNoise = 0] = variances.slice(COVARIANCE_PARTS)
     this.#process = new LowRankProcess(
       {
         values: Float64Array.from(rows, ({ exponent }) => exponent - mean),
@@ -84,7 +82,7 @@ export class CoRunnerProcess {
         ),
       mean: (row) => mean + this.#process.mean(toPivots(row)),
       covarianceOf: (rows) => {
-        const [groupNoise, rowNoise] = noiseOf(variances)
+        const [groupNoise = 0, rowNoise = 0] = variances.slice(COVARIANCE_PARTS)
         const own = rows.map((row) => covariance.between(row, row, variances))
         return this.#process
           .covariance(rows.map(toPivots), own)
@@ -92,8 +90,4 @@ export class CoRunnerProcess {
       },
     }
   }
-}
-
-function noiseOf(variances: readonly number[]): readonly [colocation: number, row: number] {
-  return [variances[COVARIANCE_PARTS]!, variances[COVARIANCE_PARTS + 1]!]
 }

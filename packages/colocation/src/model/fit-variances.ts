@@ -1,4 +1,4 @@
-import { fitVarianceComponents } from '@pctodl/numerics'
+import { fitVarianceComponents, sum } from '@pctodl/numerics'
 import type { FittedProcess } from './co-runner-process.js'
 import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
@@ -21,11 +21,10 @@ export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads
   const covariance = new SlowdownCovariance(workloads.map(pointsScaledBy(workloads)))
   const points = some.map(({ own, others }) => covariance.row(own, others))
   const matrices = Array.from({ length: used + 2 }, () => new Float64Array(n * n))
-  const values = new Float64Array(COVARIANCE_PARTS)
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
-      covariance.writeParts(points[i]!, points[j]!, values)
-      for (let c = 0; c < used; c++) matrices[c]![i * n + j] = matrices[c]![j * n + i] = values[c]!
+      const parts = covariance.partsOf(points[i]!, points[j]!)
+      for (let c = 0; c < used; c++) matrices[c]![i * n + j] = matrices[c]![j * n + i] = parts[c]!
       const together = some[i]!.colocation === some[j]!.colocation ? 1 : 0
       matrices[used]![i * n + j] = matrices[used]![j * n + i] = together
     }
@@ -48,7 +47,7 @@ function sampleOfEachSize(rows: readonly TrainingRow[]): TrainingRow[] {
   let left = MAX_ROWS
   return sizes.flatMap((size, rank) => {
     const ofSize = spans.filter(([begin]) => rows[begin]!.others.length === size)
-    const rowsOfSize = ofSize.reduce((sum, [begin, end]) => sum + end - begin, 0)
+    const rowsOfSize = sum(ofSize.map(([begin, end]) => end - begin))
     const share = Math.min(1, left / (sizes.length - rank) / rowsOfSize)
     const count = Math.max(1, Math.round(share * ofSize.length))
     const chosen = Array.from({ length: count }, (_, i) => ofSize[Math.floor(((i + 0.5) * ofSize.length) / count)]!)

@@ -1,7 +1,8 @@
 import { mean, sum } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
-import { type Colocation, keptShares, type Members, membersLabel } from '../colocation.js'
+import { type Colocation, keptShares, type Members } from '../colocation.js'
+import { assertInput } from '../input-checks.js'
 import type { GroupPower } from '../select/group-judge.js'
+import type { Workload } from '../workload.js'
 
 /** Parameters of a power model, fitted to groups with measured power. */
 export interface FittedGroupPower {
@@ -14,7 +15,6 @@ export interface FittedGroupPower {
   readonly groups: number
 }
 
-/** Minimum number of groups for a fit. */
 const MIN_GROUPS = 5
 
 /**
@@ -73,11 +73,6 @@ export class GroupPowerModel {
     return members.every(({ powerW }) => powerW !== undefined)
   }
 
-  /**
-   * Power of a group, W; usable as `limits.power.of`.
-   *
-   * @throws InvalidInputError for a member without a solo power
-   */
   readonly of: GroupPower = (members, kept) => {
     const { sharedW, maxW } = this.fitted
     const powerW = members.reduce((total, member, i) => total + kept[i]! * (soloPowerW(member) - sharedW), sharedW)
@@ -85,13 +80,8 @@ export class GroupPowerModel {
   }
 }
 
-function soloPowerW(member: Members[number]): number {
-  if (member.powerW === undefined) {
-    throw new InvalidInputError(
-      `${membersLabel([member])}: powerW`,
-      'not measured',
-      "its power alone, W (column 'power' of the table of workloads)",
-    )
-  }
-  return member.powerW
+function soloPowerW({ name, powerW }: Workload): number {
+  const expected = "its power alone, W (column 'power' of the table of workloads)"
+  assertInput(powerW !== undefined, `${name}: powerW`, 'not measured', expected)
+  return powerW
 }

@@ -20,11 +20,9 @@ export class Acquaintance {
    * Measured batch sizes by network and mode, and by number of members. The key 0 stands for any number of members.
    */
   readonly #batchSizes = new Map<string, Set<number>>()
-  /** Number of colocations that contain each pair of workloads. */
   readonly #meetings = new Map<string, number>()
   readonly #sizes = new Set<number>()
 
-  /** @param groups names of the members of each measured colocation */
   constructor(groups: Iterable<readonly string[]>) {
     for (const names of groups) {
       this.#sizes.add(names.length)

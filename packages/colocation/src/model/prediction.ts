@@ -20,7 +20,6 @@ export interface ColocationPrediction {
    * Null if no colocation of this size was in the training set, or too few of this novelty to calibrate intervals.
    */
   readonly throughputIntervals: readonly Interval[] | null
-  /** Sum over the members, samples/s. */
   readonly throughputSum: number
   /** Null as above. */
   readonly throughputSumInterval: Interval | null
@@ -30,6 +29,11 @@ export interface ColocationPrediction {
   readonly weightedSpeedup: number
   /** Null as above. */
   readonly weightedSpeedupInterval: Interval | null
+}
+
+/** Interval around a value, from its half-width in the logarithm. */
+export function around(value: number, logWidth: number): Interval {
+  return { low: value * Math.exp(-logWidth), high: value * Math.exp(logWidth) }
 }
 
 /** Half-width of a 90 % interval, in standard deviations of a normal distribution. */

@@ -1,18 +1,13 @@
-import {
-  type KernelPoint,
-  matern,
-  type WorkloadKernelName,
-  workloadKernelNames,
-  writeKernels,
-} from './workload-kernels.js'
+import { distance, type KernelPoint, matern, type WorkloadKernelName, workloadKernels } from './workload-kernels.js'
 
+const kernelNames = Object.keys(workloadKernels) as WorkloadKernelName[]
 /**
  * Similarities of two groups of co-runners, independent of their order and number. A workload kernel gives the mean
  * over all pairs with one workload of each group (kernel mean embedding), for effects that average over members.
  * `blend` compares the means of the features, for joint effects.
  */
-const othersKernelNames = [...workloadKernelNames, 'blend'] as const
-type OthersKernelName = (typeof othersKernelNames)[number]
+const othersKernelNames: readonly OthersKernelName[] = [...kernelNames, 'blend']
+type OthersKernelName = WorkloadKernelName | 'blend'
 
 /**
  * A term of the covariance of two rows. It is the similarity of the workloads, of their co-runners, or the product of
@@ -57,17 +52,16 @@ export const COVARIANCE_PARTS: number = 2 * SHARED_PARTS
 /** Length scale of the similarity of two sizes, in doublings of the number of members. */
 const SIZE_LENGTH = 0.5
 
-const OWN_STRIDE = workloadKernelNames.length + 1
+const OWN_STRIDE = kernelNames.length + 1
 const OTHERS = othersKernelNames.length
 const BLEND = othersKernelNames.indexOf('blend')
-const ownIndex = sharedParts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : workloadKernelNames.indexOf(own)))
+const ownIndex = sharedParts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : kernelNames.indexOf(own)))
 const othersIndex = sharedParts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
 
 /** A row as input of the covariance: a workload and its co-runners. Made by `SlowdownCovariance.row`. */
 export interface CoRunnerRow {
   /** Index of the workload's point. */
   readonly own: number
-  /** Indices of the co-runners' points. */
   readonly others: readonly number[]
   /** Mean of each feature over the others. */
   readonly blend: Float64Array
@@ -80,13 +74,16 @@ export class SlowdownCovariance {
   /** `OWN_STRIDE` values per pair of points: one per workload kernel, then a 1. */
   readonly #table: Float64Array
   readonly #others = new Float64Array(OTHERS + 1).fill(1)
+  readonly #parts = new Float64Array(COVARIANCE_PARTS)
 
   constructor(points: readonly KernelPoint[]) {
     this.#points = points
     this.#table = new Float64Array(points.length ** 2 * OWN_STRIDE).fill(1)
     points.forEach((a, i) => {
       points.forEach((b, j) => {
-        writeKernels(a, b, this.#table, (i * points.length + j) * OWN_STRIDE)
+        kernelNames.forEach((name, kernel) => {
+          this.#table[this.#offset(i, j) + kernel] = workloadKernels[name](a, b)
+        })
       })
     })
   }
@@ -101,15 +98,16 @@ export class SlowdownCovariance {
     return { own, others, blend, doublings: Math.log2(others.length + 1) }
   }
 
-  /** Write the value of each part for two rows to `out`. */
-  writeParts(a: CoRunnerRow, b: CoRunnerRow, out: Float64Array): void {
+  /** Value of each part for two rows; valid until the next call. */
+  partsOf(a: CoRunnerRow, b: CoRunnerRow): Float64Array {
     const own = this.#offset(a.own, b.own)
     const sizes = this.#writeOthers(a, b)
     for (let c = 0; c < SHARED_PARTS; c++) {
       const value = this.#table[own + ownIndex[c]!]! * this.#others[othersIndex[c]!]!
-      out[c] = value
-      out[SHARED_PARTS + c] = value * sizes
+      this.#parts[c] = value
+      this.#parts[SHARED_PARTS + c] = value * sizes
     }
+    return this.#parts
   }
 
   /** Covariance of two rows. */
@@ -140,16 +138,7 @@ export class SlowdownCovariance {
       }
     }
     for (let kernel = 0; kernel < OWN_STRIDE - 1; kernel++) out[kernel]! /= pairs
-    out[BLEND] = matern(rootMeanSquare(a.blend, b.blend))
+    out[BLEND] = matern(distance(a.blend, b.blend))
     return Math.exp(-(((a.doublings - b.doublings) / SIZE_LENGTH) ** 2) / 2)
   }
-}
-
-function rootMeanSquare(a: Float64Array, b: Float64Array): number {
-  let sum = 0
-  for (let j = 0; j < a.length; j++) {
-    const difference = a[j]! - b[j]!
-    sum += difference * difference
-  }
-  return Math.sqrt(sum / a.length)
 }

@@ -1,14 +1,14 @@
 import { mean, sum } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, type Members, throughputSum } from '../colocation.js'
+import { assertInput } from '../input-checks.js'
 import type { KeptShareSource } from '../select/group-judge.js'
 import type { Workload } from '../workload.js'
-import { around, type Misses, missesOf, spreadOf, widthOf } from './calibration.js'
+import { type Misses, missesOf, spreadOf, widthOf } from './calibration.js'
 import { CoRunnerProcess, type FittedProcess, type ProcessView } from './co-runner-process.js'
 import { fitVariances } from './fit-variances.js'
 import { type FittedGroupPower, GroupPowerModel } from './group-power.js'
 import { Acquaintance } from './novelty.js'
-import { type ColocationPrediction, type Interval, logSpread } from './prediction.js'
+import { around, type ColocationPrediction, type Interval, logSpread } from './prediction.js'
 import { colocationSpans, coRunnerExponent, MIN_KEPT, namesOfRow, trainingRows } from './training-rows.js'
 
 /** Rank of the process, which is exact for at most this number of rows. */
@@ -31,7 +31,6 @@ export interface FittedSlowdown extends FittedProcess {
  */
 export class SlowdownModel {
   readonly fitted: FittedSlowdown
-  /** Null if too few groups have a measured power. */
   readonly power: GroupPowerModel | null
   readonly #process: CoRunnerProcess
   readonly #acquaintance: Acquaintance
@@ -72,8 +71,8 @@ export class SlowdownModel {
    * @throws InvalidInputError
    */
   predict(members: Members, level = 0.9): ColocationPrediction {
-    if (members.length < 2) throw new InvalidInputError('members', members.length, 'at least two workloads')
-    if (!(level > 0 && level < 1)) throw new InvalidInputError('level', level, 'a probability between 0 and 1')
+    assertInput(members.length >= 2, 'members', members.length, 'at least two workloads')
+    assertInput(level > 0 && level < 1, 'level', level, 'a probability between 0 and 1')
     const size = members.length
     const distinct = [...new Map(members.map((member) => [member.name, member])).values()]
     const view = this.#process.view(distinct)

@@ -1,6 +1,6 @@
 import { mean } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
 import { assertColocation, type Colocation, membersKey, throughputSum } from '../colocation.js'
+import { assertInput } from '../input-checks.js'
 import type { Workload } from '../workload.js'
 
 /** Retained throughput of one workload beside given co-runners. */
@@ -42,7 +42,7 @@ export function coRunnerExponent(members: number): number {
  * @throws InvalidInputError for invalid colocations
  */
 export function trainingRows(colocations: readonly Colocation[]): TrainingRows {
-  if (colocations.length < 2) throw new InvalidInputError('colocations', colocations.length, 'at least 2 to learn from')
+  assertInput(colocations.length >= 2, 'colocations', colocations.length, 'at least 2 to learn from')
   for (const colocation of colocations) assertColocation(colocation)
   const byName = new Map(colocations.flatMap(({ members }) => members.map((member) => [member.name, member] as const)))
   const workloads = [...byName.keys()].sort().map((name) => byName.get(name)!)
@@ -90,7 +90,6 @@ export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin:
   return spans
 }
 
-/** Names of all members of a row's colocation. */
 export function namesOfRow(workloads: readonly Workload[], { own, others }: TrainingRow): string[] {
   return [own, ...others].map((index) => workloads[index]!.name)
 }

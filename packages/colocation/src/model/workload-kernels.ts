@@ -2,19 +2,26 @@ import { mean } from '@pctodl/numerics'
 import { kinOf, type Workload } from '../workload.js'
 import { scalingOf, standardize } from './standardize.js'
 
-/**
- * Similarities of two workloads: over all features at short distance (`rough`), at long distance (`smooth`) and
- * linearly; by the same network and mode (`kin`); by the same workload (`identity`); and, within a network and mode,
- * linearly in the logarithm of the throughput alone (`pace`). The last three represent properties that no metric shows,
- * such as a wrong solo baseline. The model learns these for known workloads and treats them as uncertain for others.
- */
-export const workloadKernelNames = ['rough', 'smooth', 'linear', 'kin', 'identity', 'pace'] as const
-export type WorkloadKernelName = (typeof workloadKernelNames)[number]
-
 /** Length scale of the `rough` kernel, in standard deviations of a feature. */
 const ROUGH_LENGTH = 0.5
-/** Length scale of the `smooth` kernel. */
 const SMOOTH_LENGTH = 2
+
+export type WorkloadKernelName = 'rough' | 'smooth' | 'linear' | 'kin' | 'identity' | 'pace'
+
+/**
+ * Similarities of two workloads. The first three compare all features: at short distance, at long distance and
+ * linearly. The last three stand for properties that no metric shows, such as a wrong solo baseline: the same network
+ * and mode, the same workload, and, within a network and mode, the logarithm of the throughput alone. The model learns
+ * these for known workloads and treats them as uncertain for others.
+ */
+export const workloadKernels: Readonly<Record<WorkloadKernelName, (a: KernelPoint, b: KernelPoint) => number>> = {
+  rough: (a, b) => matern(distance(a.features, b.features) / ROUGH_LENGTH),
+  smooth: (a, b) => matern(distance(a.features, b.features) / SMOOTH_LENGTH),
+  linear: (a, b) => mean(a.features.map((value, j) => value * b.features[j]!)),
+  kin: (a, b) => (a.kin === b.kin ? 1 : 0),
+  identity: (a, b) => (a.name === b.name ? 1 : 0),
+  pace: (a, b) => (a.kin === b.kin ? a.pace * b.pace : 0),
+}
 
 /** Returns the feature vector of a workload: rates and sizes as logarithms, percentages as fractions. */
 export function featuresOf(workload: Workload): number[] {
@@ -33,7 +40,6 @@ export function featuresOf(workload: Workload): number[] {
   ]
 }
 
-/** A workload as input of the kernels. */
 export interface KernelPoint {
   readonly name: string
   readonly kin: string
@@ -54,22 +60,11 @@ export function pointsScaledBy(trained: readonly Workload[]): (workload: Workloa
   }
 }
 
-/** Write the similarities of two workloads to `out` from `offset`, in the order of `workloadKernelNames`. */
-export function writeKernels(a: KernelPoint, b: KernelPoint, out: Float64Array, offset: number): void {
-  const used = a.features.length
+/** Root mean square of the differences of two vectors. */
+export function distance(a: Float64Array, b: Float64Array): number {
   let squares = 0
-  let products = 0
-  for (let j = 0; j < used; j++) {
-    squares += (a.features[j]! - b.features[j]!) ** 2
-    products += a.features[j]! * b.features[j]!
-  }
-  const distance = Math.sqrt(squares / used)
-  out[offset] = matern(distance / ROUGH_LENGTH)
-  out[offset + 1] = matern(distance / SMOOTH_LENGTH)
-  out[offset + 2] = products / used
-  out[offset + 3] = a.kin === b.kin ? 1 : 0
-  out[offset + 4] = a.name === b.name ? 1 : 0
-  out[offset + 5] = a.kin === b.kin ? a.pace * b.pace : 0
+  for (let j = 0; j < a.length; j++) squares += (a[j]! - b[j]!) ** 2
+  return Math.sqrt(squares / a.length)
 }
 
 /** Matern kernel with smoothness 3/2. */

@@ -1,7 +1,6 @@
 import { mean } from '@pctodl/numerics'
 import { TableError } from '../tables/csv-table.js'
 
-/** Mean utilisation over a solo run, percent. */
 export interface MeanUtilization {
   readonly smUtilPercent: number
   readonly memUtilPercent: number

@@ -1,3 +1,4 @@
+import { sum } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { CsvError, parse } from 'csv-parse/sync'
 import { TableError } from '../tables/csv-table.js'
@@ -12,7 +13,6 @@ export interface ProfilingRequest {
    * NVTX range that marks the profiled step. Default `step10`: by then caches, allocator and autotuning have settled.
    */
   readonly nvtxRange?: string
-  /** Folder for the report. Default `.`. */
   readonly folder?: string
 }
 
@@ -51,7 +51,6 @@ function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
 }
 
-/** One kernel launch in a report of Nsight Compute. */
 export interface KernelLaunch {
   readonly kernel: string
   readonly durationNs: number
@@ -67,38 +66,33 @@ export interface KernelLaunch {
 
 type Field = Exclude<keyof KernelLaunch, 'kernel'>
 
+/** Factors to a base unit. Nsight Compute scales each value to a suitable unit, row by row, in steps of a thousand. */
+type Units = Readonly<Record<string, number>>
+const durations: Units = {
+  ...{ ns: 1, us: 1e3, ms: 1e6, s: 1e9 },
+  ...{ nsecond: 1, usecond: 1e3, msecond: 1e6, second: 1e9 },
+}
+const sizes: Units = { byte: 1, Kbyte: 1e3, Mbyte: 1e6 }
+
 const SPEED_OF_LIGHT = 'GPU Speed Of Light Throughput'
 
-/** Field for each metric of the report, and the section that must be used if several have a metric of this name. */
-const metrics: Readonly<Record<string, { readonly field: Field; readonly section?: string }>> = {
-  Duration: { field: 'durationNs', section: SPEED_OF_LIGHT },
+interface Metric {
+  readonly field: Field
+  /** Section that counts if several have a metric of this name. */
+  readonly section?: string
+  /** Known units; absent for a metric with a single unit. */
+  readonly units?: Units
+}
+
+const metrics: Readonly<Record<string, Metric>> = {
+  Duration: { field: 'durationNs', section: SPEED_OF_LIGHT, units: durations },
   'Grid Size': { field: 'gridSize' },
   Threads: { field: 'threads' },
   'Compute (SM) Throughput': { field: 'smThroughputPercent' },
   'DRAM Throughput': { field: 'dramThroughputPercent' },
   'Memory Throughput': { field: 'memoryThroughputPercent', section: SPEED_OF_LIGHT },
   'Registers Per Thread': { field: 'registersPerThread' },
-  'Static Shared Memory Per Block': { field: 'staticSharedMemoryPerBlockBytes' },
-}
-
-/** Factors to ns. Nsight Compute scales each value to a suitable unit, row by row, in steps of a thousand. */
-const durationUnitsNs: Readonly<Record<string, number>> = {
-  ns: 1,
-  nsecond: 1,
-  us: 1e3,
-  usecond: 1e3,
-  ms: 1e6,
-  msecond: 1e6,
-  s: 1e9,
-  second: 1e9,
-}
-const memoryUnitsBytes: Readonly<Record<string, number>> = { byte: 1, Kbyte: 1e3, Mbyte: 1e6 }
-
-interface OpenLaunch {
-  readonly id: string
-  readonly kernel: string
-  readonly line: number
-  readonly values: Partial<Record<Field, number>>
+  'Static Shared Memory Per Block': { field: 'staticSharedMemoryPerBlockBytes', units: sizes },
 }
 
 /**
@@ -111,13 +105,11 @@ interface OpenLaunch {
  */
 export function parseNsightComputeCsv(text: string, file = 'ncu report'): KernelLaunch[] {
   const { header, rows } = readRows(text, file)
-  const column = (name: string) => header.indexOf(name)
   for (const name of ['ID', 'Kernel Name', 'Section Name', 'Metric Name', 'Metric Unit', 'Metric Value']) {
-    if (column(name) < 0) throw new TableError(file, undefined, name, `missing; the columns are ${header.join(', ')}`)
+    if (header.includes(name)) continue
+    throw new TableError(file, undefined, name, `missing; the columns are ${header.join(', ')}`)
   }
-  const cell = (cells: readonly string[], name: string) => (cells[column(name)] ?? '').trim()
-  const launches: KernelLaunch[] = []
-  let open: OpenLaunch | undefined
+  const launches: { id: string; kernel: string; line: number; values: Partial<Record<Field, number>> }[] = []
   let deviceCells = 0
   for (const { cells, line } of rows) {
     if (cells[0] === 'GPU ID') deviceCells = cells.length
@@ -125,23 +117,38 @@ export function parseNsightComputeCsv(text: string, file = 'ncu report'): Kernel
     if (cells.length !== header.length) {
       throw new TableError(file, line, undefined, `${cells.length} cells, expected ${header.length}`)
     }
-    if (column('Body Item Label') >= 0 && cell(cells, 'Body Item Label') !== '') continue
-    const id = cell(cells, 'ID')
-    if (open?.id !== id) {
-      if (open) launches.push(closed(open, file))
-      open = { id, kernel: cell(cells, 'Kernel Name'), line, values: {} }
-    }
-    const metric = metrics[cell(cells, 'Metric Name')]
-    if (!metric || (metric.section !== undefined && cell(cells, 'Section Name') !== metric.section)) continue
-    open.values[metric.field] ??= fieldValue(
-      metric.field,
-      cell(cells, 'Metric Value'),
-      cell(cells, 'Metric Unit'),
-      (problem) => new TableError(file, line, cell(cells, 'Metric Name'), problem),
-    )
+    const cell = (name: string) => (cells[header.indexOf(name)] ?? '').trim()
+    if (cell('Body Item Label') !== '') continue
+    const id = cell('ID')
+    if (launches.at(-1)?.id !== id) launches.push({ id, kernel: cell('Kernel Name'), line, values: {} })
+    const { values } = launches.at(-1)!
+    const name = cell('Metric Name')
+    const metric = metrics[name]
+    if (!metric || (metric.section ?? cell('Section Name')) !== cell('Section Name')) continue
+    const problem = (found: string) => new TableError(file, line, name, found)
+    values[metric.field] ??= numberOf(cell('Metric Value'), problem) * factorOf(cell('Metric Unit'), metric, problem)
   }
-  if (!open) throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled?')
-  return [...launches, closed(open, file)]
+  if (launches.length === 0)
+    throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled?')
+  for (const { id, kernel, line, values } of launches) {
+    const missing = Object.keys(metrics).find((name) => values[metrics[name]!.field] === undefined)
+    if (missing === undefined) continue
+    throw new TableError(file, line, missing, `missing for launch ${id} (${kernel}); profile with --set full`)
+  }
+  return launches.map(({ kernel, values }) => ({ kernel, ...(values as Record<Field, number>) }))
+}
+
+function numberOf(text: string, problem: (found: string) => TableError): number {
+  const value = Number(text.replaceAll(',', ''))
+  if (text === '' || !Number.isFinite(value)) throw problem(`got '${text}', expected a number`)
+  return value
+}
+
+function factorOf(unit: string, { units }: Metric, problem: (found: string) => TableError): number {
+  if (units === undefined) return 1
+  const factor = units[unit.replace(/\/block$/, '')]
+  if (factor === undefined) throw problem(`got the unit '${unit}', expected one of ${Object.keys(units).join(', ')}`)
+  return factor
 }
 
 function readRows(text: string, file: string) {
@@ -162,31 +169,6 @@ function readRows(text: string, file: string) {
   return { header, rows: rows.slice(1) }
 }
 
-function fieldValue(field: Field, text: string, unit: string, problem: (text: string) => TableError): number {
-  const value = Number(text.replaceAll(',', ''))
-  if (text === '' || !Number.isFinite(value)) throw problem(`got '${text}', expected a number`)
-  if (field === 'durationNs') return value * factor(unit, durationUnitsNs, problem)
-  if (field === 'staticSharedMemoryPerBlockBytes') {
-    return value * factor(unit.replace(/\/block$/, ''), memoryUnitsBytes, problem)
-  }
-  return value
-}
-
-function factor(unit: string, units: Readonly<Record<string, number>>, problem: (text: string) => TableError): number {
-  const found = units[unit]
-  if (found === undefined) throw problem(`got the unit '${unit}', expected one of ${Object.keys(units).join(', ')}`)
-  return found
-}
-
-function closed({ id, kernel, line, values }: OpenLaunch, file: string): KernelLaunch {
-  for (const [name, { field }] of Object.entries(metrics)) {
-    if (values[field] === undefined) {
-      throw new TableError(file, line, name, `missing for launch ${id} (${kernel}); profile with --set full`)
-    }
-  }
-  return { kernel, ...(values as Record<Field, number>) }
-}
-
 /**
  * Means of a workload's kernel metrics, weighted by launch duration: `sum d m / sum d`. Registers and static shared
  * memory are totals of the grid (threads x registers per thread, blocks x bytes per block).
@@ -194,10 +176,10 @@ function closed({ id, kernel, line, values }: OpenLaunch, file: string): KernelL
  * @throws InvalidInputError without launches, or if their total duration is 0
  */
 export function aggregateLaunches(launches: readonly KernelLaunch[]): KernelMetrics {
-  const totalNs = launches.reduce((sum, { durationNs }) => sum + durationNs, 0)
+  const totalNs = sum(launches.map(({ durationNs }) => durationNs))
   if (!(totalNs > 0)) throw new InvalidInputError('total duration of the launches', totalNs, 'above 0 ns')
   const mean = (metric: (launch: KernelLaunch) => number) =>
-    launches.reduce((sum, launch) => sum + launch.durationNs * metric(launch), 0) / totalNs
+    sum(launches.map((launch) => launch.durationNs * metric(launch))) / totalNs
   return {
     threads: mean(({ threads }) => threads),
     smThroughputPercent: mean(({ smThroughputPercent }) => smThroughputPercent),

@@ -27,16 +27,22 @@ export function candidateGroups(
   })
 }
 
-/** All multisets of these sizes; null if there are more than `most`. */
+/**
+ * All multisets of these sizes, in the order of the counts; null if there are more than `most`.
+ *
+ * @param fits whether a multiset counts; if not, none that contains it counts either
+ */
 export function multisetsOf(
   counts: ReadonlyMap<number, number>,
   minSize: number,
   maxSize: number,
   most: number,
+  fits: (members: readonly number[]) => boolean = () => true,
 ): number[][] | null {
   const entries = [...counts]
   const found: number[][] = []
   const extend = (members: number[], from: number): boolean => {
+    if (!fits(members)) return true
     if (members.length >= minSize && found.push(members) > most) return false
     if (members.length === maxSize) return true
     return entries.slice(from).every(([place, count], step) => {
@@ -67,7 +73,6 @@ export async function solveGroups(
   return candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
 }
 
-/** One variable for each candidate: the number of GPUs that run it. */
 function partitionProgram(
   candidates: readonly CandidateGroup[],
   counts: ReadonlyMap<number, number>,

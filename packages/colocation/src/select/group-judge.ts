@@ -1,11 +1,12 @@
-import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { sum } from '@pctodl/numerics'
+import { UnknownNameError } from '@pctodl/platform'
 import type { Members } from '../colocation.js'
+import { assertInput } from '../input-checks.js'
 import type { Workload } from '../workload.js'
 
 /** Source of kept shares: a `SlowdownModel`, or measurements. Members are indices into `workloads`. */
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
-  /** Share of its exclusive throughput that each member retains. */
   keptShares(members: readonly number[]): readonly number[]
   /**
    * Upper bound on the share that `own` retains next to `coRunners` of these others. Without it, a search among too
@@ -25,7 +26,6 @@ export interface KeptShareSource {
  */
 export type Objective = 'throughput' | 'speedup'
 
-/** Limits that a group on one GPU must meet. */
 export interface GroupLimits {
   /** Device memory, GiB. Default: none. */
   readonly memoryGib?: number
@@ -43,12 +43,13 @@ export interface GroupLimits {
 /** Power of a group, W. */
 export type GroupPower = (members: Members, keptShares: readonly number[]) => number
 
-export interface JudgedGroup {
-  readonly value: number
+/** A group that meets the limits, and its value. */
+export interface ColocationGroup {
+  readonly members: Members
   readonly keptShares: readonly number[]
+  readonly value: number
 }
 
-/** Values groups and checks their limits. */
 export class GroupJudge {
   readonly source: KeptShareSource
   readonly #objective: Objective
@@ -57,43 +58,31 @@ export class GroupJudge {
   /** @throws InvalidInputError naming the limit */
   constructor(source: KeptShareSource, objective: Objective, limits: GroupLimits) {
     const { memoryGib = 1, minKeptShare = 0, batchTimesMs = {}, power } = limits
-    if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
-    if (!(minKeptShare >= 0 && minKeptShare <= 1)) {
-      throw new InvalidInputError('minKeptShare', minKeptShare, 'from 0 to 1')
-    }
+    assertInput(memoryGib > 0, 'memoryGib', memoryGib, 'above 0')
+    assertInput(minKeptShare >= 0 && minKeptShare <= 1, 'minKeptShare', minKeptShare, 'from 0 to 1')
+    const byName = new Map(source.workloads.map((workload) => [workload.name, workload]))
     for (const [name, ms] of Object.entries(batchTimesMs)) {
-      const workload = source.workloads.find((one) => one.name === name)
-      if (!workload)
-        throw new UnknownNameError(
-          'workload of batchTimesMs',
-          name,
-          source.workloads.map((one) => one.name),
-        )
+      const workload = byName.get(name)
+      if (!workload) throw new UnknownNameError('workload of batchTimesMs', name, [...byName.keys()])
       const alone = batchTimeMs(workload, 1)
-      if (!(ms >= alone)) {
-        throw new InvalidInputError(`batchTimesMs of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
-      }
+      assertInput(ms >= alone, `batchTimesMs of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
     }
-    if (power && !(power.capW > 0)) throw new InvalidInputError('power.capW', power.capW, 'above 0')
+    assertInput(!power || power.capW > 0, 'power.capW', power?.capW, 'above 0')
     this.source = source
     this.#objective = objective
     this.#limits = limits
   }
 
   /** @returns null for a group that violates a limit */
-  judge(members: readonly number[]): JudgedGroup | null {
-    const workloads = members.map((place) => this.source.workloads[place]!)
+  judge(places: readonly number[]): ColocationGroup | null {
+    const members = places.map((place) => this.source.workloads[place]!)
     const { memoryGib = Infinity, minKeptShare = 0, batchTimesMs = {}, power } = this.#limits
-    if (memoryOf(workloads) > memoryGib) return null
-    const keptShares = this.source.keptShares(members)
-    if (keptShares.some((kept) => kept < minKeptShare)) return null
-    if (
-      workloads.some((workload, i) => batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity))
-    ) {
-      return null
-    }
-    if (power && power.of(workloads, keptShares) > power.capW) return null
-    return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
+    if (memoryOf(members) > memoryGib) return null
+    const keptShares = this.source.keptShares(places)
+    const isSlow = (workload: Workload, i: number) =>
+      keptShares[i]! < minKeptShare || batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity)
+    if (members.some(isSlow) || (power && power.of(members, keptShares) > power.capW)) return null
+    return { members, keptShares, value: sum(keptShares.map((kept, i) => kept * this.weightOf(places[i]!))) }
   }
 
   /** Value of a workload that runs undisturbed, in the unit of the objective. */
@@ -108,14 +97,5 @@ export function batchTimeMs({ batchSize, exclusiveThroughput }: Workload, keptSh
 }
 
 export function memoryOf(members: Members): number {
-  return members.reduce((sum, { memoryGib }) => sum + memoryGib, 0)
-}
-
-/** A group for output. */
-export interface ColocationGroup extends JudgedGroup {
-  readonly members: Members
-}
-
-export function namedGroup({ source }: GroupJudge, members: readonly number[], judged: JudgedGroup): ColocationGroup {
-  return { members: members.map((place) => source.workloads[place]!), ...judged }
+  return sum(members.map(({ memoryGib }) => memoryGib))
 }

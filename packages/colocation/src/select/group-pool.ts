@@ -1,11 +1,12 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { sum } from '@pctodl/numerics'
+import { PctodlError } from '@pctodl/platform'
+import { assertInput, assertInteger } from '../input-checks.js'
 import { candidateGroups, solveGroups } from './exact-groups.js'
 import {
   type ColocationGroup,
   GroupJudge,
   type GroupLimits,
   type KeptShareSource,
-  namedGroup,
   type Objective,
 } from './group-judge.js'
 import { searchGroups } from './search-groups.js'
@@ -14,14 +15,11 @@ import { upperBound } from './upper-bound.js'
 export interface PoolOptions {
   readonly objective: Objective
   readonly limits?: GroupLimits
-  /** Maximum number of jobs on one GPU. */
   readonly maxMembers: number
   /** Number of GPUs available. Default: the minimum, `ceil(jobs / maxMembers)`. */
   readonly gpus?: number
   /** Maximum number of candidate groups for the exact solver; above it, local search is used. Default 20 000. */
   readonly maxCandidates?: number
-  /** Seed of the search. Default 1. */
-  readonly seed?: number
 }
 
 export interface Grouping {
@@ -47,26 +45,22 @@ export interface Grouping {
 export async function groupPool(
   source: KeptShareSource,
   pool: readonly number[],
-  { objective, limits = {}, maxMembers, gpus, maxCandidates = 20_000, seed = 1 }: PoolOptions,
+  { objective, limits = {}, maxMembers, gpus, maxCandidates = 20_000 }: PoolOptions,
 ): Promise<Grouping> {
-  if (pool.length === 0) throw new InvalidInputError('pool', 'empty', 'at least one job')
-  if (pool.some((place) => source.workloads[place] === undefined)) {
-    throw new InvalidInputError('pool', pool, `places from 0 to ${source.workloads.length - 1}`)
-  }
-  if (!Number.isInteger(maxMembers) || maxMembers < 1) {
-    throw new InvalidInputError('maxMembers', maxMembers, 'an integer of at least 1')
-  }
+  assertInput(pool.length > 0, 'pool', 'empty', 'at least one job')
+  const areKnown = pool.every((place) => source.workloads[place] !== undefined)
+  assertInput(areKnown, 'pool', pool, `places from 0 to ${source.workloads.length - 1}`)
+  assertInteger('maxMembers', maxMembers)
   const least = Math.ceil(pool.length / maxMembers)
   const available = gpus ?? least
-  if (!Number.isInteger(available) || available < least) {
-    throw new InvalidInputError('gpus', available, `at least ${least}: ${pool.length} jobs, ${maxMembers} on a GPU`)
-  }
+  const isEnough = Number.isInteger(available) && available >= least
+  assertInput(isEnough, 'gpus', available, `at least ${least}: ${pool.length} jobs, ${maxMembers} on a GPU`)
   const judge = new GroupJudge(source, objective, limits)
   const candidates = candidateGroups(judge, pool, maxMembers, maxCandidates)
   const exact = candidates !== null
   const groups = exact
     ? await solveGroups(candidates, pool, available)
-    : searchGroups(judge, pool, { maxMembers, gpus: available, seed })
+    : searchGroups(judge, pool, maxMembers, available)
   if (!groups) {
     throw new PctodlError(
       'NO_GROUPING',
@@ -74,8 +68,8 @@ export async function groupPool(
         'allow more GPUs, more memory, more power, a lower kept share or slower batches',
     )
   }
-  const named = groups.map((members) => namedGroup(judge, members, judge.judge(members)!))
-  const value = named.reduce((sum, group) => sum + group.value, 0)
+  const named = groups.map((members) => judge.judge(members)!)
+  const value = sum(named.map((group) => group.value))
   const bound = exact ? value : Math.max(value, upperBound(judge, pool, maxMembers, available))
   return { groups: named, value, bound, gapPercent: 100 * (1 - value / bound), method: exact ? 'exact' : 'search' }
 }

@@ -1,7 +1,8 @@
-import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { PctodlError, UnknownNameError } from '@pctodl/platform'
+import { assertInput, assertInteger } from '../input-checks.js'
+import { multisetsOf } from './exact-groups.js'
 import { batchTimeMs, type KeptShareSource, memoryOf } from './group-judge.js'
 
-/** Requirements of one model in a shared instance. */
 export interface InstanceDemand {
   /** Name of the workload in `source.workloads`. */
   readonly workload: string
@@ -11,7 +12,6 @@ export interface InstanceDemand {
   readonly batchTimeMs: number
 }
 
-/** Models that may share an instance, with their expected performance. */
 export interface InstanceGroup {
   /** Names, in the order of the demands. */
   readonly workloads: readonly string[]
@@ -24,7 +24,6 @@ export interface InstanceGroup {
   readonly slack: number
 }
 
-/** Maximum number of candidate groups; more are an error. */
 const MAX_CANDIDATES = 100_000
 
 /**
@@ -42,45 +41,44 @@ export function groupsForInstance(
   demands: readonly InstanceDemand[],
   { memoryGib, maxMembers }: { readonly memoryGib: number; readonly maxMembers: number },
 ): InstanceGroup[] {
-  if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
-  if (!Number.isInteger(maxMembers) || maxMembers < 1) {
-    throw new InvalidInputError('maxMembers', maxMembers, 'an integer of at least 1')
-  }
+  assertInput(memoryGib > 0, 'memoryGib', memoryGib, 'above 0')
+  assertInteger('maxMembers', maxMembers)
   const places = placesOf(source, demands)
-  const groups: InstanceGroup[] = []
-  let looked = 0
-  const extend = (members: readonly number[], from: number) => {
-    for (let i = from; i < demands.length; i++) {
-      const grown = [...members, i]
-      const workloads = grown.map((member) => source.workloads[places[member]!]!)
-      if (memoryOf(workloads) > memoryGib) continue
-      if (++looked > MAX_CANDIDATES) {
-        throw new PctodlError(
-          'TOO_MANY_GROUPS',
-          `${demands.length} models in groups of up to ${maxMembers}: more than ${MAX_CANDIDATES} candidates; allow fewer members`,
-        )
-      }
-      const kept = source.keptShares(grown.map((member) => places[member]!))
+  const workloadsOf = (members: readonly number[]) => members.map((member) => source.workloads[places[member]!]!)
+  const groups = multisetsOf(
+    new Map(demands.map((_, member) => [member, 1])),
+    1,
+    maxMembers,
+    MAX_CANDIDATES,
+    (members) => memoryOf(workloadsOf(members)) <= memoryGib,
+  )
+  if (groups === null) {
+    throw new PctodlError(
+      'TOO_MANY_GROUPS',
+      `${demands.length} models in groups of up to ${maxMembers}: more than ${MAX_CANDIDATES} candidates; allow fewer members`,
+    )
+  }
+  return groups
+    .map((members): InstanceGroup => {
+      const workloads = workloadsOf(members)
+      const kept = source.keptShares(members.map((member) => places[member]!))
       const throughputsPerS = workloads.map(({ exclusiveThroughput }, k) => exclusiveThroughput * kept[k]!)
       const batchTimesMs = workloads.map((workload, k) => batchTimeMs(workload, kept[k]!))
-      const slack = Math.min(
-        ...grown.map((member, k) => 1 - demands[member]!.ratePerS / throughputsPerS[k]!),
-        ...grown.map((member, k) => 1 - batchTimesMs[k]! / demands[member]!.batchTimeMs),
-      )
-      if (slack >= 0) {
-        groups.push({
-          workloads: workloads.map(({ name }) => name),
-          throughputsPerS,
-          batchTimesMs,
-          memoryGib: memoryOf(workloads),
-          slack,
-        })
+      const slack = members.flatMap((member, k) => [
+        1 - demands[member]!.ratePerS / throughputsPerS[k]!,
+        1 - batchTimesMs[k]! / demands[member]!.batchTimeMs,
+      ])
+      const names = workloads.map(({ name }) => name)
+      return {
+        workloads: names,
+        throughputsPerS,
+        batchTimesMs,
+        memoryGib: memoryOf(workloads),
+        slack: Math.min(...slack),
       }
-      if (grown.length < maxMembers) extend(grown, i + 1)
-    }
-  }
-  extend([], 0)
-  return groups.sort((a, b) => b.workloads.length - a.workloads.length || b.slack - a.slack)
+    })
+    .filter(({ slack }) => slack >= 0)
+    .sort((a, b) => b.workloads.length - a.workloads.length || b.slack - a.slack)
 }
 
 function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDemand[]): number[] {
@@ -89,12 +87,11 @@ function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDema
   return demands.map(({ workload, ratePerS, batchTimeMs: maxMs }) => {
     const place = names.indexOf(workload)
     if (place < 0) throw new UnknownNameError('workload', workload, names)
-    if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand per workload')
+    assertInput(!seen.has(workload), 'demands', workload, 'one demand per workload')
     seen.add(workload)
-    if (!(ratePerS >= 0 && ratePerS < Infinity)) {
-      throw new InvalidInputError(`${workload}: ratePerS`, ratePerS, 'a number of at least 0')
-    }
-    if (!(maxMs > 0)) throw new InvalidInputError(`${workload}: batchTimeMs`, maxMs, 'above 0')
+    const isRate = ratePerS >= 0 && ratePerS < Infinity
+    assertInput(isRate, `${workload}: ratePerS`, ratePerS, 'a number of at least 0')
+    assertInput(maxMs > 0, `${workload}: batchTimeMs`, maxMs, 'above 0')
     return place
   })
 }

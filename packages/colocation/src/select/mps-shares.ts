@@ -1,13 +1,12 @@
 import { sum } from '@pctodl/numerics'
-import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { UnknownNameError } from '@pctodl/platform'
+import { assertInput } from '../input-checks.js'
 import { type CsvRow, parseCsvTable, TableError } from '../tables/csv-table.js'
 import type { Objective } from './group-judge.js'
 
-/** Throughputs of workloads at one split of the MPS shares. */
 export interface SharePoint {
   /** MPS active thread percentage of each member. */
   readonly mpsPercents: readonly number[]
-  /** Throughput of each member, samples/s. */
   readonly throughputs: readonly number[]
 }
 
@@ -41,8 +40,7 @@ export function parseShareSweepTable(text: string, file = 'share sweep'): ShareS
 }
 
 function splitOf(column: string, size: number, file: string): number[] {
-  const parts = /^\((.*)\)$/.exec(column)?.[1]?.split(',') ?? []
-  const shares = parts.map((part) => Number(/^(?:LS|BE|w[1-9]\d*_)(\d+)$/.exec(part.trim())?.[1]))
+  const shares = partsOf(column).map((part) => Number(/^(?:LS|BE|w[1-9]\d*_)(\d+)$/.exec(part)?.[1]))
   if (shares.length !== size || !shares.every((share) => share > 0 && share <= 100)) {
     throw new TableError(file, 1, column, `expected ${size} shares from 1 to 100, such as '(LS10, BE90)'`)
   }
@@ -51,18 +49,20 @@ function splitOf(column: string, size: number, file: string): number[] {
 
 /** Returns a tuple of numbers of at least 0; undefined if all or part of it is `None`, which marks a failed run. */
 function tupleOf(row: CsvRow, column: string, size: number): number[] | undefined {
-  const text = row.optionalText(column)
-  if (text === undefined || text === 'None') return undefined
+  const text = row.optionalText(column) ?? 'None'
+  const parts = partsOf(text)
+  if (text === 'None' || (parts.length === size && parts.includes('None'))) return undefined
+  const values = parts.map((part) => (part === '' ? Number.NaN : Number(part)))
+  if (values.length !== size || !values.every((value) => value >= 0 && value < Infinity)) {
+    throw row.error(column, `got '${text}', expected a tuple of ${size} numbers or None`)
+  }
+  return values
+}
+
+/** Parts of a text such as `(a, b)`; none for another text. */
+function partsOf(text: string): string[] {
   const parts = /^\((.*)\)$/.exec(text)?.[1]?.split(',') ?? []
-  if (parts.length !== size) throw row.error(column, `got '${text}', expected a tuple of ${size} numbers or None`)
-  if (parts.some((part) => part.trim() === 'None')) return undefined
-  return parts.map((part) => {
-    const value = Number(part)
-    if (part.trim() === '' || !(value >= 0 && value < Infinity)) {
-      throw row.error(column, `got '${text}', expected a tuple of ${size} numbers or None`)
-    }
-    return value
-  })
+  return parts.map((part) => part.trim())
 }
 
 /** Read solo throughputs by share: `workload`, then one column for each MPS share in percent. */
@@ -102,7 +102,7 @@ export function expectedShareSweep(
     const b = second.find(({ mpsPercents }) => mpsPercents[0] === 100 - share)
     return b ? [{ mpsPercents: [share, 100 - share], throughputs: [a.throughputs[0]!, b.throughputs[0]!] }] : []
   })
-  if (points.length === 0) throw new InvalidInputError('soloSweep', members, 'shares of both that add up to 100')
+  assertInput(points.length > 0, 'soloSweep', members, 'shares of both that add up to 100')
   return { members, points }
 }
 
@@ -124,9 +124,9 @@ export function chooseShares(
   exclusiveThroughputs: readonly number[],
   { objective, minKeptShares = [] }: { readonly objective: Objective; readonly minKeptShares?: readonly number[] },
 ): ShareChoice | null {
-  if (exclusiveThroughputs.length !== members.length) {
-    throw new InvalidInputError('exclusiveThroughputs', exclusiveThroughputs, `one per member (${members.length})`)
-  }
+  const count = members.length
+  const isOfEach = exclusiveThroughputs.length === count
+  assertInput(isOfEach, 'exclusiveThroughputs', exclusiveThroughputs, `one per member (${count})`)
   const choices = points.map(({ mpsPercents, throughputs }): ShareChoice => {
     const keptShares = throughputs.map((throughput, i) => throughput / exclusiveThroughputs[i]!)
     const summed = objective === 'throughput' ? throughputs : keptShares

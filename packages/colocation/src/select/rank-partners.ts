@@ -1,22 +1,20 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
+import { PctodlError } from '@pctodl/platform'
+import { assertInput, assertInteger } from '../input-checks.js'
+import { around, expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
 import { multisetsOf } from './exact-groups.js'
 import {
   type ColocationGroup,
   GroupJudge,
   type GroupLimits,
   type KeptShareSource,
-  namedGroup,
   type Objective,
 } from './group-judge.js'
 
-/** Random draws for the expected value of the best group. */
 const DRAWS = 400
 /** Maximum number of groups; more are an error. */
 const MAX_GROUPS = 5_000
 
-/** A candidate group in a ranking. */
 export interface RankedGroup extends ColocationGroup {
   /** 90 % interval of the value; null if unknown. */
   readonly interval: Interval | null
@@ -44,8 +42,8 @@ export function rankPartners(
 ): RankedGroup[] {
   const places = source.workloads.map((_, place) => place)
   const { objective, limits = {}, candidates = places, size = 2 } = options
-  if (!places.includes(target)) throw new InvalidInputError('target', target, `a place from 0 to ${places.length - 1}`)
-  if (!Number.isInteger(size) || size < 2) throw new InvalidInputError('size', size, 'an integer of at least 2')
+  assertInput(places.includes(target), 'target', target, `a place from 0 to ${places.length - 1}`)
+  assertInteger('size', size, 2)
   const asOften = new Map(candidates.map((place) => [place, size - 1]))
   const partners = multisetsOf(asOften, size - 1, size - 1, MAX_GROUPS)
   if (partners === null) {
@@ -57,23 +55,17 @@ export function rankPartners(
   const judge = new GroupJudge(source, objective, limits)
   const judged = partners.flatMap((others) => {
     const members = [target, ...others]
-    const found = judge.judge(members)
-    if (!found) return []
+    const group = judge.judge(members)
+    if (!group) return []
     const spread = source.spreadOf?.(members, objective) ?? null
-    return [{ group: namedGroup(judge, members, found), spread, expected: expectedValue(found.value, spread ?? 0) }]
+    return [{ group, spread, expected: expectedValue(group.value, spread ?? 0) }]
   })
   const best = expectedBest(judged.map(({ group, spread }) => ({ value: group.value, spread: spread ?? 0 })))
   return judged
     .sort((a, b) => b.expected - a.expected)
     .map(({ group, spread, expected }) => ({
       ...group,
-      interval:
-        spread === null
-          ? null
-          : {
-              low: group.value * Math.exp(-HALF_INTERVAL * spread),
-              high: group.value * Math.exp(HALF_INTERVAL * spread),
-            },
+      interval: spread === null ? null : around(group.value, HALF_INTERVAL * spread),
       expectedRegret: Math.max(0, best - expected),
     }))
 }

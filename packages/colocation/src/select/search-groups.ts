@@ -1,4 +1,4 @@
-import { SeededRandom, shuffled } from '@pctodl/numerics'
+import { SeededRandom, shuffled, sum } from '@pctodl/numerics'
 import type { GroupJudge } from './group-judge.js'
 
 /** Number of random starts; the best result counts. */
@@ -13,18 +13,19 @@ const STARTS = 8
 export function searchGroups(
   judge: GroupJudge,
   pool: readonly number[],
-  { maxMembers, gpus, seed }: { readonly maxMembers: number; readonly gpus: number; readonly seed: number },
+  maxMembers: number,
+  gpus: number,
 ): (readonly number[])[] | null {
-  const random = new SeededRandom(seed)
+  const random = new SeededRandom(1)
   // A group that violates a limit counts with a loss larger than all possible gains, so the search removes violations
   // first.
-  const penalty = -10 * pool.reduce((sum, place) => sum + judge.weightOf(place), 0)
+  const penalty = -10 * sum(pool.map((place) => judge.weightOf(place)))
   const worthOf = (members: readonly number[]) => (members.length === 0 ? 0 : (judge.judge(members)?.value ?? penalty))
   let best: { readonly groups: number[][]; readonly value: number } | undefined
   for (let start = 0; start < STARTS; start++) {
     const groups = randomStart(pool, gpus, random)
     climb(groups, worthOf, maxMembers, random)
-    const value = groups.reduce((sum, group) => sum + worthOf(group), 0)
+    const value = sum(groups.map(worthOf))
     if (!best || value > best.value) best = { groups, value }
   }
   const kept = best!.groups.filter((group) => group.length > 0)
@@ -61,7 +62,6 @@ function climb(
   }
 }
 
-/** The best swap or move between two groups; undefined if none improves the value. */
 function bestExchange(
   a: readonly number[],
   b: readonly number[],

@@ -33,15 +33,14 @@ export class CsvRow {
   }
 
   text(column: string): string {
-    const value = this.#cells[column] ?? ''
-    if (value === '') throw this.error(column, 'blank, expected a value')
+    const value = this.optionalText(column)
+    if (value === undefined) throw this.error(column, 'blank, expected a value')
     return value
   }
 
   /** Text of a cell, or undefined if it is blank or absent. */
   optionalText(column: string): string | undefined {
-    const value = this.#cells[column]
-    return value === undefined || value === '' ? undefined : value
+    return this.#cells[column] || undefined
   }
 
   number(column: string): number {
@@ -56,11 +55,6 @@ export class CsvRow {
     const value = this.number(column)
     if (!(value > 0)) throw this.error(column, `got ${value}, expected a number above 0`)
     return value
-  }
-
-  /** A number above 0, or undefined if the cell is blank or absent. */
-  optionalPositive(column: string): number | undefined {
-    return this.optionalText(column) === undefined ? undefined : this.positive(column)
   }
 
   notNegative(column: string): number {
@@ -120,8 +114,8 @@ export function parseCsvTable(
   return { columns, rows: records.map(({ record, info }) => new CsvRow(record, file, info.lines)) }
 }
 
-/** A CSV cell, quoted where necessary. */
-export function csvCell(value: string | number): string {
-  const text = String(value)
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+/** Writes rows of cells, quoted where necessary. */
+export function formatCsv(rows: readonly (readonly (string | number)[])[]): string {
+  const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  return rows.map((row) => `${row.map((cell) => quoted(String(cell))).join(',')}\n`).join('')
 }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { type Colocation, membersLabel } from '../colocation.js'
 import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
-import { csvCell, parseCsvTable, TableError } from './csv-table.js'
+import { type CsvRow, formatCsv, parseCsvTable, TableError } from './csv-table.js'
 
 /** Columns of the published table, used by this project too, and their fields. */
 const columns = [
@@ -48,22 +48,22 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
         field === 'exclusiveThroughput' ? row.positive(column) : row.notNegative(column),
       ]),
     ) as Record<(typeof columns)[number][1], number>
-    const powerW = row.optionalPositive(POWER)
-    return { name, batchSize, training, ...metrics, ...(powerW === undefined ? {} : { powerW }) }
+    return { name, batchSize, training, ...metrics, ...powerOf(row) }
   })
   return new WorkloadCatalog(workloads)
 }
 
 /** Write the table that `parseWorkloadTable` reads. */
 export function formatWorkloadTable(workloads: Iterable<Workload>): string {
-  const all = [...workloads]
-  const powered = all.some(({ powerW }) => powerW !== undefined)
-  const lines = [['workload', ...columns.map(([column]) => column), ...(powered ? [POWER] : [])].map(csvCell).join(',')]
-  for (const workload of all) {
-    const power = powered ? [workload.powerW ?? ''] : []
-    lines.push([workload.name, ...columns.map(([, field]) => workload[field]), ...power].map(csvCell).join(','))
-  }
-  return `${lines.join('\n')}\n`
+  const rows = [...workloads].map((workload) => ({
+    cells: [workload.name, ...columns.map(([, field]) => workload[field])],
+    powerW: workload.powerW,
+  }))
+  return formatWithPower(['workload', ...columns.map(([column]) => column)], rows)
+}
+
+function powerOf(row: CsvRow): { readonly powerW?: number } {
+  return row.optionalText(POWER) === undefined ? {} : { powerW: row.positive(POWER) }
 }
 
 /** A measured colocation with its row number, which splits refer to. */
@@ -98,16 +98,15 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
       return catalog.get(name)
     })
     const throughputs = ranks.map((rank) => row.positive(`w${rank}throughput`))
-    const powerW = row.optionalPositive(POWER)
-    const colocation = { members, throughputs, ...(powerW === undefined ? {} : { powerW }) }
+    const power = powerOf(row)
     const number = columns.includes('row') ? row.number('row') : index
     // A copied row would count as a second measurement that confirms the first.
-    for (const key of [`row ${number}`, JSON.stringify([membersLabel(members), throughputs, powerW])]) {
+    for (const key of [`row ${number}`, JSON.stringify([membersLabel(members), throughputs, power])]) {
       const before = seen.get(key)
       if (before !== undefined) throw row.error('row', `the same as line ${before}; leave one`)
       seen.set(key, row.line)
     }
-    return { row: number, ...colocation }
+    return { row: number, members, throughputs, ...power }
   })
 }
 
@@ -119,19 +118,21 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
 export function formatColocationTable(colocations: readonly Colocation[]): string {
   const size = colocations[0]?.members.length ?? 2
   const ranks = Array.from({ length: size }, (_, i) => i + 1)
-  const powered = colocations.some(({ powerW }) => powerW !== undefined)
-  const header = [
-    'row',
-    ...ranks.map((rank) => `workload${rank}`),
-    ...ranks.map((rank) => `w${rank}throughput`),
-    ...(powered ? [POWER] : []),
-  ]
-  const lines = colocations.map(({ members, throughputs, powerW }, row) =>
-    [row, ...members.map(({ name }) => name), ...throughputs, ...(powered ? [powerW ?? ''] : [])]
-      .map(csvCell)
-      .join(','),
-  )
-  return `${[header.join(','), ...lines].join('\n')}\n`
+  const header = ['row', ...ranks.map((rank) => `workload${rank}`), ...ranks.map((rank) => `w${rank}throughput`)]
+  const rows = colocations.map(({ members, throughputs, powerW }, row) => ({
+    cells: [row, ...members.map(({ name }) => name), ...throughputs],
+    powerW,
+  }))
+  return formatWithPower(header, rows)
+}
+
+/** Writes a table with a column of power, unless no row has one. */
+function formatWithPower(
+  header: readonly string[],
+  rows: readonly { readonly cells: readonly (string | number)[]; readonly powerW: number | undefined }[],
+): string {
+  if (rows.every(({ powerW }) => powerW === undefined)) return formatCsv([header, ...rows.map(({ cells }) => cells)])
+  return formatCsv([[...header, POWER], ...rows.map(({ cells, powerW }) => [...cells, powerW ?? ''])])
 }
 
 /** Measurements of one board, as a folder of tables. */

@@ -7,10 +7,6 @@ export interface Measured {
   readonly energyJ: number
 }
 
-export interface EnergyWindow {
-  read(): Promise<Measured>
-}
-
 /** A leased GPU. Its power limit and clock can be set, and are restored when the lease ends. */
 export interface Board {
   readonly uuid: string
@@ -21,7 +17,7 @@ export interface Board {
   /** Locks the SM clock, MHz. Null unlocks it, so that the firmware chooses the clock again. */
   setSmClock(mhz: number | null): Promise<void>
   /** Start a measurement; `read` returns the totals so far and may be called repeatedly. */
-  beginWindow(): EnergyWindow
+  beginWindow(): { read(): Promise<Measured> }
 }
 
 /** One sample a second, kept for ten hours. */

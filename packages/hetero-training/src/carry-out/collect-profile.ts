@@ -1,12 +1,11 @@
-import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
+import { type Clock, systemClock } from '@pctodl/platform'
+import { assertInput, assertPositiveInteger, repeated } from '../input-checks.js'
 import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/profile-file.js'
 import type { Setting } from '../profile/setting.js'
 import type { Board } from './board.js'
 import { TrainingProcess } from './training-process.js'
 
-/** Training whose steps can be awaited. */
 export interface TrainingSteps {
-  /** Resolves after this many further steps. */
   further(steps: number): Promise<void>
   stop(): Promise<void>
 }
@@ -27,12 +26,10 @@ export interface CollectOptions {
   readonly warmupSteps: number
   /** Steps of a measured window. */
   readonly steps: number
-  /** Windows per batch size and setting. */
   readonly repeats: number
   /** Duration of the idle power measurement at the start, s. */
   readonly idleS: number
   readonly stepPattern: RegExp
-  readonly environment?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   /** Called after each batch size with all measurements so far. */
   readonly onProfile?: (profile: ProfileFile) => void
@@ -87,26 +84,17 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
 /** Rejects unsupported settings before anything is measured. @throws InvalidInputError */
 function assertSettings({ spec }: Board, { powerLimitsW, smClocksMhz = [] }: CollectOptions): void {
   const { min, max } = spec.powerLimitW
-  const limit = powerLimitsW.find((watts) => !(watts >= min && watts <= max))
-  if (limit !== undefined) {
-    throw new InvalidInputError('powerLimitsW', limit, `a limit of ${min} to ${max} W on ${spec.name}`)
+  for (const watts of powerLimitsW) {
+    assertInput(watts >= min && watts <= max, 'powerLimitsW', watts, `a limit of ${min} to ${max} W on ${spec.name}`)
   }
-  const clock = smClocksMhz.find((mhz) => !spec.clockStates.some((state) => state.smClocksMhz.includes(mhz)))
-  if (clock !== undefined) throw new InvalidInputError('smClocksMhz', clock, `a clock of ${spec.name}, MHz`)
+  for (const mhz of smClocksMhz) {
+    const isKnown = spec.clockStates.some((state) => state.smClocksMhz.includes(mhz))
+    assertInput(isKnown, 'smClocksMhz', mhz, `a clock of ${spec.name}, MHz`)
+  }
 }
 
 async function* windowsOf(board: Board, batchSize: number, options: CollectOptions) {
-  const {
-    command,
-    powerLimitsW,
-    smClocksMhz = [],
-    warmupSteps,
-    steps,
-    repeats,
-    environment,
-    stepPattern,
-    signal,
-  } = options
+  const { command, powerLimitsW, smClocksMhz = [], warmupSteps, steps, repeats, stepPattern, signal } = options
   const settings: Setting[] = [
     ...powerLimitsW.map((powerLimitW) => ({ powerLimitW, smClockMhz: null })),
     ...smClocksMhz.map((smClockMhz) => ({ powerLimitW: Math.max(...powerLimitsW), smClockMhz })),
@@ -115,7 +103,7 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
     (await options.startTraining?.(batchSize)) ??
     new TrainingProcess({
       command: command.map((word) => word.replaceAll('{batch}', String(batchSize))),
-      environment: { CUDA_VISIBLE_DEVICES: board.uuid, ...environment },
+      environment: { CUDA_VISIBLE_DEVICES: board.uuid },
       stepPattern,
       signal,
     })
@@ -141,33 +129,22 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
 
 /** @throws InvalidInputError */
 export function assertCollectOptions(options: CollectOptions): void {
-  const { command, batchSizes, powerLimitsW, smClocksMhz, warmupSteps, steps, repeats, idleS } = options
-  const isCommand = options.startTraining === undefined
-  if (isCommand && command.length === 0) throw new InvalidInputError('command', 'none', 'a command that trains')
-  if (isCommand && !command.some((word) => word.includes('{batch}'))) {
-    throw new InvalidInputError('command', command.join(' '), 'the placeholder {batch} for the batch size')
+  const { command, startTraining, batchSizes, powerLimitsW, smClocksMhz, warmupSteps, steps, repeats, idleS } = options
+  if (startTraining === undefined) {
+    assertInput(command.length > 0, 'command', 'none', 'a command that trains')
+    const hasBatch = command.some((word) => word.includes('{batch}'))
+    assertInput(hasBatch, 'command', command.join(' '), 'the placeholder {batch} for the batch size')
   }
-  for (const [name, values] of [
-    ['batchSizes', batchSizes],
-    ['powerLimitsW', powerLimitsW],
-    ['smClocksMhz', smClocksMhz],
-  ] as const) {
-    if (values === undefined) continue
-    const isGood = values.every((value) => Number.isFinite(value) && value > 0)
-    if (!isGood || new Set(values).size !== values.length || values.length === 0) {
-      throw new InvalidInputError(name, values.join(', '), 'different positive numbers')
-    }
+  for (const [name, values] of Object.entries({ batchSizes, powerLimitsW, ...(smClocksMhz && { smClocksMhz }) })) {
+    const arePositive = values.length > 0 && values.every((value) => Number.isFinite(value) && value > 0)
+    const isGood = arePositive && repeated(values) === undefined
+    assertInput(isGood, name, values.join(', '), 'different positive numbers')
   }
-  if (batchSizes.length < 2) {
-    throw new InvalidInputError('batchSizes', batchSizes.join(', '), 'at least two: one does not show how time grows')
-  }
-  for (const [name, value, least] of [
-    ['warmupSteps', warmupSteps, 0],
-    ['steps', steps, 1],
-    ['repeats', repeats, 1],
-  ] as const) {
-    if (!Number.isInteger(value) || value < least)
-      throw new InvalidInputError(name, value, `an integer of at least ${least}`)
-  }
-  if (!(idleS > 0)) throw new InvalidInputError('idleS', idleS, 'a positive number of seconds')
+  const sizes = batchSizes.join(', ')
+  assertInput(batchSizes.length >= 2, 'batchSizes', sizes, 'at least two: one does not show how time grows')
+  const isWarmup = Number.isInteger(warmupSteps) && warmupSteps >= 0
+  assertInput(isWarmup, 'warmupSteps', warmupSteps, 'an integer of at least 0')
+  assertPositiveInteger('steps', steps)
+  assertPositiveInteger('repeats', repeats)
+  assertInput(idleS > 0, 'idleS', idleS, 'a positive number of seconds')
 }

@@ -1,14 +1,20 @@
 import { z } from 'zod'
 import { checked, readJson } from '../json-file.js'
 
-/** Format marker of a plan on disk. */
 export const PLAN_FORMAT = 'pctodl-hetero-plan'
 export const PLAN_VERSION = 1
-/** Format marker of a finished run on disk. */
 export const RUN_FORMAT = 'pctodl-hetero-run'
 
 interface Totals {
   timeS: number
+  energyJ: number
+}
+
+interface GpuShare {
+  name: string
+  share: number
+  powerLimitW: number | null
+  smClockMhz?: number | null | undefined
   energyJ: number
 }
 
@@ -18,16 +24,8 @@ export interface PlanFile extends Totals {
   version: typeof PLAN_VERSION
   globalBatch: number
   unit: 'step' | 'window'
-  gpus: {
-    name: string
-    share: number
-    powerLimitW: number | null
-    smClockMhz?: number | null | undefined
-    energyJ: number
-    microBatches?: number | undefined
-  }[]
+  gpus: (GpuShare & { microBatches?: number | undefined })[]
   compared: Record<string, Totals>
-  /** Gradient exchange after each step, s. */
   allReduceS?: number | undefined
 }
 
@@ -38,13 +36,7 @@ export interface RunFile extends Totals {
   /** True for simulated boards, whose times are virtual. */
   simulated?: boolean | undefined
   /** Measured GPUs. One that the plan leaves out has no share, and is listed only if its board was named. */
-  gpus: {
-    name: string
-    share: number
-    powerLimitW: number | null
-    smClockMhz?: number | null | undefined
-    energyJ: number
-  }[]
+  gpus: GpuShare[]
   /**
    * Measurement between the first and the last printed step; null with fewer than two steps. On simulated boards, the
    * steps after the warm-up.
@@ -107,6 +99,11 @@ export const readPlan = (file: string): PlanFile =>
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
   read(runSchema, file, "a run, as 'pctodl hetero launch --output' writes it")
+
+/** Training GPUs of a plan, in rank order. */
+export function trainingGpus({ gpus }: PlanFile): (PlanFile['gpus'][number] & { powerLimitW: number })[] {
+  return gpus.flatMap((gpu) => (gpu.powerLimitW === null ? [] : [{ ...gpu, powerLimitW: gpu.powerLimitW }]))
+}
 
 function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
   return checked(schema, readJson(file, what), file, what)

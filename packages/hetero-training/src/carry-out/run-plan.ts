@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 import type { Board, Measured } from './board.js'
-import { PLAN_VERSION, type PlanFile, RUN_FORMAT, type RunFile } from './plan-file.js'
+import { PLAN_VERSION, type PlanFile, RUN_FORMAT, type RunFile, trainingGpus } from './plan-file.js'
 import type { SimulatedBoards } from './simulated-boards.js'
 import { TrainingProcess } from './training-process.js'
 
@@ -8,14 +8,34 @@ import { TrainingProcess } from './training-process.js'
 const READ_PERIOD_MS = 500
 
 export interface RunOptions {
-  /** Command that trains on all GPUs of the plan, e.g. `torchrun`. It or its children print a line per step. */
+  /**
+   * Command that trains on all GPUs of the plan, e.g. `torchrun`. It or its children print a line per step. `{world}` in
+   * it is replaced by the number of training GPUs.
+   */
   readonly command: readonly string[]
-  /** From `launchEnvironment`. */
-  readonly environment: Readonly<Record<string, string>>
   readonly stepPattern: RegExp
   readonly signal: AbortSignal
-  /** Called with each output line of the command. */
   readonly onLine?: (line: string) => void
+}
+
+/**
+ * Environment of a launcher such as `torchrun`, in addition to what it sets for its workers (`RANK`, `WORLD_SIZE`,
+ * ...):
+ *
+ * - `CUDA_VISIBLE_DEVICES`: the training GPUs; local rank n is the nth of them.
+ * - `PCTODL_SHARES`: samples of each rank in a step. Rank n trains on those of the shuffled global batch that follow
+ * the shares before its own.
+ * - `PCTODL_MICRO_BATCHES`: number of parts in which each rank processes its share, accumulating the gradients.
+ *
+ * @param uuids of all training GPUs of the plan, by name. CUDA and NVML may number the boards differently
+ */
+export function launchEnvironment(plan: PlanFile, uuids: ReadonlyMap<string, string>): Record<string, string> {
+  const gpus = trainingGpus(plan)
+  return {
+    CUDA_VISIBLE_DEVICES: gpus.map(({ name }) => uuids.get(name)!).join(),
+    PCTODL_SHARES: gpus.map(({ share }) => share).join(),
+    PCTODL_MICRO_BATCHES: gpus.map(({ microBatches = 1 }) => microBatches).join(),
+  }
 }
 
 /**
@@ -33,9 +53,13 @@ export async function runPlan(
   const whole = beginWindows(boards)
   let steady: ReturnType<typeof beginWindows> | null = null
   let last: { readonly steps: number; readonly measured: Promise<Measured[]> } | null = null
-  let lastMs = Number.NEGATIVE_INFINITY
+  let lastMs = -Infinity
+  const world = String(trainingGpus(plan).length)
+  const uuids = new Map([...boards].map(([name, { uuid }]) => [name, uuid]))
   const training = new TrainingProcess({
     ...options,
+    command: options.command.map((word) => word.replaceAll('{world}', world)),
+    environment: launchEnvironment(plan, uuids),
     onStep: (steps) => {
       if (steady === null) {
         // The time before the first step is start-up and does not count.

@@ -1,4 +1,5 @@
-import { InvalidInputError, PctodlError, VirtualClock } from '@pctodl/platform'
+import { PctodlError, VirtualClock } from '@pctodl/platform'
+import { assertInput } from '../input-checks.js'
 import { type Board, boardOf } from './board.js'
 import type { TrainingSteps } from './collect-profile.js'
 
@@ -8,13 +9,6 @@ const WARM_UP_MS = 90_000
 const STAY_WARM_MS = 15_000
 const WARM_UP_STEPS = 10
 
-export interface SimulatedBoardOptions {
-  /** Network to train, as named by `@pctodl/model-zoo`. */
-  readonly network: string
-  readonly signal: AbortSignal
-}
-
-/** One process of a training on simulated boards. */
 export interface SimulatedWorker {
   /** Index of its board. */
   readonly board: number
@@ -33,21 +27,22 @@ export interface SimulatedBoards {
 /**
  * @param units boards by name, e.g. `3080Ti`; `3080Ti#2` is another unit with its own sensor error. Units are numbered
  * consecutively
+ * @param network as named by `@pctodl/model-zoo`
  * @throws PctodlError `GPU_SIM_MISSING` without the simulation packages; UnknownNameError for an unknown board or
  * network; InvalidInputError for an inexact unit number
  */
 export async function openSimulatedBoards(
   units: readonly string[],
-  { network, signal }: SimulatedBoardOptions,
+  network: string,
+  signal: AbortSignal,
 ): Promise<SimulatedBoards> {
   const [{ SimulatedGpu, SimulatedTraining }, { layerGraph, trainingGraph }] = await loadSimulator()
   const step = trainingGraph(layerGraph(network))
   const clock = new VirtualClock()
   const gpus = units.map((unit) => {
     const [, name = unit, seed = '1'] = /^(.*)#(\d+)$/.exec(unit) ?? []
-    if (!Number.isSafeInteger(Number(seed))) {
-      throw new InvalidInputError('unit', unit, `a number after # of at most ${Number.MAX_SAFE_INTEGER}`)
-    }
+    const isExact = Number.isSafeInteger(Number(seed))
+    assertInput(isExact, 'unit', unit, `a number after # of at most ${Number.MAX_SAFE_INTEGER}`)
     return new SimulatedGpu(name, { clock, seed: Number(seed), networks: [step] })
   })
   const boards = await Promise.all(gpus.map(async (gpu) => boardOf(gpu, await gpu.acquire(), gpu.spec.name, null)))

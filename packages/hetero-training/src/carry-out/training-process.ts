@@ -6,33 +6,26 @@ export const DEFAULT_STEP_PATTERN = 'step\\W*\\d+'
 
 export interface StartTraining {
   readonly command: readonly string[]
-  /** Added to this process's. */
-  readonly environment?: Readonly<Record<string, string>>
+  readonly environment: Readonly<Record<string, string>>
   readonly stepPattern: RegExp
-  /** Aborts the training. */
   readonly signal: AbortSignal
   readonly onLine?: (line: string) => void
   readonly onStep?: (steps: number) => void
 }
 
-/** A command that trains and prints a line per step. */
 export class TrainingProcess {
   /** Steps printed so far. */
   steps = 0
   readonly #child: ReturnType<typeof spawn>
   readonly #start: StartTraining
-  readonly #ended: Promise<string>
+  /** How it ended: `exit code 3`. */
+  readonly ended: Promise<string>
   #waiting: { readonly until: number; readonly resolve: () => void } | null = null
 
   constructor(start: StartTraining) {
     this.#start = start
     this.#child = spawn(start)
-    this.#ended = this.#readLines()
-  }
-
-  /** How it ended: `exit code 3`. */
-  get ended(): Promise<string> {
-    return this.#ended
+    this.ended = this.#readLines()
   }
 
   /**
@@ -46,7 +39,7 @@ export class TrainingProcess {
     const reached = new Promise<null>((resolve) => {
       this.#waiting = { until, resolve: () => resolve(null) }
     })
-    const outcome = await Promise.race([reached, this.#ended])
+    const outcome = await Promise.race([reached, this.ended])
     this.#waiting = null
     if (outcome === null || this.steps >= until) return
     this.#start.signal.throwIfAborted()
@@ -60,7 +53,7 @@ export class TrainingProcess {
   /** End it. Idempotent. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
-    await this.#ended
+    await this.ended
   }
 
   async #readLines(): Promise<string> {

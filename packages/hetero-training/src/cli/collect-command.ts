@@ -29,10 +29,6 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/**
- * `pctodl hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that
- * prints its steps.
- */
 export const collect: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { asUsage, type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { sum } from '@pctodl/numerics'
 import { type PlanFile, type RunFile, readPlan, readRun } from '../carry-out/plan-file.js'
 import { formatTable } from './table.js'
 
@@ -9,9 +10,6 @@ interface StepCost {
   readonly energyJ: number
 }
 
-/**
- * `pctodl hetero compare`: measured time and energy per step beside the predictions of the plan and its alternatives.
- */
 export const compare: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -38,26 +36,18 @@ export const compare: CommandFunction = async (argv, terminal) => {
     if (i === 0) assertRunOf(plan, run, name)
     const unmeasured = plan.gpus.filter((gpu) => !run.gpus.some((other) => other.name === gpu.name))
     for (const gpu of unmeasured) {
-      const counts =
+      const text =
         gpu.powerLimitW === null ? 'what the plan says of its idling counts for the run, too' : 'it is missing'
-      terminal.stderr.write(
-        `pctodl hetero compare: warning: ${name}: the energy of ${gpu.name} was not measured; ${counts}\n`,
-      )
+      const warning = `warning: ${name}: the energy of ${gpu.name} was not measured; ${text}`
+      terminal.stderr.write(`pctodl hetero compare: ${warning}\n`)
     }
     const idling = unmeasured.filter(({ powerLimitW }) => powerLimitW === null)
-    return stepOfRun(
-      name,
-      run,
-      idling.reduce((sum, { energyJ }) => sum + energyJ / plan.timeS, 0),
-    )
+    return stepOfRun(name, run, sum(idling.map(({ energyJ }) => energyJ)) / plan.timeS)
   })
-  const predicted = (name: string, { timeS, energyJ }: Omit<StepCost, 'name'>) => ({
-    name: `${name}, predicted`,
-    timeS,
-    energyJ,
-  })
-  const others = Object.entries(plan.compared).map(([name, other]) => predicted(name, other))
-  const rows: StepCost[] = [predicted('this plan', plan), ...runs, ...others]
+  const [first, ...others] = [['this plan', plan] as const, ...Object.entries(plan.compared)].map(
+    ([name, { timeS, energyJ }]): StepCost => ({ name: `${name}, predicted`, timeS, energyJ }),
+  )
+  const rows = [first!, ...runs, ...others]
   const { json } = command.opts<{ readonly json?: boolean }>()
   terminal.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : `${formatComparison(rows)}\n`)
   return 0
@@ -84,13 +74,9 @@ function partOf({ share, powerLimitW, smClockMhz }: RunFile['gpus'][number]): st
 /** @param idleW idle power of GPUs that were not measured */
 function stepOfRun(name: string, { steady, simulated }: RunFile, idleW: number): StepCost {
   if (steady === null) throw new UsageError(`${name}: fewer than two steps were printed; see --step-pattern of launch`)
-  const energyJ = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
   const timeS = steady.timeS / steady.steps
-  return {
-    name: `${name}, ${simulated ? 'simulated' : 'measured'}`,
-    timeS,
-    energyJ: energyJ / steady.steps + idleW * timeS,
-  }
+  const energyJ = sum(Object.values(steady.energyJ)) / steady.steps + idleW * timeS
+  return { name: `${name}, ${simulated ? 'simulated' : 'measured'}`, timeS, energyJ }
 }
 
 function formatComparison(rows: readonly StepCost[]): string {

@@ -8,10 +8,11 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { sum } from '@pctodl/numerics'
 import { withBoards } from '../carry-out/board.js'
-import { launchEnvironment, trainingGpus } from '../carry-out/launch-environment.js'
-import { type PlanFile, type RunFile, readPlan } from '../carry-out/plan-file.js'
+import { type PlanFile, type RunFile, readPlan, trainingGpus } from '../carry-out/plan-file.js'
 import { runPlan, runSimulated } from '../carry-out/run-plan.js'
+import { repeated } from '../input-checks.js'
 import { boardOptions, simulatedBoards, type TrainingOptions, withTrainingOptions } from './open-boards.js'
 import { type Named, named } from './options.js'
 import { formatTable } from './table.js'
@@ -25,7 +26,6 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/** `pctodl hetero launch`: carry out a plan and measure it. */
 export const launch: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(
@@ -62,18 +62,14 @@ export const launch: CommandFunction = async (argv, terminal) => {
   const host = await simulatedBoards(command, ids, ['steps', 'allReduce'], terminal.signal)
   const result = host
     ? await runSimulated({ ...plan, allReduceS: raw.allReduce ?? plan.allReduceS }, host, names, raw.steps)
-    : await withBoards(ids, boardOptions(raw), (boards) => {
-        // CUDA gets UUIDs, since CUDA and NVML may number the boards differently.
-        const uuids = new Map(names.map((name, i) => [name, boards[i]!.uuid]))
-        const world = String(trainingGpus(plan).length)
-        return runPlan(plan, new Map(names.map((name, i) => [name, boards[i]!])), {
-          command: command.args.map((word) => word.replaceAll('{world}', world)),
-          environment: launchEnvironment(plan, uuids),
+    : await withBoards(ids, boardOptions(raw), (boards) =>
+        runPlan(plan, new Map(names.map((name, i) => [name, boards[i]!])), {
+          command: command.args,
           stepPattern: raw.stepPattern,
           signal: terminal.signal,
           onLine: (line) => terminal.stderr.write(`${line}\n`),
-        })
-      })
+        }),
+      )
   const json = `${JSON.stringify(result, null, 2)}\n`
   if (raw.output !== undefined) writeFileAtomically(raw.output, json)
   terminal.stdout.write(raw.json ? json : `${formatRun(result)}\n`)
@@ -89,12 +85,11 @@ function assertDevices(plan: PlanFile, devices: Named<string>): void {
   }
   const missing = trainingGpus(plan).find(({ name }) => !devices.has(name))
   if (missing !== undefined) throw new UsageError(`--device: none for the plan's GPU ${missing.name}`)
-  const twice = [...devices.values()].find((id, i, ids) => ids.indexOf(id) !== i)
-  if (twice !== undefined)
-    throw new UsageError(`--device: ${twice} is given twice; each GPU of the plan needs a separate device`)
+  const twice = repeated([...devices.values()])
+  if (twice === undefined) return
+  throw new UsageError(`--device: ${twice} is given twice; each GPU of the plan needs a separate device`)
 }
 
-/** Time and energy of a finished run, per GPU and in total. */
 function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
   const rows = gpus.map(({ name, share, powerLimitW, smClockMhz, energyJ: ownJ }) => [
     name,
@@ -106,9 +101,7 @@ function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
   const table = formatTable(['GPU', 'share', 'limit W', 'clock MHz', 'energy J'], rows)
   const whole = `${table}\nin all: ${timeS.toFixed(2)} s, ${energyJ.toFixed(1)} J`
   if (steady === null) return whole
-  const joules = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
-  return (
-    `${whole}\nsteady: ${steady.steps} steps, ${(steady.timeS / steady.steps).toPrecision(4)} s and ` +
-    `${(joules / steady.steps).toPrecision(4)} J each`
-  )
+  const perStep = (value: number) => (value / steady.steps).toPrecision(4)
+  const joules = sum(Object.values(steady.energyJ))
+  return `${whole}\nsteady: ${steady.steps} steps, ${perStep(steady.timeS)} s and ${perStep(joules)} J each`
 }

@@ -6,7 +6,6 @@ import { openSimulatedBoards, type SimulatedBoards } from '../carry-out/simulate
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
 import { refuseGiven } from './options.js'
 
-/** Options parsed by `withTrainingOptions`. */
 export interface TrainingOptions {
   readonly backend: 'nvml' | 'sim'
   readonly model?: string
@@ -68,7 +67,7 @@ export async function simulatedBoards(
   if (first !== undefined) throw new UsageError(`--backend sim trains --model by itself; omit '${first}'`)
   if (model === undefined) throw new UsageError('--backend sim needs --model, the network to train, such as resnet50')
   try {
-    return await openSimulatedBoards(units, { network: model, signal })
+    return await openSimulatedBoards(units, model, signal)
   } catch (error) {
     if (error instanceof UnknownNameError || error instanceof InvalidInputError) throw new UsageError(error.message)
     throw error

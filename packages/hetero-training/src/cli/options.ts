@@ -4,7 +4,6 @@ import { type Command, InvalidArgumentError } from 'commander'
 /** `NAME=VALUE` options by name. */
 export type Named<T> = ReadonlyMap<string, T>
 
-/** Parser of a repeatable `NAME=VALUE` option. */
 export function named<T>(parse: (value: string) => T) {
   return (option: string, before: Named<T> = new Map()): Named<T> => {
     const at = option.indexOf('=')

@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
-import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets } from '../find-plan.js'
+import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets, planOrReason } from '../find-plan.js'
 import { readProfile } from '../profile/profile-file.js'
 import { isLocked } from '../profile/setting.js'
 import { simplePlans } from '../simple-plans.js'
@@ -144,17 +144,10 @@ function jobOf(raw: RawOptions): TrainingJob {
 function comparedPlans(job: TrainingJob, budgets: Budgets, { gpus }: TrainingPlan): Map<string, TrainingPlan> {
   const compared = new Map<string, TrainingPlan>(simplePlans(job))
   if (!gpus.some(isLocked)) return compared
-  try {
-    const {
-      lowerBound: _,
-      warnings: __,
-      ...unlocked
-    } = findPlan({ ...job, gpus: job.gpus.map((gpu) => ({ ...gpu, smClocksMhz: [] })) }, budgets)
-    return new Map([['best without locked clocks', unlocked], ...compared])
-  } catch (error) {
-    if (error instanceof InfeasibleBudgetError) return compared
-    throw error
-  }
+  const unlocked = planOrReason({ ...job, gpus: job.gpus.map((gpu) => ({ ...gpu, smClocksMhz: [] })) }, budgets)
+  if (unlocked instanceof InfeasibleBudgetError) return compared
+  const { lowerBound: _, warnings: __, ...best } = unlocked
+  return new Map([['best without locked clocks', best], ...compared])
 }
 
 function formatGpus(plan: TrainingPlan, globalBatch: number): string {

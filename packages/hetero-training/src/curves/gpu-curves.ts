@@ -1,13 +1,16 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { assertInput } from '../input-checks.js'
 import { assertProfile, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
 import type { Setting } from '../profile/setting.js'
-import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
+import {
+  type Continuation,
+  continuedFlat,
+  continuedLine,
+  errorBelow,
+  extrapolationError,
+} from './extrapolation-error.js'
 import { type CurveKind, settingLines } from './setting-lines.js'
 
-/**
- * Time and power of one GPU as functions of its share of the batch, for each setting: a power limit, or a locked SM
- * clock.
- */
+/** Time and power of one GPU as functions of its share of the batch, for each power limit or locked SM clock. */
 export interface GpuCurves {
   readonly name: string
   /**
@@ -15,7 +18,6 @@ export interface GpuCurves {
    * clock is slightly above the power drawn. It never binds, but counts towards a power budget.
    */
   readonly settings: readonly Setting[]
-  /** Power limit in force for each of the `settings`, W. */
   readonly powerLimitsW: readonly number[]
   /** Largest limit without a locked clock, W. */
   readonly largestLimitW: number
@@ -27,17 +29,15 @@ export interface GpuCurves {
    * `measured`.
    */
   readonly timeSd: number
-  /** Same for power. */
   readonly powerSd: number
   /** Relative standard deviation of `timeS` at a share: `timeSd`, plus the extrapolation error beyond the profile. */
   timeSdAt(limitIndex: number, share: number): number
-  /** Same for `powerW`. */
   powerSdAt(limitIndex: number, share: number): number
   /** @returns s per step (or per window, see `GpuProfile.unit`); 0 for a share of 0 */
   timeS(limitIndex: number, share: number): number
-  /** Mean power while computing, W; between idle power and the limit. */
+  /** @returns mean power while computing, W; between idle power and the limit */
   powerW(limitIndex: number, share: number): number
-  /** Number of sequential parts in which a share is processed for lack of memory; 1 if it fits. */
+  /** @returns number of sequential parts in which a share is processed for lack of memory; 1 if it fits */
   microBatches(share: number): number
 }
 
@@ -51,39 +51,40 @@ export interface GpuCurves {
  * Locked clocks have a separate grid, in which the clock replaces the limit. The deviations of the measurements from
  * the grid estimate the measurement error.
  *
- * Beyond the profile, the uncertainty is the extrapolation error, see `extrapolation-error.ts`.
+ * Shares above `maxMicroBatch` are split into the fewest micro-batches of even size, whose gradients are accumulated. n
+ * micro-batches of a share take n times as long as one of share / n, at the same power, because each takes the fixed
+ * part of the time again. (The weight update, made once a step, is counted for each micro-batch, so the time is an upper
+ * bound.)
  *
  * @throws InvalidInputError as `assertProfile`, and for idle power above a power limit
  */
-export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): GpuCurves {
+export function curvesOf(
+  profile: GpuProfile,
+  kind: CurveKind = 'physical',
+  maxMicroBatch: number = Infinity,
+): GpuCurves {
   assertProfile(profile)
   const limits = limitsOf(profile)
   const batches = batchSizesOf(profile)
   const idlePowerW = profile.idlePowerW ?? 0
-  if (idlePowerW >= limits[0]!) {
-    throw new InvalidInputError(
-      `${profile.name}: idle power`,
-      idlePowerW,
-      `below the lowest power limit, ${limits[0]} W`,
-    )
-  }
+  const expected = `below the lowest power limit, ${limits[0]} W`
+  assertInput(idlePowerW < limits[0]!, `${profile.name}: idle power`, idlePowerW, expected)
   const { lines, timeSd, powerSd } = settingLines(profile, kind)
-  const columns = batches.length
   const settings = lines.map(({ setting }) => setting)
   const powerLimitsW = settings.map(({ powerLimitW }) => powerLimitW)
+  const times = lines.map(({ timeS }) => timeS)
+  const powers = lines.map(({ powerW }) => powerW)
+  const microBatches = (share: number) => Math.max(1, Math.ceil(share / maxMicroBatch))
   const first = batches[0]!
   const last = batches.at(-1)!
-  const time = Float64Array.from(lines.flatMap(({ timeS }) => [...timeS]))
-  const power = Float64Array.from(lines.flatMap(({ powerW }) => [...powerW]))
-  const rowsOf = (grid: Float64Array) => settings.map((_, s) => grid.subarray(s * columns, (s + 1) * columns))
-  const timeError = extrapolationError(batches, rowsOf(time), continuedLine)
-  const powerError = extrapolationError(batches, rowsOf(power), continuedFlat)
-  const below = (grid: Float64Array, limitIndex: number, share: number) =>
-    errorBelow(batches, grid.subarray(limitIndex * columns, (limitIndex + 1) * columns), share)
-  const sdAt = (within: number, error: number, grid: Float64Array) => (limitIndex: number, share: number) => {
-    if (share <= 0) return 0
-    if (share < first) return Math.hypot(within, below(grid, limitIndex, share))
-    return share <= last ? within : Math.hypot(within, error * Math.log(share / last))
+  const sdAt = (within: number, lines: readonly (readonly number[])[], continuation: Continuation) => {
+    const error = extrapolationError(batches, lines, continuation)
+    return (limitIndex: number, share: number) => {
+      const batch = share / microBatches(share)
+      if (batch <= 0) return 0
+      if (batch < first) return Math.hypot(within, errorBelow(batches, lines[limitIndex]!, batch))
+      return batch <= last ? within : Math.hypot(within, error * Math.log(batch / last))
+    }
   }
   return {
     name: profile.name,
@@ -95,36 +96,34 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
     largestProfiled: last,
     timeSd,
     powerSd,
-    timeSdAt: sdAt(timeSd, timeError, time),
-    powerSdAt: sdAt(powerSd, powerError, power),
+    timeSdAt: sdAt(timeSd, times, continuedLine),
+    powerSdAt: sdAt(powerSd, powers, continuedFlat),
     timeS: (limitIndex, share) => {
       if (share <= 0) return 0
-      const row = limitIndex * columns
-      if (share <= first) return time[row]!
-      if (share < last) return interpolate(batches, time, row, share)
-      return continuedLine(batches, time.subarray(row, row + columns), columns - 1, share)
+      const parts = microBatches(share)
+      return parts * valueAt(batches, times[limitIndex]!, share / parts, continuedLine)
     },
     powerW: (limitIndex, share) => {
       if (share <= 0) return idlePowerW
-      const row = limitIndex * columns
-      const watts =
-        share <= first
-          ? power[row]!
-          : share >= last
-            ? power[row + columns - 1]!
-            : interpolate(batches, power, row, share)
+      const watts = valueAt(batches, powers[limitIndex]!, share / microBatches(share), continuedFlat)
       return Math.max(idlePowerW, Math.min(watts, powerLimitsW[limitIndex]!))
     },
-    microBatches: () => 1,
+    microBatches,
   }
 }
 
-function interpolate(batches: readonly number[], values: Float64Array, row: number, share: number): number {
-  let i = 1
-  while (batches[i]! < share) i++
+/** Value of a curve at any share: constant below the first batch size, linear between batch sizes. */
+function valueAt(
+  batches: readonly number[],
+  values: readonly number[],
+  share: number,
+  continuation: Continuation,
+): number {
+  if (share <= batches[0]!) return values[0]!
+  const i = batches.findIndex((batchSize) => batchSize >= share)
+  if (i < 0) return continuation(batches, values, batches.length - 1, share)
   // A measured point is returned unchanged: rounding would make a flat line fall.
-  if (share === batches[i]!) return values[row + i]!
+  if (share === batches[i]!) return values[i]!
   const left = batches[i - 1]!
-  const part = (share - left) / (batches[i]! - left)
-  return values[row + i - 1]! + part * (values[row + i]! - values[row + i - 1]!)
+  return values[i - 1]! + ((share - left) / (batches[i]! - left)) * (values[i]! - values[i - 1]!)
 }

@@ -1,28 +1,19 @@
-import { nearestMonotoneGrid } from '@pctodl/numerics'
-import {
-  averageRepeats,
-  batchSizesOf,
-  type GpuProfile,
-  limitsOf,
-  locksOf,
-  type ProfileRow,
-} from '../profile/gpu-profile.js'
+import { mean, nearestMonotoneGrid } from '@pctodl/numerics'
+import { averageRepeats, batchSizesOf, type GpuProfile, limitsOf, locksOf } from '../profile/gpu-profile.js'
 import { isSameSetting, type Setting } from '../profile/setting.js'
 
 /**
  * `physical`: measurements adjusted to physical constraints (see `curvesOf`). `measured`: raw measurements with their
  * noise, and a model only between and beyond them.
  */
-export const curveKinds = ['physical', 'measured'] as const
-export type CurveKind = (typeof curveKinds)[number]
+export type CurveKind = 'physical' | 'measured'
 
-/** Time and power of one setting at each batch size of its profile. */
 export interface SettingLine {
   readonly setting: Setting
   /** s */
-  readonly timeS: Float64Array
+  readonly timeS: readonly number[]
   /** W */
-  readonly powerW: Float64Array
+  readonly powerW: readonly number[]
 }
 
 /**
@@ -36,20 +27,30 @@ export function settingLines(
   const rows = averageRepeats(profile.rows)
   const batches = batchSizesOf(profile)
   const limits = limitsOf(profile)
-  const unlocked = limits.map((powerLimitW) => ({ powerLimitW, smClockMhz: null }))
-  const grids = [unlocked, locksOf(profile)].map((settings) => gridOf(rows, settings, batches, kind))
-  const lines = grids.flatMap(({ settings, time, power, measuredPower }) => {
-    const line = (grid: Float64Array, s: number) => grid.subarray(s * batches.length, (s + 1) * batches.length)
+  const grids = [limits.map((powerLimitW) => ({ powerLimitW, smClockMhz: null })), locksOf(profile)]
+  const lines = grids.flatMap((settings) => {
+    const measured = settings.map((setting) => {
+      const own = rows.filter((row) => isSameSetting(setting, row))
+      return batches.map((batchSize) => own.find((row) => row.batchSize === batchSize)!)
+    })
+    const times = measured.map((line) => line.map(({ timeS }) => timeS))
+    const powers = measured.map((line) => line.map(({ energyJ, timeS }) => energyJ / timeS))
+    const isMeasured = kind === 'measured'
+    // Times fall with the limit (or clock) and rise with the batch; power rises with both.
+    const timeS = isMeasured ? times : nonDecreasing(times.toReversed()).toReversed()
+    const powerW = isMeasured ? powers : nonDecreasing(powers)
     return settings.map((setting, s) => ({
-      setting: withLimit(setting, Math.max(...line(measuredPower, s)), limits[0]!),
-      timeS: line(time, s),
-      powerW: line(power, s),
+      setting: withLimit(setting, Math.max(...powers[s]!), limits[0]!),
+      timeS: timeS[s]!,
+      powerW: powerW[s]!,
+      measuredS: times[s]!,
+      measuredW: powers[s]!,
     }))
   })
   return {
+    timeSd: deviation(lines.map(({ measuredS, timeS }) => [measuredS, timeS])),
+    powerSd: deviation(lines.map(({ measuredW, powerW }) => [measuredW, powerW])),
     lines: lines.sort((a, b) => a.setting.powerLimitW - b.setting.powerLimitW),
-    timeSd: deviation(grids.map(({ measuredTime, time }) => [measuredTime, time])),
-    powerSd: deviation(grids.map(({ measuredPower, power }) => [measuredPower, power])),
   }
 }
 
@@ -71,53 +72,16 @@ function withLimit({ powerLimitW, smClockMhz }: Setting, drawnW: number, lowestW
   return { smClockMhz, powerLimitW: Math.min(powerLimitW, enoughW) }
 }
 
-/** Returns the measurements under settings of one kind and the curves through them, one line per setting. */
-function gridOf(
-  rows: readonly ProfileRow[],
-  settings: readonly Setting[],
-  batches: readonly number[],
-  kind: CurveKind,
-) {
-  const columns = batches.length
-  const measuredTime = new Float64Array(settings.length * columns)
-  const measuredPower = new Float64Array(settings.length * columns)
-  for (const row of rows) {
-    const s = settings.findIndex((setting) => isSameSetting(setting, row))
-    if (s < 0) continue
-    const at = s * columns + batches.indexOf(row.batchSize)
-    measuredTime[at] = row.timeS
-    measuredPower[at] = row.energyJ / row.timeS
-  }
-  const isMeasured = kind === 'measured' || settings.length === 0
-  const time = isMeasured ? measuredTime : physicalTime(measuredTime, settings.length, columns)
-  const power = isMeasured ? measuredPower : physicalPower(measuredPower, settings.length, columns)
-  return { settings, measuredTime, measuredPower, time, power }
+/** The nearest grid, in logarithms, whose values never fall along a row or a column. */
+function nonDecreasing(grid: readonly (readonly number[])[]): number[][] {
+  const columns = grid[0]?.length ?? 0
+  if (columns === 0) return []
+  const logs = Float64Array.from(grid.flat(), (value) => Math.log(value))
+  const nearest = nearestMonotoneGrid(logs, grid.length, columns)
+  return grid.map((_, r) => Array.from(nearest.subarray(r * columns, (r + 1) * columns), (value) => Math.exp(value)))
 }
 
-/** Adjusts times so that they fall with the limit and rise with the batch. */
-function physicalTime(measured: Float64Array, rows: number, columns: number): Float64Array {
-  const flipped = flipRows(measured.map(Math.log), rows, columns)
-  return flipRows(nearestMonotoneGrid(flipped, rows, columns).map(Math.exp), rows, columns)
-}
-
-function physicalPower(measured: Float64Array, rows: number, columns: number): Float64Array {
-  return nearestMonotoneGrid(measured.map(Math.log), rows, columns).map(Math.exp)
-}
-
-function flipRows(grid: Float64Array, rows: number, columns: number): Float64Array {
-  const flipped = new Float64Array(grid.length)
-  for (let r = 0; r < rows; r++) flipped.set(grid.subarray(r * columns, (r + 1) * columns), (rows - 1 - r) * columns)
-  return flipped
-}
-
-function deviation(grids: readonly (readonly [measured: Float64Array, line: Float64Array])[]): number {
-  let squares = 0
-  let count = 0
-  for (const [measured, line] of grids) {
-    count += line.length
-    line.forEach((value, i) => {
-      squares += Math.log(measured[i]! / value) ** 2
-    })
-  }
-  return Math.sqrt(squares / count)
+function deviation(lines: readonly (readonly [measured: readonly number[], line: readonly number[]])[]): number {
+  const squares = lines.flatMap(([measured, line]) => measured.map((value, i) => Math.log(value / line[i]!) ** 2))
+  return Math.sqrt(mean(squares))
 }

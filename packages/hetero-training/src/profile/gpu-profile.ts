@@ -1,4 +1,6 @@
+import { mean } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
+import { assertInput, assertPositiveInteger, repeated } from '../input-checks.js'
 import { isLocked, isSameSetting, type Setting, settingText } from './setting.js'
 
 /**
@@ -24,19 +26,17 @@ export interface ProfileRow {
  */
 export interface GpuProfile {
   readonly name: string
-  readonly unit: ProfileUnit
+  readonly unit: 'step' | 'window'
   readonly rows: readonly ProfileRow[]
   /** Power of this GPU while it waits for the others, W; null if not measured. */
   readonly idlePowerW: number | null
 }
 
-export type ProfileUnit = 'step' | 'window'
-
 /**
  * Minimum duration of a window for a good measurement, s. The energy counter is updated only every few tens of
  * milliseconds.
  */
-export const SHORTEST_STEADY_WINDOW_S = 5
+const SHORTEST_STEADY_WINDOW_S = 5
 
 /** Relative excess of power over the limit that triggers a warning: limits bind only on average. */
 const LIMIT_MARGIN = 0.05
@@ -46,19 +46,15 @@ const MAX_OF_LIMIT = 3
 const MIN_OF_LIMIT = 0.01
 
 /**
- * Larger ratios of neighbouring times in the grid have one of two causes: mixed units (s and ms), or memory that
- * spills, which also makes a step a hundred times slower. Mixed units show at least one of three signs. The jump is a
- * power of a thousand, apart from the effect of batch and limit. The power (energy over time) is the same on both
- * sides, whereas a GPU that waits for memory draws less. Only some limits of a batch size jump, whereas a spill affects
- * all.
+ * Largest ratio of neighbouring times in the grid that hardware explains, beside the growth of the batch. A larger one
+ * has one of two causes: mixed units (s and ms), or memory that spills. Spilling affects all limits of a batch size, and
+ * the GPU draws less while it waits for memory. Units leave the power (energy over time) as it was.
  */
 const MAX_TIMES_APART = 100
-const UNIT_STEPS = [1e3, 1e6, 1e9] as const
-/** Range of the part of a jump that hardware explains, as a factor beside the units. */
-const MAX_BESIDE_UNITS = 5
-const MIN_BESIDE_UNITS = 0.5
 /** A GPU that waits for memory draws less than this fraction of its previous power. */
 const POWER_OF_SPILLING = 0.75
+/** Ratio of neighbouring times, beside the growth of the batch, above which memory probably spills. */
+const TIMES_OF_SPILLING = 5
 
 /** Power limits of a profile without a locked clock, ascending, W. */
 export function limitsOf({ rows }: GpuProfile): number[] {
@@ -68,11 +64,10 @@ export function limitsOf({ rows }: GpuProfile): number[] {
 
 /** Locked SM clocks of a profile with the limits in force, ascending by clock. */
 export function locksOf({ rows }: GpuProfile): (Setting & { readonly smClockMhz: number })[] {
-  const locks: (Setting & { readonly smClockMhz: number })[] = []
-  for (const { powerLimitW, smClockMhz = null } of rows) {
-    if (smClockMhz === null || locks.some((lock) => isSameSetting(lock, { powerLimitW, smClockMhz }))) continue
-    locks.push({ powerLimitW, smClockMhz })
-  }
+  const locks = grouped(rows.filter(isLocked), settingText).map(([row]) => ({
+    powerLimitW: row!.powerLimitW,
+    smClockMhz: row!.smClockMhz!,
+  }))
   return locks.sort((a, b) => a.smClockMhz - b.smClockMhz)
 }
 
@@ -91,88 +86,67 @@ export function batchSizesOf(profile: GpuProfile): number[] {
  */
 export function assertProfile(profile: GpuProfile, source: string = profile.name): void {
   const { rows, idlePowerW } = profile
-  if (rows.length === 0) throw new InvalidInputError(`${source}: rows`, 'none', 'at least one measurement')
-  rows.forEach((row, i) => {
-    const field = (name: string) =>
-      `${source}, measurement ${i + 1} (batch ${row.batchSize}, ${settingText(row)}): ${name}`
-    if (!Number.isInteger(row.batchSize) || row.batchSize < 1) {
-      throw new InvalidInputError(field('batch size'), row.batchSize, 'a positive integer')
+  assertInput(rows.length > 0, `${source}: rows`, 'none', 'at least one measurement')
+  for (const [i, { batchSize, powerLimitW, smClockMhz, timeS, energyJ }] of rows.entries()) {
+    const place = `${source}, measurement ${i + 1} (batch ${batchSize}, ${settingText({ powerLimitW, smClockMhz })})`
+    assertPositiveInteger(`${place}: batch size`, batchSize)
+    const values = { 'power limit': powerLimitW, 'SM clock': smClockMhz ?? 1, time: timeS, energy: energyJ }
+    for (const [name, value] of Object.entries(values)) {
+      assertInput(Number.isFinite(value) && value > 0, `${place}: ${name}`, value, 'a positive number')
     }
-    for (const [name, value] of [
-      ['power limit', row.powerLimitW],
-      ['SM clock', row.smClockMhz ?? 1],
-      ['time', row.timeS],
-      ['energy', row.energyJ],
-    ] as const) {
-      if (!(Number.isFinite(value) && value > 0)) throw new InvalidInputError(field(name), value, 'a positive number')
-    }
-  })
-  if (idlePowerW !== null && !(Number.isFinite(idlePowerW) && idlePowerW >= 0)) {
-    throw new InvalidInputError(`${source}: idle power`, idlePowerW, 'watts, at least 0')
   }
+  const isIdle = idlePowerW === null || (Number.isFinite(idlePowerW) && idlePowerW >= 0)
+  assertInput(isIdle, `${source}: idle power`, idlePowerW, 'watts, at least 0')
   assertUnits(profile, source)
   const limits = limitsOf(profile)
   const locks = locksOf(profile)
   const batchSizes = batchSizesOf(profile)
-  if (limits.length === 0) {
-    throw new InvalidInputError(`${source}: rows`, 'locked clocks only', 'also a power limit without a locked clock')
-  }
-  const twice = locks.find(({ smClockMhz }, i) => locks[i - 1]?.smClockMhz === smClockMhz)
+  const expected = 'also a power limit without a locked clock'
+  assertInput(limits.length > 0, `${source}: rows`, 'locked clocks only', expected)
+  const twice = repeated(locks.map(({ smClockMhz }) => smClockMhz))
   if (twice !== undefined) {
+    const watts = locks.flatMap(({ smClockMhz, powerLimitW }) => (smClockMhz === twice ? [powerLimitW] : []))
     throw new InvalidInputError(
-      `${source}, ${twice.smClockMhz} MHz: power limit`,
-      locks.flatMap(({ smClockMhz, powerLimitW }) => (smClockMhz === twice.smClockMhz ? [powerLimitW] : [])).join(', '),
+      `${source}, ${twice} MHz: power limit`,
+      watts.join(', '),
       'one limit in force per locked clock',
     )
   }
+  const settings = [...limits.map((powerLimitW) => ({ powerLimitW, smClockMhz: null })), ...locks]
   for (const batchSize of batchSizes) {
     const own = rows.filter((row) => row.batchSize === batchSize)
-    const unlockedAt = locks.find((lock) => !own.some((row) => isSameSetting(row, lock)))
-    if (unlockedAt !== undefined) {
-      throw new InvalidInputError(
-        `${source}, batch ${batchSize}: SM clocks`,
-        locksOf({ ...profile, rows: own })
-          .map(({ smClockMhz }) => smClockMhz)
-          .join(', ') || 'none',
-        `the locked clocks of the other batch sizes too; ${unlockedAt.smClockMhz} MHz is missing: measure it or omit the batch size`,
-      )
-    }
-    const present = new Set(limitsOf({ ...profile, rows: own }))
-    const missing = limits.filter((limit) => !present.has(limit))
-    if (missing.length > 0) {
-      throw new InvalidInputError(
-        `${source}, batch ${batchSize}: power limits`,
-        [...present].join(', '),
-        `the limits of the other batch sizes too; ${missing.join(', ')} W are missing: measure them or omit the batch size`,
-      )
-    }
-  }
-  if (batchSizes.length < 2) {
+    const missing = settings.filter((setting) => !own.some((row) => isSameSetting(row, setting)))
+    if (missing.length === 0) continue
     throw new InvalidInputError(
-      `${source}: batch sizes`,
-      batchSizes.join(', '),
-      'at least two: one does not show how time grows with the batch',
+      `${source}, batch ${batchSize}`,
+      [...new Set(own.map(settingText))].join(', '),
+      `all settings of the other batch sizes; measure ${missing.map(settingText).join(', ')} or omit the batch size`,
     )
   }
+  assertInput(
+    batchSizes.length >= 2,
+    `${source}: batch sizes`,
+    batchSizes.join(', '),
+    'at least two: one does not show how time grows with the batch',
+  )
 }
 
 function assertUnits({ rows }: GpuProfile, source: string): void {
-  for (const { batchSize, powerLimitW, timeS, energyJ } of rows) {
-    const ofLimit = energyJ / timeS / powerLimitW
-    if (ofLimit > MAX_OF_LIMIT || ofLimit < MIN_OF_LIMIT) {
-      throw new InvalidInputError(
-        `${source}, batch ${batchSize}, ${powerLimitW} W: energy / time`,
-        `${(energyJ / timeS).toPrecision(3)} W`,
-        'a power near the limit: energy in J, time in s and limits in W, without unit prefixes',
-      )
-    }
+  for (const row of rows) {
+    const ofLimit = powerOf(row) / row.powerLimitW
+    assertInput(
+      ofLimit <= MAX_OF_LIMIT && ofLimit >= MIN_OF_LIMIT,
+      `${source}, batch ${row.batchSize}, ${row.powerLimitW} W: energy / time`,
+      `${powerOf(row).toPrecision(3)} W`,
+      'a power near the limit: energy in J, time in s and limits in W, without unit prefixes',
+    )
   }
   for (const [before, row] of [
     ...neighbours(rows, ({ batchSize }) => String(batchSize), 'timeS'),
     ...neighbours(rows, settingText, 'batchSize'),
   ]) {
-    if (!isOfOtherUnits(before, row)) continue
-    throw new InvalidInputError(
+    assertInput(
+      !isOfOtherUnits(before, row),
       `${source}: time`,
       `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`,
       'all times in s, and windows with equal numbers of steps',
@@ -180,55 +154,42 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
   }
 }
 
+function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
+  const apart = row.timeS / before.timeS
+  if (apart < 1 / MAX_TIMES_APART) return true
+  if (apart <= (MAX_TIMES_APART * row.batchSize) / before.batchSize) return false
+  return row.batchSize === before.batchSize || powerOf(row) >= POWER_OF_SPILLING * powerOf(before)
+}
+
+function powerOf({ energyJ, timeS }: ProfileRow): number {
+  return energyJ / timeS
+}
+
 /** Pairs of rows with the same key that are adjacent when sorted by one column. */
 function neighbours(
   rows: readonly ProfileRow[],
-  alike: (row: ProfileRow) => string,
+  keyOf: (row: ProfileRow) => string,
   ascending: 'batchSize' | 'timeS',
 ): (readonly [ProfileRow, ProfileRow])[] {
-  const groups = new Map<string, ProfileRow[]>()
-  for (const row of rows) groups.set(alike(row), [...(groups.get(alike(row)) ?? []), row])
-  return [...groups.values()].flatMap((group) => {
+  return grouped(rows, keyOf).flatMap((group) => {
     const sorted = group.sort((a, b) => a[ascending] - b[ascending])
     return sorted.slice(1).map((row, i) => [sorted[i]!, row] as const)
   })
 }
 
-function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
-  const apart = row.timeS / before.timeS
-  const grown = row.batchSize / before.batchSize
-  if (apart < 1 / MAX_TIMES_APART) return true
-  if (apart <= MAX_TIMES_APART * grown) return false
-  if (row.batchSize === before.batchSize) return true
-  const powerOf = ({ energyJ, timeS }: ProfileRow) => energyJ / timeS
-  if (powerOf(row) < POWER_OF_SPILLING * powerOf(before)) return false
-  return UNIT_STEPS.some((unit) => apart / unit >= MIN_BESIDE_UNITS && apart / unit <= MAX_BESIDE_UNITS * grown)
-}
-
-/**
- * Finds the first pair of neighbouring batch sizes under one limit whose times differ so much that the larger batch
- * cannot have fitted in memory; null if there is none.
- */
-function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to: ProfileRow } | null {
-  for (const [from, to] of neighbours(rows, settingText, 'batchSize')) {
-    if (to.timeS / from.timeS > (MAX_BESIDE_UNITS * to.batchSize) / from.batchSize) return { from, to }
-  }
-  return null
+/** Rows with the same key, in the order of first appearance. */
+function grouped(rows: readonly ProfileRow[], keyOf: (row: ProfileRow) => string): ProfileRow[][] {
+  const groups = new Map<string, ProfileRow[]>()
+  for (const row of rows) groups.set(keyOf(row), [...(groups.get(keyOf(row)) ?? []), row])
+  return [...groups.values()]
 }
 
 /** Mean of the measurements of each batch size and setting, in the order of first appearance. */
 export function averageRepeats(rows: readonly ProfileRow[]): ProfileRow[] {
-  const groups = new Map<string, ProfileRow[]>()
-  for (const row of rows) {
-    const key = `${row.batchSize} ${settingText(row)}`
-    const group = groups.get(key)
-    if (group) group.push(row)
-    else groups.set(key, [row])
-  }
-  return [...groups.values()].map((group) => ({
+  return grouped(rows, (row) => `${row.batchSize} ${settingText(row)}`).map((group) => ({
     ...group[0]!,
-    timeS: group.reduce((sum, { timeS }) => sum + timeS, 0) / group.length,
-    energyJ: group.reduce((sum, { energyJ }) => sum + energyJ, 0) / group.length,
+    timeS: mean(group.map(({ timeS }) => timeS)),
+    energyJ: mean(group.map(({ energyJ }) => energyJ)),
   }))
 }
 
@@ -237,37 +198,37 @@ export function profileWarnings(profile: GpuProfile): string[] {
   const { name, rows, unit } = profile
   const warnings: string[] = []
   if (profile.idlePowerW === null) {
-    warnings.push(`${name}: idle power was not measured and is assumed to be 0 W, so waiting appears free`)
+    warnings.push('idle power was not measured and is assumed to be 0 W, so waiting appears free')
   }
-  if (unit === 'window') {
-    const short = rows.filter(({ timeS }) => timeS < SHORTEST_STEADY_WINDOW_S).length
-    if (short > 0) {
-      warnings.push(
-        `${name}: ${short} of ${rows.length} windows are shorter than ${SHORTEST_STEADY_WINDOW_S} s; their power is little more than noise`,
-      )
-    }
-  }
-  const cliff = cliffOf(profile)
-  if (cliff !== null) {
-    const { from, to } = cliff
+  const short = unit === 'step' ? [] : rows.filter(({ timeS }) => timeS < SHORTEST_STEADY_WINDOW_S)
+  if (short.length > 0) {
     warnings.push(
-      `${name}: batch ${to.batchSize} takes ${(to.timeS / from.timeS).toFixed(0)} times as long as batch ${from.batchSize}, as if memory ` +
+      `${short.length} of ${rows.length} windows are shorter than ${SHORTEST_STEADY_WINDOW_S} s; their power is little more than noise`,
+    )
+  }
+  const cliff = neighbours(rows, settingText, 'batchSize').find(
+    ([from, to]) => to.timeS / from.timeS > (TIMES_OF_SPILLING * to.batchSize) / from.batchSize,
+  )
+  if (cliff !== undefined) {
+    const [from, to] = cliff
+    warnings.push(
+      `batch ${to.batchSize} takes ${(to.timeS / from.timeS).toFixed(0)} times as long as batch ${from.batchSize}, as if memory ` +
         `spilled; sizes in between are unknown: measure them, or cap its share (maxShare, --max-share) at ${from.batchSize}`,
     )
   }
-  const above = rows.filter(({ timeS, energyJ, powerLimitW }) => energyJ / timeS > powerLimitW * (1 + LIMIT_MARGIN))
-  if (above.length > 0) {
-    const { batchSize, powerLimitW, energyJ, timeS } = above[0]!
+  const above = rows.find((row) => powerOf(row) > row.powerLimitW * (1 + LIMIT_MARGIN))
+  if (above !== undefined) {
+    const { batchSize, powerLimitW } = above
     warnings.push(
-      `${name}: ${(energyJ / timeS).toFixed(0)} W at batch ${batchSize} under a limit of ${powerLimitW} W: was the limit in force?`,
+      `${powerOf(above).toFixed(0)} W at batch ${batchSize} under a limit of ${powerLimitW} W: was the limit in force?`,
     )
   }
-  const drawn = Math.max(...rows.map(({ timeS, energyJ }) => energyJ / timeS))
+  const drawn = Math.max(...rows.map(powerOf))
   const idle = limitsOf(profile).filter((limit) => limit > 1.15 * drawn)
   if (idle.length > 1) {
     warnings.push(
-      `${name}: it never draws more than ${drawn.toFixed(0)} W, so the limits ${idle.join(', ')} W differ by noise only`,
+      `it never draws more than ${drawn.toFixed(0)} W, so the limits ${idle.join(', ')} W differ by noise only`,
     )
   }
-  return warnings
+  return warnings.map((warning) => `${name}: ${warning}`)
 }

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
+import { assertInput, repeated } from '../input-checks.js'
 import { checked, readJson } from '../json-file.js'
 import { assertProfile, averageRepeats, type GpuProfile } from './gpu-profile.js'
 import { settingText } from './setting.js'
@@ -83,10 +83,8 @@ export function readProfile(
 
 function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile, file: string): GpuProfile {
   const windows = rows.map((row) => `batch ${row.batchSize}, ${settingText(row)}, repeat ${row.repeat}`)
-  const twice = windows.find((window, i) => windows.indexOf(window) !== i)
-  if (twice !== undefined) {
-    throw new InvalidInputError(`${file}: rows`, `${twice} twice`, 'each window once; number repeats from 0')
-  }
+  const twice = repeated(windows)
+  assertInput(twice === undefined, `${file}: rows`, `${twice} twice`, 'each window once; number repeats from 0')
   return {
     name: gpu.name,
     unit: 'step',
@@ -105,18 +103,15 @@ function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile, file: string): GpuP
 
 function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string): GpuProfile {
   const rows = Object.entries(trace).flatMap(([batch, measurements]) => {
-    if (!/^[1-9]\d*$/.test(batch)) {
-      throw new InvalidInputError(`${file}: batch size`, batch, 'a positive integer as the key of its measurements')
-    }
-    const limits = measurements.map(({ power_limit }) => power_limit)
-    const twice = limits.find((limit, i) => limits.indexOf(limit) !== i)
-    if (twice !== undefined) {
-      throw new InvalidInputError(
-        `${file}, batch ${batch}: power_limit`,
-        `${twice} twice`,
-        'each limit once; this layout does not allow repeats',
-      )
-    }
+    const isWhole = /^[1-9]\d*$/.test(batch)
+    assertInput(isWhole, `${file}: batch size`, batch, 'a positive integer as the key of its measurements')
+    const twice = repeated(measurements.map(({ power_limit }) => power_limit))
+    assertInput(
+      twice === undefined,
+      `${file}, batch ${batch}: power_limit`,
+      `${twice} twice`,
+      'each limit once; this layout does not allow repeats',
+    )
     return measurements.map((row) => ({
       batchSize: Number(batch),
       powerLimitW: row.power_limit,

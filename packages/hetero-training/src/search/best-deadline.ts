@@ -1,6 +1,5 @@
 import { CheapestShares } from './cheapest-shares.js'
-import { cheapestSplit, SAME_COST } from './cheapest-split.js'
-import { DeadlineRelaxation } from './deadline-relaxation.js'
+import { DeadlineRelaxation, SAME_COST } from './deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
 
 /** The objective, minimised: `energyWeight` * energy above idle + `timeWeightW` * time. */
@@ -9,7 +8,6 @@ export interface Objective {
   readonly timeWeightW: number
   /** Idle power of all GPUs, W, drawn while they wait. */
   readonly idlePowerW: number
-  /** Maximum compute time of the GPUs, s. */
   readonly longestS: number
   /** Maximum energy, J. */
   readonly maxEnergyJ: number
@@ -47,12 +45,17 @@ interface Node {
  */
 export class DeadlineSearch {
   readonly #gpus: readonly GpuOptions[]
-  readonly #globalBatch: number
+  readonly #ranges: readonly ShareRange[]
   readonly #relaxation: DeadlineRelaxation
 
-  constructor(gpus: readonly GpuOptions[], globalBatch: number) {
+  /** @param ranges shares to search; default: all */
+  constructor(
+    gpus: readonly GpuOptions[],
+    globalBatch: number,
+    ranges: readonly ShareRange[] = gpus.map(() => ({ first: 0, last: globalBatch })),
+  ) {
     this.#gpus = gpus
-    this.#globalBatch = globalBatch
+    this.#ranges = ranges
     const cheapest = gpus.map((options) => new CheapestShares(options, globalBatch))
     this.#relaxation = new DeadlineRelaxation(cheapest, globalBatch)
   }
@@ -64,35 +67,26 @@ export class DeadlineSearch {
    */
   cheapest(objective: Objective, afterS = 0, known: Split | null = null): Split | null {
     const { energyWeight, timeWeightW, idlePowerW, longestS, maxEnergyJ } = objective
-    const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
-    if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
+    if (timeWeightW === 0) return this.#atDeadline(longestS, this.#ranges, objective)
     let best = known
-    if (best === null && maxEnergyJ < Number.POSITIVE_INFINITY) {
-      // Detects infeasible limits early; the search below would examine every possible time.
-      const unlimited = { energyWeight: 1, timeWeightW: idlePowerW, maxEnergyJ: Number.POSITIVE_INFINITY }
-      const thriftiest = this.cheapest({ ...objective, ...unlimited }, afterS)
-      if (thriftiest === null || thriftiest.energyJ > maxEnergyJ) return null
-      const { timeS, energyJ } = thriftiest
-      best = { ...thriftiest, cost: energyWeight * (energyJ - idlePowerW * timeS) + timeWeightW * timeS }
-    }
     const consider = (split: Split | null) => {
       if (split && split.energyJ <= maxEnergyJ && (best === null || split.cost < best.cost)) best = split
     }
-    const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
-    const open: Node[] = [{ afterS, deadlineS: longestS, ranges: all, bound: 0 }]
+    const upper = () => (best === null ? Infinity : best.cost)
+    const open: Node[] = [{ afterS, deadlineS: longestS, ranges: this.#ranges, bound: 0 }]
     for (let node = open.pop(); node; node = open.pop()) {
       if (node.bound >= upper() * (1 - SAME_COST)) continue
       const relaxation = this.#relaxation
       relaxation.solve(node.deadlineS, node.ranges)
       const energyBound = relaxation.bound
-      if (energyBound === Number.POSITIVE_INFINITY) continue
-      if (relaxation.cost < Number.POSITIVE_INFINITY) consider(this.#split(relaxation.shares, objective))
+      if (energyBound === Infinity) continue
+      if (relaxation.cost < Infinity) consider(this.#split(relaxation.shares, objective))
       // Later deadlines cost more than the best solution, whatever energy they save.
       const lastS = Math.min(node.deadlineS, (upper() - energyWeight * energyBound) / timeWeightW)
       const bound = (fromS: number) => energyWeight * energyBound + timeWeightW * fromS
-      const allowance = energyWeight === 0 ? Number.POSITIVE_INFINITY : (upper() - bound(node.afterS)) / energyWeight
+      const allowance = energyWeight === 0 ? Infinity : (upper() - bound(node.afterS)) / energyWeight
       const ranges = node.ranges.map((range, gpu) =>
-        allowance === Number.POSITIVE_INFINITY ? range : relaxation.shrink(gpu, range, allowance),
+        allowance === Infinity ? range : relaxation.shrink(gpu, range, allowance),
       )
       const times = this.#possibleTimes(ranges, node.afterS, lastS)
       if (times === null) continue
@@ -115,7 +109,7 @@ export class DeadlineSearch {
 
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
     this.#relaxation.solve(deadlineS, ranges)
-    const shares = cheapestSplit(this.#relaxation, ranges, this.#globalBatch)
+    const shares = this.#relaxation.exactShares(ranges)
     const split = shares && this.#split(shares, objective)
     return split && split.energyJ <= objective.maxEnergyJ ? split : null
   }
@@ -128,8 +122,8 @@ export class DeadlineSearch {
 
   /** Earliest and latest time in an interval that a remaining share takes; null if no share falls into it. */
   #possibleTimes(ranges: readonly ShareRange[], afterS: number, untilS: number): [number, number] | null {
-    let earliest = Number.POSITIVE_INFINITY
-    let latest = Number.NEGATIVE_INFINITY
+    let earliest = Infinity
+    let latest = -Infinity
     this.#gpus.forEach((options, gpu) => {
       const { first, last } = ranges[gpu]!
       for (let limit = 0; limit < options.powerLimitsW.length; limit++) {

@@ -29,7 +29,7 @@ export class CheapestShares {
     this.#range = range
     // Disallowed shares take infinite time, which no deadline admits.
     const latestS = Math.min(deadlineS, Number.MAX_VALUE)
-    cost.fill(Number.POSITIVE_INFINITY, first, last + 1)
+    cost.fill(Infinity, first, last + 1)
     for (let l = 0; l < this.#options.powerLimitsW.length; l++) {
       const { timeS, activeEnergyJ } = this.#options.table(l)
       for (let share = first; share <= last; share++) {
@@ -53,7 +53,7 @@ export class CheapestShares {
     let length = 0
     for (let share = first; share <= last; share++) {
       const value = cost[share]!
-      if (value === Number.POSITIVE_INFINITY) continue
+      if (value === Infinity) continue
       while (length > 1) {
         const a = hull[length - 2]!
         const b = hull[length - 1]!

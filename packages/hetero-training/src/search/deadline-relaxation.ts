@@ -1,6 +1,9 @@
 import type { CheapestShares } from './cheapest-shares.js'
 import type { ShareRange } from './option-table.js'
 
+/** Relative difference in cost below which two solutions are equal. */
+export const SAME_COST = 1e-10
+
 /** Maximum number of bisections of the multiplier's range; the precision of a double is exhausted then. */
 const MAX_HALVINGS = 100
 
@@ -14,11 +17,11 @@ export class DeadlineRelaxation {
   readonly #globalBatch: number
   readonly #cheapest: readonly CheapestShares[]
   /** Lower bound of the cost; infinite if the deadline cannot be met. */
-  bound: number = Number.POSITIVE_INFINITY
+  bound: number = Infinity
   /** Samples of each GPU in a split near the bound. The split is feasible only if `cost` is finite. */
   readonly shares: Int32Array
   /** Cost of that solution; infinite if none was found. */
-  cost: number = Number.POSITIVE_INFINITY
+  cost: number = Infinity
   #lambda = 0
 
   /** @param cheapest one per GPU */
@@ -28,19 +31,15 @@ export class DeadlineRelaxation {
     this.shares = new Int32Array(cheapest.length)
   }
 
-  /** Minimum cost of a share after `solve`, J. */
-  costOf(gpu: number, share: number): number {
-    return this.#cheapest[gpu]!.cost[share]!
-  }
-
+  /** Returns the option that processes a share at the lowest cost within the deadline of the last `solve`. */
   limitOf(gpu: number, share: number): number {
     return this.#cheapest[gpu]!.limit[share]!
   }
 
   /** @param deadlineS deadline of every GPU, s */
   solve(deadlineS: number, ranges: readonly ShareRange[]): void {
-    this.bound = Number.POSITIVE_INFINITY
-    this.cost = Number.POSITIVE_INFINITY
+    this.bound = Infinity
+    this.cost = Infinity
     let least = 0
     let most = 0
     let steepest = 0
@@ -74,6 +73,54 @@ export class DeadlineRelaxation {
     let to = last
     while (to > best && !(cost[to]! - lambda * to <= highest)) to--
     return { first: from, last: to }
+  }
+
+  /**
+   * Finds the cheapest split within the deadline of the last `solve`, exactly. The relaxation leaves a few shares of
+   * each GPU that could be part of a better solution than its own. Dynamic programming searches these.
+   *
+   * @param ranges as in `solve`
+   * @returns shares, one per GPU; null if the deadline cannot be met
+   */
+  exactShares(ranges: readonly ShareRange[]): Int32Array | null {
+    if (this.bound === Infinity) return null
+    const gap = this.cost - this.bound
+    if (this.cost < Infinity && gap <= SAME_COST * Math.abs(this.cost)) return Int32Array.from(this.shares)
+    const narrowed = ranges.map((range, gpu) => this.shrink(gpu, range, gap))
+    // From here on, samples are counted above the smallest share of each GPU.
+    const samples = this.#globalBatch - narrowed.reduce((sum, { first }) => sum + first, 0)
+    if (samples < 0) return null
+    let cost = new Float64Array(samples + 1).fill(Infinity)
+    cost[0] = 0
+    let reached = 0
+    const chosen = narrowed.map(({ first, last }, gpu) => {
+      const next = new Float64Array(samples + 1).fill(Infinity)
+      const choice = new Int32Array(samples + 1)
+      for (let extra = 0; first + extra <= last; extra++) {
+        const added = this.#cheapest[gpu]!.cost[first + extra]!
+        if (added === Infinity) continue
+        const end = Math.min(reached, samples - extra)
+        for (let before = 0; before <= end; before++) {
+          const value = cost[before]! + added
+          if (value < next[before + extra]!) {
+            next[before + extra] = value
+            choice[before + extra] = extra
+          }
+        }
+      }
+      cost = next
+      reached = Math.min(samples, reached + last - first)
+      return choice
+    })
+    if (cost[samples] === Infinity) return null
+    const shares = new Int32Array(narrowed.length)
+    let left = samples
+    for (let gpu = shares.length - 1; gpu >= 0; gpu--) {
+      const extra = chosen[gpu]![left]!
+      shares[gpu] = narrowed[gpu]!.first + extra
+      left -= extra
+    }
+    return shares
   }
 
   /** Finds the price of a sample at which the GPUs together take exactly the batch. */
@@ -117,12 +164,12 @@ export class DeadlineRelaxation {
     while (left > 0) {
       let chosen = -1
       let amount = 0
-      let minRise = Number.POSITIVE_INFINITY
+      let minRise = Infinity
       for (let i = 0; i < shares.length; i++) {
         const { cost, hull, hullLength } = this.#cheapest[i]!
         const share = shares[i]!
         let take = Math.min(left, hull[hullLength - 1]! - share)
-        while (take > 0 && cost[share + take] === Number.POSITIVE_INFINITY) take--
+        while (take > 0 && cost[share + take] === Infinity) take--
         if (take <= 0) continue
         const rise = (cost[share + take]! - cost[share]!) / take
         // Prefers the GPU that can take the most samples: one that takes all of them completes the split.
@@ -137,6 +184,6 @@ export class DeadlineRelaxation {
       left -= amount
     }
     this.cost = 0
-    for (let i = 0; i < shares.length; i++) this.cost += this.costOf(i, shares[i]!)
+    for (let i = 0; i < shares.length; i++) this.cost += this.#cheapest[i]!.cost[shares[i]!]!
   }
 }

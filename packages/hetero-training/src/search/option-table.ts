@@ -17,7 +17,6 @@ export interface ShareTable {
   readonly activeEnergyJ: Float64Array
 }
 
-/** Options of one GPU in the search. */
 export interface GpuOptions {
   readonly powerLimitsW: readonly number[]
   readonly idlePowerW: number
@@ -45,7 +44,7 @@ export function gpuOptions(
     const table = { timeS: new Float64Array(globalBatch + 1), activeEnergyJ: new Float64Array(globalBatch + 1) }
     for (let share = 0; share <= globalBatch; share++) {
       const timeS = curves.timeS(limit, share)
-      table.timeS[share] = share >= allowed.first && share <= allowed.last ? timeS : Number.POSITIVE_INFINITY
+      table.timeS[share] = share >= allowed.first && share <= allowed.last ? timeS : Infinity
       table.activeEnergyJ[share] = (curves.powerW(limit, share) - curves.idlePowerW) * timeS
     }
     return table
@@ -58,12 +57,9 @@ export function gpuOptions(
   }
 }
 
-/** Only the limits from `first` to `last`. */
-export function withLimits(gpu: GpuOptions, first: number, last: number, mayBeLeftOut: boolean): GpuOptions {
-  return {
-    powerLimitsW: gpu.powerLimitsW.slice(first, last + 1),
-    idlePowerW: gpu.idlePowerW,
-    mayBeLeftOut,
-    table: (limit) => gpu.table(first + limit),
-  }
+/** A GPU with a single option: a limit, or to be left out. */
+export function onlyLevel(gpu: GpuOptions, level: number): GpuOptions {
+  const mayBeLeftOut = level === LEFT_OUT
+  const powerLimitsW = mayBeLeftOut ? [] : [gpu.powerLimitsW[level]!]
+  return { powerLimitsW, idlePowerW: gpu.idlePowerW, mayBeLeftOut, table: () => gpu.table(level) }
 }

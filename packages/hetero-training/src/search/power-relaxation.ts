@@ -1,5 +1,5 @@
 import { CheapestShares } from './cheapest-shares.js'
-import { type GpuOptions, LEFT_OUT, withLimits } from './option-table.js'
+import { type GpuOptions, LEFT_OUT, onlyLevel } from './option-table.js'
 
 /** Range of levels of each GPU to be searched, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
 export interface LevelBox {
@@ -12,13 +12,16 @@ const MAX_PRICES = 60
 /** Relative distance from the best possible bound at which the price search ends. */
 const SAME_BOUND = 1e-8
 
-/** A step of a GPU to a higher level that saves cost: more watts, less cost. */
-interface Step {
-  readonly gpu: number
-  readonly level: number
+interface Taken {
   readonly watts: number
   readonly cost: number
   readonly samples: number
+}
+
+/** A step of a GPU to a higher level that saves cost: more watts, less cost. */
+interface Step extends Taken {
+  readonly gpu: number
+  readonly level: number
 }
 
 /** Result of a price per sample. */
@@ -30,8 +33,6 @@ interface Priced {
   readonly left: number
   /** A level for each GPU, within the power budget. */
   readonly levels: Int16Array
-  /** The GPU for which the last watts buy only part of a step, and that step's level. */
-  readonly part: { readonly gpu: number; readonly level: number } | null
 }
 
 /**
@@ -41,29 +42,23 @@ interface Priced {
  * knapsack problem", 1979). The value is a lower bound at any price.
  */
 export class PowerRelaxation {
-  /** Number of lookups of a cheapest share so far, which measures the work. */
+  /** Number of lookups of a cheapest share so far. */
   work = 0
   /** Lower bound of the energy, J; infinite if the deadline cannot be met within the budget. */
-  bound: number = Number.POSITIVE_INFINITY
+  bound: number = Infinity
   /** Price at which the bound was found, J per sample. */
   price = 0
-  /** Levels near the bound, within the budget. */
   levels: Int16Array
-  /** How to branch: a GPU, and the highest level of the lower branch. Null if the relaxation mixes no levels. */
-  undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
-  /**
-   * Cheapest shares of each GPU at each level. The first entry is for a GPU that is left out, then one follows per
-   * limit.
-   */
+  /** Cheapest shares of each GPU if it is left out, then at each limit. */
   readonly #atLevel: readonly (readonly CheapestShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
   #deadlineS = Number.NaN
   /** Maximum time of an allowed share, s. */
-  readonly longestS: number
+  longestS = 0
   /** Price at which a sample outweighs the total energy, J per sample. */
-  readonly #highestPrice: number
+  #highestPrice = 1
 
   constructor(gpus: readonly GpuOptions[], globalBatch: number, powerW: number) {
     this.#gpus = gpus
@@ -71,28 +66,22 @@ export class PowerRelaxation {
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
     this.#atLevel = gpus.map((gpu) =>
-      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map(
-        (level) => new CheapestShares(withLimits(gpu, level, level, level === LEFT_OUT), globalBatch),
-      ),
+      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map((level) => new CheapestShares(onlyLevel(gpu, level), globalBatch)),
     )
-    let [longestS, highestPrice] = [0, 1]
     for (const gpu of gpus) {
       let maxEnergyJ = 0
       for (const limit of gpu.powerLimitsW.keys()) {
         const { timeS, activeEnergyJ } = gpu.table(limit)
         timeS.forEach((seconds, share) => {
-          if (seconds === Number.POSITIVE_INFINITY) return
-          longestS = Math.max(longestS, seconds)
+          if (seconds === Infinity) return
+          this.longestS = Math.max(this.longestS, seconds)
           maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
         })
       }
-      highestPrice += maxEnergyJ
+      this.#highestPrice += maxEnergyJ
     }
-    this.longestS = longestS
-    this.#highestPrice = highestPrice
   }
 
-  /** Returns the cheapest shares of a GPU at a level. */
   at(gpu: number, level: number): CheapestShares {
     return this.#atLevel[gpu]![level + 1]!
   }
@@ -102,8 +91,7 @@ export class PowerRelaxation {
    * @param nearPrice start of the price search, J per sample
    */
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
-    this.bound = Number.POSITIVE_INFINITY
-    this.undecided = null
+    this.bound = Infinity
     this.#deadlineS = deadlineS
     let best: Priced | null = null
     const at = (price: number): Priced | null => {
@@ -145,7 +133,6 @@ export class PowerRelaxation {
     this.bound = found.bound
     this.price = found.price
     this.levels = found.levels
-    this.undecided = undecided(found, low, high)
   }
 
   /** @returns null if the deadline or the budget leaves a GPU no option */
@@ -158,9 +145,8 @@ export class PowerRelaxation {
     for (let gpu = 0; gpu < levels.length; gpu++) {
       const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
       const from = steps.length
-      let isFirst = true
       // Builds the hull of this GPU's levels in watts and cost, starting at its lowest level.
-      let [atWatts, atCost, atSamples] = [0, 0, 0]
+      let at: Taken | null = null
       for (let level = floor[gpu]!; level <= cap[gpu]!; level++) {
         let [cost, samples, watts] = [0, 0, idlePowerW]
         if (level !== LEFT_OUT) {
@@ -172,43 +158,33 @@ export class PowerRelaxation {
           cost = cheapest.cost[samples]! - price * samples
           watts = powerLimitsW[level]!
         }
-        if (isFirst) {
-          isFirst = false
+        if (at === null) {
           levels[gpu] = level
           bound += cost
           left -= samples
           spareW -= watts
-          atWatts = watts
-          atCost = cost
-          atSamples = samples
-          continue
+        } else {
+          if (cost >= at.cost) continue
+          while (steps.length > from) {
+            const last: Step = steps[steps.length - 1]!
+            if (last.cost * (watts - at.watts) < (cost - at.cost) * last.watts) break
+            steps.pop()
+            at = minus(at, last)
+          }
+          steps.push({ gpu, level, ...minus({ watts, cost, samples }, at) })
         }
-        if (cost >= atCost) continue
-        while (steps.length > from) {
-          const last = steps[steps.length - 1]!
-          if (last.cost * (watts - atWatts) < (cost - atCost) * last.watts) break
-          steps.pop()
-          atWatts -= last.watts
-          atCost -= last.cost
-          atSamples -= last.samples
-        }
-        steps.push({ gpu, level, watts: watts - atWatts, cost: cost - atCost, samples: samples - atSamples })
-        atWatts = watts
-        atCost = cost
-        atSamples = samples
+        at = { watts, cost, samples }
       }
-      if (isFirst) return null
+      if (at === null) return null
     }
     // Allows for rounding in the sum of watts.
     if (spareW < -1e-9 * this.#powerW) return null
-    let part: Priced['part'] = null
     steps.sort((a, b) => a.cost * b.watts - b.cost * a.watts)
     for (const { gpu, level, watts, cost, samples } of steps) {
       if (watts > spareW) {
         const taken = Math.max(0, spareW) / watts
         bound += taken * cost
         left -= taken * samples
-        part = { gpu, level }
         break
       }
       levels[gpu] = level
@@ -216,21 +192,10 @@ export class PowerRelaxation {
       left -= samples
       spareW -= watts
     }
-    return { price, bound, left, levels, part }
+    return { price, bound, left, levels }
   }
 }
 
-/**
- * Finds two levels that the relaxation mixes for one GPU: for its last watts, or at the prices just below and above the
- * best one.
- */
-function undecided(best: Priced, low: Priced | null, high: Priced | null): PowerRelaxation['undecided'] {
-  const between = (gpu: number, a: number, b: number) => ({ gpu, level: Math.floor((a + b - 1) / 2) })
-  if (best.part !== null) return between(best.part.gpu, best.levels[best.part.gpu]!, best.part.level)
-  if (low === null || high === null) return null
-  for (let gpu = 0; gpu < best.levels.length; gpu++) {
-    const [a, b] = [low.levels[gpu]!, high.levels[gpu]!]
-    if (a !== b) return between(gpu, Math.min(a, b), Math.max(a, b))
-  }
-  return null
+function minus(a: Taken, b: Taken): Taken {
+  return { watts: a.watts - b.watts, cost: a.cost - b.cost, samples: a.samples - b.samples }
 }

@@ -1,19 +1,22 @@
 import { IndexedHeap } from '@pctodl/numerics'
-import { DeadlineSearch, type Objective, type Split, splitOf } from './search/best-deadline.js'
-import { SAME_COST } from './search/cheapest-split.js'
-import { DeadlineRelaxation } from './search/deadline-relaxation.js'
-import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
-import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
+import { DeadlineSearch, type Objective, type Split, splitOf } from './best-deadline.js'
+import { DeadlineRelaxation, SAME_COST } from './deadline-relaxation.js'
+import { type GpuOptions, LEFT_OUT, onlyLevel } from './option-table.js'
+import { type LevelBox, PowerRelaxation } from './power-relaxation.js'
 
-/**
- * Result of the search. `split` is null if no split within the budget was found; if `lowerBound` is infinite, none
- * exists.
- */
 export interface SplitWithinPower {
-  /** Limits as indices of the GPUs' options. */
+  /** Null if the search found no split within the budget. */
   readonly split: Split | null
-  /** Lower bound of the objective over all such splits. */
+  /** Lower bound of the objective over all splits within the budget; infinite if there is none. */
   readonly lowerBound: number
+}
+
+export interface PowerProblem {
+  readonly gpus: readonly GpuOptions[]
+  readonly globalBatch: number
+  readonly objective: Objective
+  /** Maximum sum of the limits, W. */
+  readonly powerW: number
 }
 
 /** Amount of work at which the search ends, in lookups of a cheapest share; `MORE_WORK` is added for each GPU. */
@@ -33,71 +36,44 @@ interface Node extends LevelBox {
 /**
  * Finds the cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest
  * GPU and the limits. The relaxation of a node bounds its cost and leads to a plan. If the bound does not suffice, the
- * node's time interval is halved or the limits of a GPU are split, whichever causes the gap. Once the limits of all
- * GPUs are decided, the exact search over shares and times completes the node. The search is limited by work, not time.
+ * node's time interval is halved. Once it is narrow, the limits of a GPU are split. Once the limits of all GPUs are
+ * decided, the exact search over shares and times completes the node. The search is limited by work, not time.
  * If it ends early, the bound gives the maximum distance to the optimum.
- *
- * @param known a split that meets all requirements; nothing more expensive is returned
  */
-export function cheapestWithinPower(
-  gpus: readonly GpuOptions[],
-  globalBatch: number,
-  objective: Objective,
-  powerW: number,
-  known: Split | null,
-): SplitWithinPower {
-  return new PowerSearch(gpus, globalBatch, objective, powerW, known).run()
-}
-
-class PowerSearch {
-  readonly #gpus: readonly GpuOptions[]
-  readonly #globalBatch: number
-  readonly #objective: Objective
-  readonly #powerW: number
+export class PowerSearch {
+  readonly #problem: PowerProblem
   readonly #relaxation: PowerRelaxation
   #best: Split | null
   readonly #nodes: Node[] = []
   readonly #open = new IndexedHeap()
 
-  constructor(
-    gpus: readonly GpuOptions[],
-    globalBatch: number,
-    objective: Objective,
-    powerW: number,
-    known: Split | null,
-  ) {
+  /** @param known a split that meets all requirements; nothing more expensive is returned */
+  constructor(problem: PowerProblem, known: Split | null) {
+    this.#problem = problem
     this.#best = known
-    this.#gpus = gpus
-    this.#globalBatch = globalBatch
-    this.#objective = objective
-    this.#powerW = powerW
-    this.#relaxation = new PowerRelaxation(gpus, globalBatch, powerW)
+    this.#relaxation = new PowerRelaxation(problem.gpus, problem.globalBatch, problem.powerW)
   }
 
   run(): SplitWithinPower {
-    const floor = Int16Array.from(this.#gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
-    const cap = this.#tightened({ floor, cap: Int16Array.from(this.#gpus, (gpu) => gpu.powerLimitsW.length - 1) })
-    if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Number.POSITIVE_INFINITY }
-    const deadlineS = Math.min(this.#objective.longestS, this.#relaxation.longestS)
-    const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
-    this.#add(root)
-    while (this.#open.size > 0 && this.#hasWork()) {
-      if (this.#open.firstKey >= this.#upper()) break
+    const { gpus, objective } = this.#problem
+    const floor = Int16Array.from(gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
+    const cap = this.#tightened({ floor, cap: Int16Array.from(gpus, (gpu) => gpu.powerLimitsW.length - 1) })
+    if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Infinity }
+    const deadlineS = Math.min(objective.longestS, this.#relaxation.longestS)
+    this.#add({ floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 })
+    const maxWork = MAX_WORK + MORE_WORK * gpus.length
+    while (this.#open.size > 0 && this.#relaxation.work < maxWork && this.#open.firstKey < this.#upper()) {
       const first = this.#open.first
       this.#open.remove(first)
       this.#branch(this.#nodes[first]!)
     }
     const split = this.#best
-    return { split, lowerBound: Math.min(this.#open.firstKey, split?.cost ?? Number.POSITIVE_INFINITY) }
-  }
-
-  #hasWork(): boolean {
-    return this.#relaxation.work < MAX_WORK + MORE_WORK * this.#gpus.length
+    return { split, lowerBound: Math.min(this.#open.firstKey, split?.cost ?? Infinity) }
   }
 
   /** Cost below which a plan is an improvement. */
   #upper(): number {
-    return this.#best === null ? Number.POSITIVE_INFINITY : this.#best.cost * (1 - SAME_COST)
+    return this.#best === null ? Infinity : this.#best.cost * (1 - SAME_COST)
   }
 
   #add(node: Node): void {
@@ -107,40 +83,33 @@ class PowerSearch {
   }
 
   #branch(node: Node): void {
-    const { energyWeight, timeWeightW, idlePowerW, maxEnergyJ } = this.#objective
+    const { energyWeight, timeWeightW, idlePowerW, maxEnergyJ } = this.#problem.objective
     const { afterS, deadlineS, floor, cap } = node
     const relaxation = this.#relaxation
-    const enough = energyWeight === 0 ? Number.POSITIVE_INFINITY : (this.#upper() - timeWeightW * afterS) / energyWeight
+    const enough = energyWeight === 0 ? Infinity : (this.#upper() - timeWeightW * afterS) / energyWeight
     relaxation.solve(deadlineS, node, enough, node.price)
     const energyJ = relaxation.bound
-    const { price, undecided } = relaxation
-    if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > maxEnergyJ) return
+    const { price } = relaxation
+    if (energyJ === Infinity || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
-    const rounded = this.#round(deadlineS)
+    this.#round(deadlineS)
     // Beyond this time, plans cost more than the best one, even with the lowest energy.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
     if (lastS <= afterS) return
     const child = (change: Partial<Node>) => this.#add({ ...node, deadlineS: lastS, bound, price, ...change })
-    const timeGap = timeWeightW * (lastS - afterS)
-    const isNarrow = lastS - afterS <= NARROW * lastS
-    const energyGap =
-      rounded === null
-        ? Number.POSITIVE_INFINITY
-        : energyWeight * (rounded.energyJ - idlePowerW * rounded.timeS - energyJ)
-    const decided = floor.every((level, gpu) => level === cap[gpu])
-    if (timeGap > 0 && !isNarrow && (decided || undecided === null || timeGap > energyGap || rounded === null)) {
+    if (timeWeightW > 0 && lastS - afterS > NARROW * lastS) {
       const middleS = (afterS + lastS) / 2
       child({ deadlineS: middleS })
       child({ afterS: middleS })
       return
     }
-    if (decided) {
+    if (floor.every((level, gpu) => level === cap[gpu])) {
       this.#solve(floor)
       return
     }
-    const { gpu, level } = undecided ?? this.#widest(node)
+    const { gpu, level } = this.#widest(node)
     const low = { floor, cap: cap.with(gpu, level) }
     const high = { floor: floor.with(gpu, level + 1), cap }
     for (const box of [low, high]) {
@@ -159,41 +128,38 @@ class PowerSearch {
     return { gpu, level: chosen < cap[gpu]! ? chosen : chosen - 1 }
   }
 
-  /** Rounds the relaxation's result to a split at its levels; null if no such split meets the deadline. */
-  #round(deadlineS: number): Split | null {
+  /** Rounds the relaxation's result to a split at its levels, if one meets the deadline. */
+  #round(deadlineS: number): void {
     const { levels } = this.#relaxation
-    const all = this.#gpus.map(() => ({ first: 0, last: this.#globalBatch }))
+    const all = this.#problem.gpus.map(() => ({ first: 0, last: this.#problem.globalBatch }))
     const atLevels = all.map((_, gpu) => this.#relaxation.at(gpu, levels[gpu]!))
-    const rounding = new DeadlineRelaxation(atLevels, this.#globalBatch)
+    const rounding = new DeadlineRelaxation(atLevels, this.#problem.globalBatch)
     rounding.solve(deadlineS, all)
-    if (rounding.cost === Number.POSITIVE_INFINITY) return null
-    const split = splitOf(this.#gpus, rounding.shares, levels, this.#objective)
-    this.#consider(split)
-    return split
+    if (rounding.cost === Infinity) return
+    this.#consider(splitOf(this.#problem.gpus, rounding.shares, levels, this.#problem.objective))
   }
 
-  /** The cheapest split with these limits, exact. */
   #solve(levels: Int16Array): void {
-    const fixed = this.#gpus.map((gpu, i) => withLimits(gpu, levels[i]!, levels[i]!, levels[i] === LEFT_OUT))
-    const found = new DeadlineSearch(fixed, this.#globalBatch).cheapest(this.#objective, 0, this.#best)
+    const fixed = this.#problem.gpus.map((gpu, i) => onlyLevel(gpu, levels[i]!))
+    const found = new DeadlineSearch(fixed, this.#problem.globalBatch).cheapest(this.#problem.objective, 0, this.#best)
     if (found && found !== this.#best) this.#consider({ ...found, limits: levels })
   }
 
   #consider(split: Split): void {
-    const { longestS, maxEnergyJ } = this.#objective
+    const { longestS, maxEnergyJ } = this.#problem.objective
     if (split.timeS > longestS || split.energyJ > maxEnergyJ || !this.#keepsWatts(split.limits)) return
     if (this.#best === null || split.cost < this.#best.cost) this.#best = split
   }
 
   #wattsAt(gpu: number, level: number): number {
-    const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
+    const { powerLimitsW, idlePowerW } = this.#problem.gpus[gpu]!
     return level === LEFT_OUT ? idlePowerW : powerLimitsW[level]!
   }
 
   #keepsWatts(levels: Int16Array): boolean {
     let watts = 0
     for (let gpu = 0; gpu < levels.length; gpu++) watts += this.#wattsAt(gpu, levels[gpu]!)
-    return watts <= this.#powerW
+    return watts <= this.#problem.powerW
   }
 
   /**
