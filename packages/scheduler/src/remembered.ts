@@ -5,7 +5,7 @@ const known = new WeakMap<object, Map<string, unknown>>()
 
 /**
  * The result of a search that depends on nothing but a predictor and a question. Searches take long, and every run of a
- * policy on one kind of board needs the same plans.
+ * policy on one kind of board needs the same plans. Results are frozen, because the callers share them.
  *
  * @param question tells the search from all others with this predictor; a question with a function is not remembered
  */
@@ -20,7 +20,12 @@ export function remembered<Result>(predictor: object, question: unknown, search:
   if (!isPlain) return search()
   if (!results.has(key)) {
     if (results.size >= KEPT) results.clear()
-    results.set(key, search())
+    results.set(key, frozen(search()))
   }
   return results.get(key) as Result
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
+  return value
 }

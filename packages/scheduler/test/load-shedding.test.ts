@@ -29,7 +29,7 @@ function seen(timeMs: number, powerCapW: number, more: Partial<SampleObservation
 }
 
 const step = (shedding: LoadShedding, observation: SampleObservation, powerRatio = 1, delayMs = 0) =>
-  shedding.step(observation, tenants, clocks.memClockMhz, powerRatio, delayMs)
+  shedding.step(observation, { tenants, memClockMhz: clocks.memClockMhz }, powerRatio, delayMs)
 const sharesOf = (some: readonly Tenant[] | undefined) => some?.map(({ mpsPercent }) => mpsPercent)
 
 /** A cap that this many of the largest tenants just keep, with 3 % to spare. */
@@ -135,7 +135,7 @@ describe('a board that draws too much and refuses its clock', () => {
     const shedding = new LoadShedding(predictor)
     const fewer = step(shedding, seen(5000, capFor(2)))!.tenants
     // Those of before the first loss, though it lost some twice.
-    shedding.step(seen(7000, capFor(1)), fewer, clocks.memClockMhz, 1, 0)
+    shedding.step(seen(7000, capFor(1)), { tenants: fewer, memClockMhz: clocks.memClockMhz }, 1, 0)
     const back = step(shedding, seen(8000, capFor(2), { smClockRefusedMs: 0 }))
     expect(back?.tenants).toBe(tenants)
     expect(shedding.active).toBe(false)

@@ -21,4 +21,10 @@ describe('remembered', () => {
     expect(remembered(predictor, question, () => ++searches)).toBe(2)
     expect(remembered(predictor, { powerCapW: 100 }, () => ++searches)).toBe(3)
   })
+
+  it('is the same object for all callers, so that none can change it', () => {
+    const plan = remembered({}, 'plan', () => ({ tenants: [{ batchSize: 8 }] }))
+    expect(() => plan.tenants.push({ batchSize: 4 })).toThrow(TypeError)
+    expect(() => Object.assign(plan.tenants[0]!, { batchSize: 4 })).toThrow(TypeError)
+  })
 })

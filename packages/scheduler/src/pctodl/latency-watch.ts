@@ -19,12 +19,16 @@ const MIN_SCALE = 0.4
  */
 export class LatencyWatch {
   readonly #objectiveMs: (model: string) => number
-  /** Share of the objective that plans are made for, 0..1. */
-  scale = 1
+  #scale = 1
 
   /** @param objectiveMs latency objective of a network, ms; Infinity if it has none */
   constructor(objectiveMs: (model: string) => number) {
     this.#objectiveMs = objectiveMs
+  }
+
+  /** Share of the objective that plans are made for, 0..1. */
+  get scale(): number {
+    return this.#scale
   }
 
   /** @returns the largest ratio of latency to objective if it requires another plan; otherwise undefined */
@@ -34,8 +38,8 @@ export class LatencyWatch {
     for (const { tenant, latencyMs } of tenants) {
       if (latencyMs !== null) worst = Math.max(worst, latencyMs / this.#objectiveMs(tenant.model))
     }
-    if (worst <= LATE || this.scale <= MIN_SCALE) return undefined
-    this.scale = Math.max(MIN_SCALE, (this.scale * ROOM) / Math.max(1, worst))
+    if (worst <= LATE || this.#scale <= MIN_SCALE) return undefined
+    this.#scale = Math.max(MIN_SCALE, (this.#scale * ROOM) / Math.max(1, worst))
     return worst
   }
 

@@ -1,5 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
+import type { Candidate } from '../neighbourhood.js'
 import type { ClockPlan } from '../plan-clocks.js'
 import type { SampleObservation } from '../policy.js'
 
@@ -47,8 +48,7 @@ export class LoadShedding {
    */
   step(
     sample: SampleObservation,
-    tenants: readonly Tenant[],
-    memClockMhz: number,
+    { tenants, memClockMhz }: Candidate,
     powerRatio: number,
     delayMs: number,
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {

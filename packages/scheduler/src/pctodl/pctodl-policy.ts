@@ -129,7 +129,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   onIdle(timeMs: number, applied: AppliedState): Action | undefined {
     if (this.#shedding.active || this.#dead > 0 || this.#loadingSinceMs !== undefined) return undefined
     const restless = this.#refused || this.#startedMs === timeMs
-    if (!this.#options.fixed && !restless && applied.tenants === this.#steered.tenants) {
+    if (!this.#options.fixed && !restless && applied.tenants === this.#steered.present.tenants) {
       const replan = this.#reconsider(timeMs)
       if (replan || this.#tenantPlan.pending) return replan
     }
@@ -160,9 +160,9 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #shedLoad(sample: SampleObservation): Action | undefined {
-    const { tenants, memClockMhz, powerRatio } = this.#steered
+    const { present, powerRatio } = this.#steered
     const delayMs = this.lastStep?.seen.delayMs ?? 0
-    const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, delayMs)
+    const change = this.#shedding.step(sample, present, powerRatio, delayMs)
     // If no tenant stays, the model keeps the last tenants, because some or all of them return later.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
@@ -194,15 +194,15 @@ export class PctodlPolicy implements PowerCapPolicy {
   /** Stops tenants because no plan holds the cap. With only one tenant left, reports that the cap cannot be held. */
   #shedForCap(): Action | undefined {
     const step = this.lastStep!
-    const clocks = { smClockMhz: step.smClockMhz, memClockMhz: this.#steered.memClockMhz }
-    const kept = this.#shedding.fewer(this.#steered.tenants, clocks, step.estimatedPowerW, this.#powerCapW)
+    const { tenants, memClockMhz } = this.#steered.present
+    const clocks = { smClockMhz: step.smClockMhz, memClockMhz }
+    const kept = this.#shedding.fewer(tenants, clocks, step.estimatedPowerW, this.#powerCapW)
     if (kept === undefined) {
       this.#notHeld(step)
       return undefined
     }
-    const stopped = this.#steered.tenants.length - kept.length
+    const stopped = tenants.length - kept.length
     this.#decide('load-shed', `no plan keeps ${this.#powerCapW} W: ${stopped} tenants stopped`, { kept: kept.length })
-    const { memClockMhz } = this.#steered
     return this.#adoptBecause({ tenants: kept, memClockMhz }, 'fewer tenants, for no plan keeps the cap')
   }
 
@@ -214,7 +214,10 @@ export class PctodlPolicy implements PowerCapPolicy {
   #revive({ timeMs, failures, reconfiguring }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || failures.length === 0 || !this.#revival.due(timeMs, failures))
       return undefined
-    return this.#start(this.#steered.tenants, `dead tenants are started again, attempt ${this.#revival.attempts}`)
+    return this.#start(
+      this.#steered.present.tenants,
+      `dead tenants are started again, attempt ${this.#revival.attempts}`,
+    )
   }
 
   /**
@@ -223,7 +226,7 @@ export class PctodlPolicy implements PowerCapPolicy {
    */
   #tenantsDied(failures: readonly TenantFailure[]): void {
     this.#dead = failures.length
-    const left = [...this.#steered.tenants]
+    const left = [...this.#steered.present.tenants]
     for (const { tenant } of failures) {
       const index = left.findIndex((other) => other.mpsPercent === tenant.mpsPercent && other.model === tenant.model)
       if (index >= 0) left.splice(index, 1)
@@ -231,7 +234,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     if (failures.length > 0) {
       this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
       if (left.length > 0) this.#steered.onlyRunning(left)
-    } else this.#steered.onlyRunning(this.#steered.tenants)
+    } else this.#steered.onlyRunning(this.#steered.present.tenants)
   }
 
   #watchLoading(timeMs: number, reconfiguring: boolean): void {
@@ -258,11 +261,12 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #watchLatency(window: WindowObservation): Action | undefined {
-    const worst = this.#options.fixed ? undefined : this.#planner.watchLatency(window)
+    const worst = this.#options.fixed ? undefined : this.#planner.latency.step(window)
     if (worst === undefined) return undefined
     const times = `batches take ${worst.toFixed(2)} times their objective`
     const { tenants, memClockMhz } = this.#steered.present
-    const shorter = worst <= NEARLY && window.tenants.length === tenants.length && this.#planner.shortened(window)
+    const shorter =
+      worst <= NEARLY && window.tenants.length === tenants.length && this.#planner.latency.shortened(window)
     if (shorter) {
       this.#decide('latency-missed', `${times}: smaller ones`, { worst })
       return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller ones, which need no restart`)

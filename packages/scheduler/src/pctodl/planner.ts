@@ -1,8 +1,7 @@
 import type { NetworkDemand, PartitionOptions } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
-import { type Configuration, InfeasibleCapError, PctodlError, type Tenant } from '@pctodl/platform'
+import { type Configuration, InfeasibleCapError, PctodlError } from '@pctodl/platform'
 import { planPartition, type ServedNetworks, servedNetworks } from '../plan-partition.js'
-import type { WindowObservation } from '../policy.js'
 import { LatencyWatch } from './latency-watch.js'
 
 interface PlannerOptions extends ServedNetworks {
@@ -34,14 +33,14 @@ interface NoPlan {
 export class Planner {
   readonly #options: PlannerOptions
   readonly #models: string | readonly NetworkDemand[]
-  readonly #latency: LatencyWatch
+  readonly latency: LatencyWatch
   #memoryBytes: number
 
   /** @throws InvalidInputError if both or neither of `model` and `models` are given */
   constructor(options: PlannerOptions) {
     this.#options = options
     this.#models = servedNetworks(options)
-    this.#latency = new LatencyWatch((model) => this.#objectiveMs(model))
+    this.latency = new LatencyWatch((model) => this.#objectiveMs(model))
     const { partition, predictor } = options
     this.#memoryBytes = partition?.memoryBytes ?? KEPT_MEMORY_SHARE * predictor.spec.memoryBytes - KEPT_BYTES
   }
@@ -54,21 +53,6 @@ export class Planner {
   /** Reduces the memory of the next plan, because tenants ran out of memory. */
   takeLessMemory(): void {
     this.#memoryBytes *= LESS_MEMORY
-  }
-
-  /**
-   * @returns the largest ratio of latency to objective in a window if it requires another plan; otherwise undefined
-   */
-  watchLatency(window: WindowObservation): number | undefined {
-    return this.#latency.step(window)
-  }
-
-  /**
-   * The window's tenants, with smaller batches for those whose batches took too long; undefined if no batch size is
-   * small enough.
-   */
-  shortened(window: WindowObservation): Tenant[] | undefined {
-    return this.#latency.shortened(window)
   }
 
   /** @throws InfeasibleCapError, PctodlError `INFEASIBLE_PLAN` */
@@ -102,7 +86,7 @@ export class Planner {
 
   /** The networks, with the reduced objectives that plans are made for. */
   get #demands(): string | readonly NetworkDemand[] {
-    const { scale } = this.#latency
+    const { scale } = this.latency
     if (scale === 1) return this.#models
     const models = typeof this.#models === 'string' ? [{ model: this.#models }] : this.#models
     return models.map((demand) => ({ ...demand, latencySloMs: scale * this.#objectiveMs(demand.model) }))

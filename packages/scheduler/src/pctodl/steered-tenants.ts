@@ -14,10 +14,8 @@ export class SteeredTenants {
   readonly #without: readonly ClockMechanism[]
   #controller: ClockController | undefined
   #memory: MemoryClockControl | undefined
-  tenants: readonly Tenant[] = []
-  memClockMhz = 0
-  /** Last decision of the SM clock controller. */
-  lastStep: ClockAction | undefined
+  #present: Candidate = { tenants: [], memClockMhz: 0 }
+  #lastStep: ClockAction | undefined
 
   constructor(predictor: Predictor, without: readonly ClockMechanism[] = []) {
     this.#predictor = predictor
@@ -26,23 +24,28 @@ export class SteeredTenants {
 
   /** Whether the memory clock is the lowest one available. */
   get memoryIsLowest(): boolean {
-    return this.memClockMhz === Math.min(...this.#predictor.memClocksMhz)
+    return this.#present.memClockMhz === Math.min(...this.#predictor.memClocksMhz)
   }
 
   get present(): Candidate {
-    return { tenants: this.tenants, memClockMhz: this.memClockMhz }
+    return this.#present
+  }
+
+  /** Last decision of the SM clock controller. */
+  get lastStep(): ClockAction | undefined {
+    return this.#lastStep
   }
 
   /** Measured power divided by predicted power. */
   get powerRatio(): number {
-    if (!this.lastStep) return 1
-    const { estimatedPowerW, biasW } = this.lastStep
+    if (!this.#lastStep) return 1
+    const { estimatedPowerW, biasW } = this.#lastStep
     return estimatedPowerW / (estimatedPowerW - biasW)
   }
 
   /** Changes to other tenants and to the memory clock of their plan. */
   adopt({ tenants, memClockMhz }: Candidate): Action {
-    this.#put(tenants, memClockMhz)
+    this.#put({ tenants, memClockMhz })
     this.#memory ??= new MemoryClockControl(this.#predictor.memClocksMhz, memClockMhz)
     this.#memory.setHome(memClockMhz)
     return { tenants, memClockMhz }
@@ -50,7 +53,7 @@ export class SteeredTenants {
 
   /** Changes to other tenants; the memory clock stays. */
   replace(tenants: readonly Tenant[]): Action {
-    this.#put(tenants, this.memClockMhz)
+    this.#put({ ...this.#present, tenants })
     return { tenants }
   }
 
@@ -64,47 +67,46 @@ export class SteeredTenants {
    * attribute the missing power to the model.
    */
   onlyRunning(tenants: readonly Tenant[]): void {
-    this.#model(tenants, this.memClockMhz)
+    this.#model({ ...this.#present, tenants })
   }
 
   /** Decides on the SM clock of this sample. */
   step(sample: SampleObservation): ClockAction {
-    this.lastStep = this.#controller!.step(clockObservation(sample))
-    return this.lastStep
+    this.#lastStep = this.#controller!.step(clockObservation(sample))
+    return this.#lastStep
   }
 
   /** Decides on the memory clock of this sample; called after the SM clock's step. */
   stepMemory({ timeMs, powerCapW }: SampleObservation): Action {
     const { spec } = this.#predictor
+    const { tenants, memClockMhz: before } = this.#present
     const memClockMhz = this.#memory!.step({
       timeMs,
       powerCapW,
-      infeasible: this.lastStep?.status === 'infeasible',
+      infeasible: this.#lastStep?.status === 'infeasible',
       lowestPowerW: (clockMhz) => {
         const smClockMhz = smClocksAt(spec, clockMhz)![0]!
-        const { powerW } = this.#predictor.predict({ tenants: this.tenants, smClockMhz, memClockMhz: clockMhz })
+        const { powerW } = this.#predictor.predict({ tenants, smClockMhz, memClockMhz: clockMhz })
         return powerW * this.powerRatio
       },
     })
-    if (memClockMhz === this.memClockMhz) return {}
-    const lower = memClockMhz < this.memClockMhz
-    this.#put(this.tenants, memClockMhz)
+    if (memClockMhz === before) return {}
+    this.#put({ tenants, memClockMhz })
     return {
       memClockMhz,
-      reason: lower ? 'the lowest SM clock does not keep the cap' : 'room for the memory clock again',
+      reason: memClockMhz < before ? 'the lowest SM clock does not keep the cap' : 'room for the memory clock again',
     }
   }
 
-  #put(tenants: readonly Tenant[], memClockMhz: number): void {
-    this.tenants = tenants
-    this.#model(tenants, memClockMhz)
-    this.memClockMhz = memClockMhz
+  #put(candidate: Candidate): void {
+    this.#model(candidate)
+    this.#present = candidate
   }
 
-  #model(tenants: readonly Tenant[], memClockMhz: number): void {
+  #model({ tenants, memClockMhz }: Candidate): void {
     const { spec } = this.#predictor
     const smClocksMhz = smClocksAt(spec, memClockMhz)!
-    const known = this.memClockMhz === 0 ? undefined : smClocksAt(spec, this.memClockMhz)
+    const known = smClocksAt(spec, this.#present.memClockMhz)
     if (!this.#controller || !sameClocks(known, smClocksMhz)) {
       this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading, without: this.#without })
     }
