@@ -12,7 +12,8 @@ import { parseArgs } from 'node:util'
 import { mean, sampleVariance } from '@pctodl/numerics'
 import { clockMechanisms } from '@pctodl/thermo-dvfs'
 import type { ScenarioPolicy, ScenarioResult } from './control-scenarios/run-scenario.js'
-import { drawScenario, isLate, scenarioKinds } from './control-scenarios/scenarios.js'
+import { drawScenario, kindsNamed } from './control-scenarios/scenarios.js'
+import { isWithin } from './control-scenarios/table.js'
 import type { ScenarioOrder } from './control-scenarios/worker.js'
 import { printUsage } from './evaluation/print-usage.js'
 import { runInWorkers } from './evaluation/run-in-workers.js'
@@ -36,10 +37,8 @@ if (positionals.join() !== 'control') {
   process.stderr.write(`what to ablate: got ${positionals.join(' ') || 'nothing'}; control\n`)
   process.exit(2)
 }
-const wanted = values.kinds.split(';')
 const policies = ['pctodl', ...values.without.split(',').map((name) => `pctodl-${name}`)] as ScenarioPolicy[]
-const orders: ScenarioOrder[] = scenarioKinds
-  .filter((kind) => wanted.some((name) => kind.includes(name)))
+const orders: ScenarioOrder[] = kindsNamed(values.kinds)
   .flatMap((kind) =>
     Array.from({ length: Number(values.cases) }, (_, i) => drawScenario(kind, i, Number(values.seed), VARIANTS)),
   )
@@ -79,10 +78,6 @@ const titles = [
   'clock changes a minute',
 ]
 process.stdout.write([titles, titles.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |\n`).join(''))
-
-function isWithin({ kind, disturbances = [kind], avoidablePercent, longestMs, failure }: ScenarioResult): boolean {
-  return avoidablePercent <= (disturbances.some(isLate) ? 2 : 1) && longestMs <= 2000 && failure === null
-}
 
 /** Formats a mean with its 95 % interval. */
 function interval(values: readonly number[]): string {

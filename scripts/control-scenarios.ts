@@ -14,7 +14,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { runScenario, type ScenarioResult, scenarioPolicy } from './control-scenarios/run-scenario.js'
-import { drawScenario, scenarioKinds } from './control-scenarios/scenarios.js'
+import { drawScenario, kindsNamed } from './control-scenarios/scenarios.js'
 import { tableOf } from './control-scenarios/table.js'
 import type { ScenarioOrder } from './control-scenarios/worker.js'
 import { printUsage } from './evaluation/print-usage.js'
@@ -43,7 +43,6 @@ const { values } = parseArgs({
 })
 if (values.help) printUsage(import.meta.filename)
 const seed = Number(values.seed)
-const wanted = values.kinds.split(';')
 const cases = Number(values.cases)
 const ALL_PAIRS = 14
 const numbersOf = (kind: string): number[] => {
@@ -54,8 +53,7 @@ const numbersOf = (kind: string): number[] => {
 }
 const policies = values.policies.split(',').map(scenarioPolicy)
 const limitFactor = values['limit-factor'] === undefined ? null : Number(values['limit-factor'])
-const orders: ScenarioOrder[] = scenarioKinds
-  .filter((kind) => wanted.some((name) => kind.includes(name)))
+const orders: ScenarioOrder[] = kindsNamed(values.kinds)
   .flatMap((kind) => numbersOf(kind).map((number) => drawScenario(kind, number, seed, Number(values.variants))))
   .map((scenario) => ({ scenario, policies, limitFactor, oracle: !values['no-oracle'] }))
 

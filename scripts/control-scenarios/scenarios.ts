@@ -1,6 +1,6 @@
 import type { Fault } from '@pctodl/gpu-sim'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import { type CapStep, networkNames } from '@pctodl/platform'
+import { type CapStep, networkNames, UnknownNameError } from '@pctodl/platform'
 import type { SensorTrouble } from '../evaluation/misled-gpu.js'
 
 /** One random case. It can be run again by its kind and number, which identify a line of the table. */
@@ -37,36 +37,31 @@ export const FOREIGN: Readonly<Record<string, string>> = { RTX3090: '3080Ti', 'A
 type Draw = (random: SeededRandom) => Partial<Scenario>
 
 const between = (random: SeededRandom, low: number, high: number) => low + (high - low) * random.uniform()
-const steps = (periodMs: number): Draw => {
-  return (random) => ({
+const steps =
+  (periodMs: number): Draw =>
+  (random) => ({
     durationMs: Math.max(60_000, Math.min(180_000, 30 * periodMs)),
     capShares: [
       { atMs: 0, share: random.uniform() },
       ...Array.from({ length: 60 }, (_, i) => ({ atMs: 20_000 + i * periodMs, share: random.uniform() })),
     ],
   })
-}
 
-/** Faults by which the first `tenants` clients hang and return, again and again. */
-function bursts(random: SeededRandom, onMs: number, offMs: number, tenants: number): Fault[] {
-  const faults: Fault[] = []
-  for (let atMs = 20_000 + 5000 * random.uniform(); atMs < 300_000; atMs += onMs + offMs) {
-    for (let tenant = 0; tenant < tenants; tenant++) {
-      faults.push({ kind: 'client-hung', atMs, durationMs: offMs, tenant })
-    }
-  }
-  return faults
-}
-
-const burstDraw = (all: boolean): Draw => {
-  return (random) => {
+/** All tenants or a few hang and return, again and again. */
+const burstDraw =
+  (all: boolean): Draw =>
+  (random) => {
     const onMs = 500 * 60 ** random.uniform()
     const offMs = 500 * 60 ** random.uniform()
     const tenants = all ? MAX_TENANTS : 1 + random.integer(3)
-    const durationMs = Math.min(180_000, 30_000 + 8 * (onMs + offMs))
-    return { durationMs, faults: bursts(random, onMs, offMs, tenants) }
+    const faults: Fault[] = []
+    for (let atMs = 20_000 + 5000 * random.uniform(); atMs < 300_000; atMs += onMs + offMs) {
+      for (let tenant = 0; tenant < tenants; tenant++) {
+        faults.push({ kind: 'client-hung', atMs, durationMs: offMs, tenant })
+      }
+    }
+    return { durationMs: Math.min(180_000, 30_000 + 8 * (onMs + offMs)), faults }
   }
-}
 
 /** Kinds of cases: disturbances that make a cap hard to hold. */
 const kinds: Readonly<Record<string, Draw>> = {
@@ -165,8 +160,21 @@ const combined: Readonly<Record<string, Draw>> = {
   },
 }
 
-/** Names of all kinds of cases. */
-export const scenarioKinds: readonly string[] = [...Object.keys(kinds), ...Object.keys(combined)]
+const scenarioKinds = [...Object.keys(kinds), ...Object.keys(combined)]
+
+/**
+ * The kinds whose names contain one of the texts, which are separated by semicolons.
+ *
+ * @throws UnknownNameError if no name contains a text
+ */
+export function kindsNamed(texts: string): readonly string[] {
+  const found = texts.split(';').flatMap((text) => {
+    const kinds = scenarioKinds.filter((kind) => kind.includes(text))
+    if (kinds.length === 0) throw new UnknownNameError('kind', text, scenarioKinds)
+    return kinds
+  })
+  return [...new Set(found)]
+}
 
 /** Whether the readings of this kind of case are delayed. Twice the usual time above the cap is then allowed. */
 export const isLate = (kind: string): boolean => kind.includes('late')

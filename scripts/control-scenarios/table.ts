@@ -93,7 +93,7 @@ function withinText(results: readonly ScenarioResult[]): string {
   return `${results.filter(isWithin).length} of ${results.length}`
 }
 
-function isWithin(result: ScenarioResult): boolean {
+export function isWithin(result: ScenarioResult): boolean {
   return result.avoidablePercent <= boundOf(result) && result.longestMs <= LONGEST_MS && result.failure === null
 }
 

@@ -18,6 +18,8 @@ export interface ClockMemory {
   timeMs: number
   capW: number
   plannedCapW: number
+  /** Time of the last new cap, plan or ceiling, ms. */
+  plannedMs: number
   /** Clock index that follows from the estimate and the dwell time, before the energy window lowers it. */
   base: number
   /** Index of the requested clock. */
@@ -55,14 +57,12 @@ interface Outlook {
   readonly meanW: number | null
   /** Whether the board's own limit holds the cap. */
   readonly held: boolean
-  /** Index of the clock that ran. */
-  readonly ran: number
   readonly first: boolean
 }
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 10
+  readonly version: 11
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -87,7 +87,6 @@ export class ClockController {
   readonly #sensor: SensorWatch
   readonly #averages: boolean
   #modelW: readonly number[]
-  #ditherW = 0
 
   /**
    * @param state state of an earlier controller with the same options, to continue exactly where it stopped
@@ -98,7 +97,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 10) throw new InvalidInputError('state.version', state.version, '10')
+    if (state !== undefined && state.version !== 11) throw new InvalidInputError('state.version', state.version, '11')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -113,7 +112,7 @@ export class ClockController {
   /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 10,
+      version: 11,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -176,17 +175,23 @@ export class ClockController {
     const innovationW = this.#observe(seen, ran, durationMs)
     m.capW = capW
     const meanW = this.#meanOfSecondW(seen)
-    const held = this.#held(seen, capW, meanW)
-    const planned = this.#decideBase(seen, { capW, meanW, held, ran, first })
-    const limited = Math.min(this.#limited(capW, held, ran, innovationW), m.ceiling)
-    // A reading above the cap never leads to a higher clock.
+    const held = this.#held(seen, capW)
+    const planned = this.#decideBase(seen, { capW, meanW, held, first })
+    const trims = this.#trims(held)
+    const limited = Math.min(trims ? m.base + 1 : this.#limited(capW, ran, innovationW), m.ceiling)
+    // A reading above the cap never leads to a higher clock. After a clock was lowered, it rises again only once the
+    // effect has shown in the readings.
     const above = this.#sensor.newestW > seen.powerCapW
-    // After a clock was lowered, it rises again only once the effect has shown in the readings.
-    const returns = m.timeMs - m.changedMs >= control.dwellMs || limited <= m.index || planned
-    // Each new lock suspends the firmware's trimming for a while, so at most one lock a second is set.
-    const trims = held && ran < m.index && m.timeMs - m.changedMs < SECOND_MS && !planned
-    const free = first || (!above && returns)
-    const index = trims ? Math.min(m.index, m.ceiling) : free ? limited : Math.min(limited, m.index)
+    const sinceMs = m.timeMs - m.changedMs
+    const rises = first || (!above && (planned || sinceMs >= control.dwellMs))
+    let index = rises ? limited : Math.min(limited, m.index)
+    if (ran < m.index && !planned) {
+      // Each lock above the running clock suspends the firmware's trimming for a while. So a lowered lock does not stay
+      // above it, except for the state to be trimmed, and at most one lock a second is above it.
+      const runs = this.#runningIndex(ran)
+      if (index < m.index) index = Math.min(index, trims ? runs + 1 : runs)
+      if (held && index > runs && sinceMs < SECOND_MS) index = Math.min(m.index, m.ceiling)
+    }
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
       m.index = index
@@ -266,9 +271,9 @@ export class ClockController {
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
     // Firmware that trims alternates between clocks, and a sample sees only one of these.
-    this.#ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
+    const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs))
     const spread = control.sampleMs
-    const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, this.#ditherW)
+    const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
@@ -299,15 +304,18 @@ export class ClockController {
     return count >= spanMs / (2 * control.sampleMs) ? meanW : null
   }
 
-  /** Whether the board's own limit holds the cap. */
-  #held({ powerLimitW }: ClockObservation, capW: number, meanW: number | null): boolean {
-    const m = this.#m
-    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.windowShare * capW)
-      return false
-    const above = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
-    const rests = this.#restedMs >= 2 * SECOND_MS && !m.plantChanged && !this.#isNewCap(capW)
-    if (above && rests && m.index > 0) m.leaks = true
-    return !m.leaks
+  /** Whether the board's own limit is set to the cap and has not let too much power through. */
+  #held({ powerLimitW }: ClockObservation, capW: number): boolean {
+    if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW == null) return false
+    return powerLimitW <= control.windowShare * capW
+  }
+
+  /**
+   * Whether the firmware is relied on to hold the mean power between two clocks. It trims too slowly to hold a
+   * one-second window after a change of cap or load.
+   */
+  #trims(held: boolean): boolean {
+    return held && !this.#m.leaks && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
   }
 
   #isNewCap(capW: number): boolean {
@@ -319,7 +327,7 @@ export class ClockController {
    *
    * @returns true if the clock may rise at once: after a new plan, cap or ceiling, or after a raise
    */
-  #decideBase(seen: ClockObservation, { capW, meanW, held, ran, first }: Outlook): boolean {
+  #decideBase(seen: ClockObservation, { capW, meanW, held, first }: Outlook): boolean {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
     const planned = first || m.plantChanged || ceiling > m.ceiling || this.#isNewCap(capW)
@@ -327,7 +335,9 @@ export class ClockController {
     const readAbove = (this.#sensor.readW ?? 0) > capW
     const mismatch = this.#mismatch(seen)
     const unseenMs = m.timeMs - this.#sensor.state.usableMs
-    const fit = held ? this.#heldFit(capW) : this.#sureFit(capW)
+    if (planned) m.plannedMs = m.timeMs
+    const trims = this.#trims(held)
+    const fit = held ? this.#highest(trims ? capW : control.targetShare * capW) : this.#sureFit(capW)
     if (planned) {
       m.plantChanged = false
       m.plannedCapW = capW
@@ -336,14 +346,14 @@ export class ClockController {
       if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
-    const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
-    // If the firmware trims by this many states, the clock was locked too high.
-    const tooHigh = held
-      ? this.#power(m.base - control.statesOff) > capW
-      : readTooHigh || this.#power(m.base) > control.windowShare * capW
+    const leakW = control.leakShare * capW + this.#observer.noiseSdW / 3
+    const above = this.#shownMs(m.changedMs) >= SECOND_MS && meanW !== null && meanW > leakW
+    m.leaks ||= above && trims
+    // While the firmware trims, a clock that is a little too high does no harm.
+    const highestW = trims ? (1 + control.outlierShare) * capW : control.windowShare * capW
+    const tooHigh = above || this.#power(m.base) > highestW
     if (m.base > 0 && tooHigh) {
-      const running = this.#runningIndex(ran)
-      this.#lower(Math.min(fit, m.base - 1, held ? running + 1 : seen.throttled === true ? running : m.base))
+      this.#lower(Math.min(fit, m.base - 1))
       return false
     }
     if (unseenMs > control.patienceMs && !this.#without.has('blind-descent')) {
@@ -353,13 +363,11 @@ export class ClockController {
       return false
     }
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
-    // If the firmware trims, the clock is high enough.
-    if (held && this.#power(m.base) > capW) return false
-    const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
+    const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex : Number.POSITIVE_INFINITY
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
     if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
     // A clock that proved too high is held off, unless its estimated power is now well below the cap.
-    const surelyFreeW = (1 - control.outlierShare) * capW
+    const surelyFreeW = (1 - control.changedShare) * capW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
     const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
     const raised = Math.min(fit, backedOff, trimmed)
@@ -384,26 +392,23 @@ export class ClockController {
    * The base clock, or if it is lower, the highest clock that keeps each of the coming one-second windows within the
    * cap's energy.
    */
-  #limited(capW: number, held: boolean, ran: number, innovationW: number): number {
+  #limited(capW: number, ran: number, innovationW: number): number {
     const m = this.#m
     if (this.#without.has('energy-window')) return m.base
-    // The board's own limit cuts off estimated power above the cap.
-    const cutW = (powerW: number, atCapW: number) => (held ? Math.min(powerW, atCapW) : powerW)
-    const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
+    const noiseW = control.outlier * this.#observer.noiseSdW
     const budgetW = windowBudgetW(this.#history, {
       nowMs: m.timeMs,
       capW,
-      presentW: cutW(this.#power(ran), capW),
-      slotW: ({ timeMs, modelW, capW: thenCapW }) => {
-        const expectedW = cutW(this.#observer.power(modelW), thenCapW)
+      presentW: this.#power(ran),
+      slotW: ({ timeMs, modelW }) => {
+        const expectedW = this.#observer.power(modelW)
         const readMs = timeMs + this.#delay.delayMs + control.sampleMs
         const averaged = this.#sensor.windowMs === SECOND_MS
         const errorW = averaged ? innovationW : (this.#history.readAt(readMs) ?? expectedW) - expectedW
         return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
       },
     })
-    if (budgetW >= Math.min(this.#power(m.base), held ? control.targetShare * capW : capW)) return m.base
-    return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
+    return budgetW >= Math.min(this.#power(m.base), capW) ? m.base : Math.min(m.base, this.#highest(budgetW))
   }
 
   /** The highest clock whose estimated power is within a limit; the lowest clock if no clock is. */
@@ -421,12 +426,6 @@ export class ClockController {
     return this.#highest(control.targetShare * capW, capW, (modelW) => this.#observer.sd(modelW))
   }
 
-  /** One state above the highest clock that the cap allows. The firmware trims the rest. */
-  #heldFit(capW: number): number {
-    const below = this.#highest(capW)
-    return Math.min(this.#modelW.length - 1, below + 1)
-  }
-
   /**
    * Index of the clock that ran. If the firmware alternates between clocks, it is the clock of the mean power over the
    * last half second since the last change.
@@ -441,10 +440,10 @@ export class ClockController {
     return index
   }
 
-  /** Time for which readings have described the present clock at full load, ms. */
-  get #restedMs(): number {
-    const { timeMs, changedMs, fullSinceMs } = this.#m
-    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.shortMs
+  /** Time for which readings have described full load after an event at `fromMs`, ms. */
+  #shownMs(fromMs: number): number {
+    const { timeMs, fullSinceMs } = this.#m
+    return timeMs - Math.max(fromMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.shortMs
   }
 
   /** Time that readings look back, ms. Earlier events no longer show in the readings. */
@@ -541,6 +540,7 @@ function newMemory(ceiling: number): ClockMemory {
     timeMs: 0,
     capW: 0,
     plannedCapW: 0,
+    plannedMs: 0,
     base: 0,
     index: 0,
     changedMs: 0,

@@ -25,7 +25,7 @@ export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, sl
     const beginsMs = nowMs + aheadMs - SECOND_MS
     for (; slot > 0 && samples[slot]!.timeMs > beginsMs; slot--) {
       const durationMs = samples[slot]!.timeMs - samples[slot - 1]!.timeMs
-      excessWMs += (slotW(samples[slot]!) - samples[slot]!.capW) * durationMs
+      excessWMs += (slotW(samples[slot]!) - Math.max(capW, samples[slot]!.capW)) * durationMs
     }
     budgetW = Math.min(budgetW, capW + (spareWMs - excessWMs) / (aheadMs - control.sampleMs))
   }

@@ -53,15 +53,8 @@ export class PowerHistory {
 
   /** Mean of the readings after a time (W), and their number. */
   readings(afterMs: number): { readonly meanW: number; readonly count: number } {
-    let sumW = 0
-    let count = 0
-    for (let i = this.#samples.length - 1; i >= 0 && this.#samples[i]!.timeMs > afterMs; i--) {
-      const { readW } = this.#samples[i]!
-      if (readW === null) continue
-      sumW += readW
-      count++
-    }
-    return { meanW: sumW / count, count }
+    const readW = this.#samples.flatMap(({ timeMs, readW }) => (timeMs > afterMs && readW !== null ? [readW] : []))
+    return { meanW: mean(readW), count: readW.length }
   }
 
   /** The reading of the step at or before a time, W; null if none arrived in that step. */
@@ -70,18 +63,11 @@ export class PowerHistory {
     return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
   }
 
-  /** Standard deviation of the model power over the slots since a time, W. */
+  /** Standard deviation of the model power over the slots since a time, W; 0 without a slot. */
   modelSdW(fromMs: number): number {
-    let count = 0
-    let sumW = 0
-    let squares = 0
-    for (let i = this.#samples.length - 1; i >= 0 && this.#samples[i]!.timeMs > fromMs; i--) {
-      const { modelW } = this.#samples[i]!
-      count++
-      sumW += modelW
-      squares += modelW ** 2
-    }
-    return Math.sqrt(Math.max(0, squares / count - (sumW / count) ** 2))
+    const slotsW = this.#samples.flatMap(({ timeMs, modelW }) => (timeMs > fromMs ? [modelW] : []))
+    const meanW = mean(slotsW)
+    return slotsW.length === 0 ? 0 : Math.sqrt(mean(slotsW.map((slotW) => (slotW - meanW) ** 2)))
   }
 
   #integral(timeMs: number): number {
@@ -90,4 +76,8 @@ export class PowerHistory {
     const { timeMs: endMs, modelW, modelWMs } = this.#samples[i]!
     return modelWMs - modelW * (endMs - timeMs)
   }
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

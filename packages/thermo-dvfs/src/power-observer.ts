@@ -7,8 +7,8 @@ export interface PowerObserverState {
   /** Model power at which the ratio was learnt, W. */
   referenceW: number
   noiseVarW2: number
-  /** Number of consecutive readings that were too high. */
-  high: number
+  /** Unexplained energy of consecutive readings that were too high, W ms. */
+  highWMs: number
   lowSinceMs: number | null
   lastReadW: number | null
   lastModelW: number
@@ -46,7 +46,7 @@ export class PowerObserver {
       ratioVar: control.ratioSd ** 2,
       referenceW: 0,
       noiseVarW2: 0,
-      high: 0,
+      highWMs: 0,
       lowSinceMs: null,
       lastReadW: null,
       lastModelW: 0,
@@ -105,14 +105,16 @@ export class PowerObserver {
     // Part load does not narrow the estimate, so any reading above it counts.
     const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
     const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
-    s.high = innovationW > boundW ? s.high + 1 : 0
+    // One reading alone is not evidence, however high it is.
+    const excessW = Math.min(innovationW, 5 * control.noiseSd * modelW)
+    s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
     const isLow = full && innovationW < -boundW
     if (!isLow) s.lowSinceMs = null
     if (innovationW < 0 && !lowCounts) return innovationW
     if (isLow) s.lowSinceMs ??= timeMs
     const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs
-    const heavier = s.high >= 2
-    if (!heavier && !lighter && (!full || s.high > 0 || isLow)) return innovationW
+    const heavier = s.highWMs >= control.noiseSd * modelW * SECOND_MS
+    if (!heavier && !lighter && (!full || s.highWMs > 0 || isLow)) return innovationW
     const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
     const gain = varW2 / (varW2 + readVarW2)
     s.ratio += (gain * innovationW) / modelW
