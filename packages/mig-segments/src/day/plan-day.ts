@@ -1,9 +1,9 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
+import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
-import type { FleetBoard } from '../fleet/place-fleet.js'
+import { type FleetBoard, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertObjectives,
   assertSplit,
@@ -16,9 +16,7 @@ import {
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import type { FleetStep } from '../replan/fleet-migration.js'
-import { laidOver } from '../replan/fleet-places.js'
-import { keptRates, nextBoards, runningBoard, stepsTo } from '../replan/replan-fleet.js'
-import { serves } from '../replan/standing-boards.js'
+import { keptRates, laidOver, runningBoards, serves, stepsTo } from '../replan/replan-fleet.js'
 import { CHECK_SEED } from '../tail/until-kept.js'
 
 export interface DayOptions extends FleetOptions {
@@ -129,9 +127,7 @@ async function scheduleOnce(
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
   const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
   const inUseJ = (boards: readonly FleetBoard[], h: number) =>
-    periodS *
-    (boards.reduce((sum, { group, smClockMhz }) => sum + idleOf(fleet, group, smClockMhz) - parkedW, 0) +
-      servingW(boards, asked[h]!))
+    periodS * (boards.reduce((sum, board) => sum + idleOf(fleet, board) - parkedW, 0) + servingW(boards, asked[h]!))
   let boundJ = 0
   let requests = 0
   let late = 0
@@ -149,17 +145,17 @@ async function scheduleOnce(
       continue
     }
     const current = made[h - 1]!.boards
-    const all = fleetRows(fleet, objectives, gate, 'all')
-    const running = current.map((board) => runningBoard(fleet, board, all))
+    const running = runningBoards(fleet, current, objectives, gate)
     const most = keptRates(
       objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) })),
       running,
     )
     const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
-      const { steps } = stepsTo(fleet, running, boards, most)
-      const lateRequests = missed(current, running.length === 0 ? [] : steps, most, migrationS)
-      return { boards, steps, energyJ: inUseJ(boards, h) + wayJ(fleet, current, steps, options), lateRequests }
+      const { steps, lackingPerS } = stepsTo(fleet, running, boards, most)
+      const energyJ = inUseJ(boards, h) + wayJ(fleet, current, steps, options)
+      // Instances are created one after another. Removing one takes no time.
+      return { boards, steps, energyJ, lateRequests: migrationS * lackingPerS }
     }
     const ways: PlannedPeriod[] = []
     if (serves(fleet, current, objectives)) ways.push(change(current))
@@ -204,14 +200,13 @@ async function scheduleOnce(
   /** Boards of the program's solution; null if there is none or if it does not fit onto boards. */
   async function placed(program: Program): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
     const counts = await solveProgram(program)
-    if (counts === 'infeasible') return { boards: null, boundJ: 0 }
-    if (!('instances' in counts)) return { boards: null, boundJ: Math.max(0, counts.bound) }
-    return { boards: nextBoards(fleet, program.running, program.rows, counts), boundJ: Math.max(0, counts.bound) }
+    if (!counts.instances) return { boards: null, boundJ: counts.infeasible ? 0 : Math.max(0, counts.bound) }
+    return { boards: placeBoards(fleet, program.rows, counts, program.running), boundJ: Math.max(0, counts.bound) }
   }
 }
 
-function idleOf({ lanes }: CheckedFleet, group: number, smClockMhz: number | undefined): number {
-  return lanes.find((lane) => lane.group === group && lane.smClockMhz === smClockMhz)!.idleW
+function idleOf(fleet: CheckedFleet, board: Pick<FleetBoard, 'gpu' | 'smClockMhz'>): number {
+  return fleet.lanes[laneOf(fleet, board)]!.idleW
 }
 
 /**
@@ -234,51 +229,10 @@ function wayJ(
     const at = place(instance)
     perBoard.set(at, (perBoard.get(at) ?? 0) + 1)
     joules += migrationS * instance.segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
-    const group = fleet.groups.findIndex(({ geometry }) => geometry.key === instance.gpu)
-    if (!before.has(at)) more.set(at, idleOf(fleet, group, instance.smClockMhz) - parkedW)
+    if (!before.has(at)) more.set(at, idleOf(fleet, instance) - parkedW)
   }
   const wayS = migrationS * Math.max(0, ...perBoard.values())
   return joules + wayS * [...more.values()].reduce((sum, watts) => sum + watts, 0)
-}
-
-/**
- * Number of requests that are not answered in time while instances are created one after another. Removing an instance
- * takes no time.
- */
-function missed(
-  current: readonly FleetBoard[],
-  steps: readonly FleetStep[],
-  keepPerS: ReadonlyMap<string, number>,
-  migrationS: number,
-): number {
-  const capacity = new Map<string, number>()
-  const add = (segments: readonly { model: string; ratePerS: number }[], sign: number) => {
-    for (const { model, ratePerS } of segments) capacity.set(model, (capacity.get(model) ?? 0) + sign * ratePerS)
-  }
-  for (const { segments } of current) add(segments, 1)
-  const standing = new Map(
-    current.flatMap(({ gpu, node, index, segments }) =>
-      segments.map((segment) => [
-        `${gpu} ${node} ${index} ${segment.start}`,
-        segments.filter(({ start }) => start === segment.start),
-      ]),
-    ),
-  )
-  let late = 0
-  for (const { kind, instance } of steps) {
-    const { gpu, node, index, start, segments } = instance
-    const before = standing.get(`${gpu} ${node} ${index} ${start}`) ?? []
-    if (kind === 'restart') add(before, -1)
-    if (kind !== 'remove') {
-      for (const [model, keep] of keepPerS) {
-        const lacking = keep - (capacity.get(model) ?? 0)
-        if (lacking > 1e-9 * keep) late += lacking * migrationS
-      }
-    }
-    if (kind === 'remove') add(before, -1)
-    else add(segments, 1)
-  }
-  return late
 }
 
 function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObjective[] {

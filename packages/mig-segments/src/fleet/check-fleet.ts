@@ -53,6 +53,14 @@ export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet)
   }
 }
 
+/** Index of the lane of a board; -1 if nothing was measured at its clock. */
+export function laneOf(
+  { groups, lanes }: CheckedFleet,
+  { gpu, smClockMhz }: { readonly gpu: string; readonly smClockMhz?: number | undefined },
+): number {
+  return lanes.findIndex((lane) => groups[lane.group]!.geometry.key === gpu && lane.smClockMhz === smClockMhz)
+}
+
 function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGroup {
   const { gpu, profiles, boards, price = 1, boardsPerNode = 8, idleW: idle, boardCapW, nodeCapW } = group
   const idleW = typeof idle === 'object' ? Math.max(...Object.values(idle)) : idle

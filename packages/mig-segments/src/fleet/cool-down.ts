@@ -1,13 +1,20 @@
-import type { BoardPattern } from './board-patterns.js'
+import type { MigPlacement } from '@pctodl/platform'
 import type { FleetRow } from './fleet-rows.js'
+import type { RunningInstance } from './program.js'
 
 /** A board while it is being filled. */
 export interface OpenBoard {
+  /** Index among the running boards; absent for a board that was not in use. */
+  readonly at?: number
   readonly lane: number
-  readonly pattern: BoardPattern
+  /** Places for new instances. */
+  readonly layout: readonly MigPlacement[]
   /** Number of free places of each profile. */
   readonly free: number[]
+  /** New instances. */
   readonly rows: FleetRow[]
+  /** Running instances that stay. */
+  readonly kept: readonly Required<RunningInstance>[]
   drawnW: number
 }
 
@@ -31,16 +38,16 @@ interface Swap {
  */
 export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
   if (boards.length === 0 || capW === Number.POSITIVE_INFINITY) return true
-  const byWatts = [...boards].sort((a, b) => a.drawnW - b.drawnW)
+  const coolestFirst = (a: OpenBoard, b: OpenBoard) => a.drawnW - b.drawnW
+  let byWatts = [...boards].sort(coolestFirst)
   for (let round = 0; round <= 20 * boards.length; round++) {
     const hottest = byWatts.at(-1)!
     if (hottest.drawnW <= capW * (1 + 1e-9)) return true
     const others = byWatts.slice(0, -1)
     const swap = bestSwap(hottest, others.slice(0, COOLEST)) ?? bestSwap(hottest, others.slice(COOLEST))
     if (!swap) return false
-    for (const board of [hottest, swap.other]) byWatts.splice(byWatts.indexOf(board), 1)
     exchange(hottest, swap)
-    for (const board of [hottest, swap.other]) byWatts.splice(placeOf(board.drawnW, byWatts), 0, board)
+    byWatts = [swap.other, hottest, ...others.filter((board) => board !== swap.other)].sort(coolestFirst)
   }
   return false
 }
@@ -79,18 +86,6 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   const less = watts(row) - (their ? watts(their) : 0)
   hottest.drawnW -= less
   other.drawnW += less
-}
-
-/** Index at which a board belongs in a list sorted by power. */
-function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
-  let low = 0
-  let high = byWatts.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (byWatts[middle]!.drawnW < drawnW) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function watts({ powerW = 0 }: FleetRow): number {

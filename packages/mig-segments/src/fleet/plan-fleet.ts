@@ -8,8 +8,8 @@ import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
 import { type FleetPlan, totalsOf } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
-import { type FleetBoard, placeGroup } from './place-fleet.js'
-import { type Program, type ProgramCounts, solveProgram } from './program.js'
+import { type FleetBoard, placeBoards } from './place-fleet.js'
+import { type Program, solveProgram } from './program.js'
 import { simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
@@ -217,12 +217,12 @@ export async function planOnce(
   let outOfWork = false
   for (const room of ROOMS) {
     const cheapest = await solveProgram({ ...program, room, goal: { kind: 'cost' } })
-    if (cheapest === 'infeasible') {
+    if (!cheapest.instances && cheapest.infeasible) {
       if (room === 1) throw tooFew(checked)
       break
     }
     if (room === 1) lowerBoundCost = cheapest.bound
-    if (!isFound(cheapest)) {
+    if (!cheapest.instances) {
       outOfWork = true
       break
     }
@@ -234,11 +234,9 @@ export async function planOnce(
       )
     const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
     const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
-    const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
-    for (const counts of found) {
-      const placed = checked.groups.map((_, g) => placeGroup(checked, g, rows, counts))
-      if (placed.some((boards) => boards === null)) continue
-      const boards = inOneMap(placed.map((each) => each!))
+    for (const counts of frugal.instances ? [frugal, cheapest] : [cheapest]) {
+      const boards = placeBoards(checked, rows, counts, null)
+      if (!boards) continue
       return {
         ...totalsOf(checked, boards, can, missed, lowerBoundCost),
         lowerBoundPowerW: room === 1 && goal.kind === 'watts' && counts !== cheapest ? counts.bound : 0,
@@ -253,22 +251,6 @@ export async function planOnce(
       ? `no plan was found in ${maxIterations} iterations (none costs less than ${least}); allow more work`
       : `the boards' watts would suffice in sum, at a cost of ${least} or more, but no packing was found in which each board and node keeps its own; allow a board or a node more watts, or more boards`,
   )
-}
-
-/** Numbers nodes within the boards of one type: those of a later group of the same type follow the others. */
-function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
-  const nodes = new Map<string, number>()
-  return groups.flatMap((boards) => {
-    const [first] = boards
-    if (!first) return []
-    const from = nodes.get(first.gpu) ?? 0
-    nodes.set(first.gpu, 1 + boards.reduce((most, { node }) => Math.max(most, from + node), 0))
-    return boards.map((board) => ({ ...board, node: from + board.node }))
-  })
-}
-
-function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is ProgramCounts {
-  return counts !== 'infeasible' && 'instances' in counts
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   type Term,
   type Variable,
 } from '@pctodl/numerics/programs'
-import type { MigSlot } from '@pctodl/platform'
+import type { MigPlacement, MigSlot } from '@pctodl/platform'
 import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { patternsOf } from './board-patterns.js'
@@ -14,10 +14,7 @@ import { cheapestCover } from './cheapest-cover.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
-/** A running instance. */
-export interface RunningInstance {
-  readonly profile: MigSlot
-  readonly start: number
+export interface RunningInstance extends MigPlacement {
   /**
    * The way in which the instance is used; absent if it misses an objective or was not measured, so that it must be
    * removed.
@@ -85,10 +82,17 @@ export interface ProgramCounts {
   /** Whether each running instance stays, by running board. */
   readonly kept: readonly (readonly boolean[])[]
   /** Places of new instances, by running board. */
-  readonly placed: readonly { readonly profile: number; readonly start: number }[][]
+  readonly placed: readonly (readonly MigPlacement[])[]
   /** Value of the goal. */
   readonly value: number
   /** Lower bound on the goal. */
+  readonly bound: number
+}
+
+/** Answer of a program that has no solution, or for which none was found within its iterations. */
+interface Unsolved {
+  readonly instances?: undefined
+  readonly infeasible: boolean
   readonly bound: number
 }
 
@@ -105,9 +109,7 @@ const SHORT_WEIGHT = 0.1
  * and a lane's new instances of a profile fit its boards. An instance that stays until others have been created
  * occupies its memory slices until then. Power limits apply to sums over boards; placement checks them for each board.
  */
-export async function solveProgram(
-  program: Program,
-): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
+export async function solveProgram(program: Program): Promise<ProgramCounts | Unsolved> {
   const { fleet, objectives, rows, running, goal, maxIterations, room } = program
   const { groups, lanes } = fleet
   const variables: Variable[] = []
@@ -216,7 +218,7 @@ export async function solveProgram(
         const at = variable(goal.kind === 'moves' && restart ? -0.5 : 0, 1)
         take(at, slot, start)
         placedOf[lane]![profile]!.push(at)
-        return { profile, start, at }
+        return { profile: slot, start, at }
       })
     })
     for (const terms of [...slices, compute]) constraints.push({ terms, atMost: 0 })
@@ -319,8 +321,7 @@ export async function solveProgram(
   // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
   const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
   const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
-  if (answer.status === 'infeasible') return 'infeasible'
-  if (answer.values === null) return { bound: bound * scale }
+  if (answer.values === null) return { infeasible: answer.status === 'infeasible', bound: bound * scale }
   const at = (each: number) => Math.round(answer.values![each]!)
   return {
     values: answer.values,
@@ -333,9 +334,7 @@ export async function solveProgram(
       }),
     ),
     placed: running.map((_, b) =>
-      (stand[b]?.places ?? []).flatMap((place) =>
-        at(place.at) === 1 ? [{ profile: place.profile, start: place.start }] : [],
-      ),
+      (stand[b]?.places ?? []).flatMap(({ at: each, ...place }) => (at(each) === 1 ? [place] : [])),
     ),
     value: answer.objective * scale,
     bound: Math.min(bound, answer.objective) * scale,

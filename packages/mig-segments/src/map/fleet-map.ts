@@ -118,3 +118,19 @@ export function segmentConflict(
     ? null
     : { field: 'start', expected: `a slot that is free for ${profile}` }
 }
+
+/** An instance and its segments: one, or one for each model that shares it. */
+export interface MappedInstance<T extends MappedFleetSegment = MappedFleetSegment> {
+  readonly profile: string
+  readonly start: number
+  readonly members: readonly T[]
+}
+
+/** Groups segments of a board by instance. */
+export function instancesOf<T extends MappedFleetSegment>(segments: readonly T[]): MappedInstance<T>[] {
+  const starts = new Set(segments.map(({ start }) => start))
+  return [...starts].map((start) => {
+    const members = segments.filter((segment) => segment.start === start)
+    return { start, profile: members[0]!.profile, members }
+  })
+}
