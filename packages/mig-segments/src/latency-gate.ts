@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { check } from './check.js'
 
 /**
  * Fraction of a latency objective that computing a batch may take, as in ParvaGPU: half of the objective is for forming
@@ -13,6 +13,6 @@ export const DEFAULT_LATENCY_SHARE = 0.45
  * @throws InvalidInputError for another fraction
  */
 export function latencyGateMs(latencyMs: number, share: number = DEFAULT_LATENCY_SHARE): number {
-  if (!(share > 0 && share <= 1)) throw new InvalidInputError('latencyShare', share, 'above 0 and at most 1')
+  check(share > 0 && share <= 1, 'latencyShare', share, 'above 0 and at most 1')
   return share * latencyMs
 }

@@ -1,4 +1,5 @@
-import { InvalidInputError, PctodlError, type Placement } from '@pctodl/platform'
+import { PctodlError, type Placement } from '@pctodl/platform'
+import { check, checkInteger } from './check.js'
 import type { FleetPlan } from './fleet/fleet-plan.js'
 import { fleetOf, gpusOf } from './fleet/one-board.js'
 import type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
@@ -85,16 +86,9 @@ export async function planSegments(
   { maxGpus, powerCap, ...options }: PlanOptions = {},
 ): Promise<BoundedPlan> {
   assertProfiles(profiles)
-  if (maxGpus !== undefined && !(Number.isInteger(maxGpus) && maxGpus >= 1)) {
-    throw new InvalidInputError('maxGpus', maxGpus, 'an integer of at least 1')
-  }
-  if (powerCap && !(powerCap.boardW > powerCap.idleW)) {
-    throw new InvalidInputError(
-      'powerCap.boardW',
-      powerCap.boardW,
-      `watts above those of an idle board, ${powerCap.idleW}`,
-    )
-  }
+  if (maxGpus !== undefined) checkInteger('maxGpus', maxGpus, 1)
+  const { boardW = 1, idleW = 0 } = powerCap ?? {}
+  check(boardW > idleW, 'powerCap.boardW', boardW, `watts above those of an idle board, ${idleW}`)
   const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
   const fleet = fleetOf('A100', powerCap ? asked : profiles, {
     boardsPerNode: MAX_PER_NODE,
@@ -139,11 +133,10 @@ const MAX_PER_NODE = 1_000_000
 
 function assertProfiles(profiles: readonly ServiceProfile[]): void {
   profiles.forEach(({ model }, i) => {
-    if (profiles.findIndex((each) => each.model === model) === i) return
-    throw new InvalidInputError('profiles', model, 'one profile for each model')
+    const isFirst = profiles.findIndex((each) => each.model === model) === i
+    check(isFirst, 'profiles', model, 'one profile for each model')
   })
   const clocks = new Set(profiles.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz)))
-  if (clocks.size <= 1) return
   const found = [...clocks].map((clock) => (clock === undefined ? 'no clock' : `${clock} MHz`)).join(', ')
-  throw new InvalidInputError('profiles', found, 'points at one SM clock; `fleet` (planFleet) chooses clocks of boards')
+  check(clocks.size <= 1, 'profiles', found, 'points at one SM clock; `fleet` (planFleet) chooses clocks of boards')
 }

@@ -1,4 +1,5 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
+import { check, isPositive } from '../check.js'
 import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
@@ -93,8 +94,11 @@ export async function planDay(
   periods: readonly (readonly ServiceObjective[])[],
   options: DayOptions,
 ): Promise<DaySchedule> {
-  assertDay(fleet, periods, options)
-  const checked = checkFleet(fleet)
+  if (fleet.groups.length > 1) {
+    throw new PctodlError('NOT_SUPPORTED', 'a schedule is for one group of boards; plan each group for itself')
+  }
+  const checked = checkFleet(fleet, 'a schedule saves energy')
+  assertDay(periods, options, Math.min(...checked.lanes.map(({ idleW }) => idleW)))
   const peaks = peaksOf(periods)
   const { checkRequests = CHECK_REQUESTS } = options
   return untilKept(
@@ -240,42 +244,25 @@ function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObje
   for (const objective of periods.flat()) {
     const { model, ratePerS, latencyMs } = objective
     const peak = peaks.get(model) ?? objective
-    if (peak.latencyMs !== latencyMs) {
-      const expected = `${peak.latencyMs}, as in the periods before; a schedule follows rates only`
-      throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, expected)
-    }
+    const expected = `${peak.latencyMs}, as in the periods before; a schedule follows rates only`
+    check(peak.latencyMs === latencyMs, `objective of ${model}: latencyMs`, latencyMs, expected)
     peaks.set(model, ratePerS >= peak.ratePerS ? objective : peak)
   }
   return [...peaks.values()]
 }
 
-function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])[], options: DayOptions): void {
+function assertDay(periods: readonly (readonly ServiceObjective[])[], options: DayOptions, boardW: number): void {
   assertSplit(options)
   for (const objectives of periods) assertObjectives(objectives)
   const { periodS, migrationS, parkedW, maxLate = 0 } = options
-  if (!(periods.length >= 1 && periods.length <= MAX_PERIODS)) {
-    throw new InvalidInputError('periods', periods.length, `1 to ${MAX_PERIODS} periods`)
-  }
-  if (!(maxLate >= 0 && maxLate <= 0.1)) throw new InvalidInputError('maxLate', maxLate, 'a share from 0 to 0.1')
-  if (!(periodS > 0 && Number.isFinite(periodS))) throw new InvalidInputError('periodS', periodS, 'seconds above 0')
-  if (!(migrationS >= 0 && migrationS <= periodS)) {
-    throw new InvalidInputError('migrationS', migrationS, `seconds from 0 to a period, ${periodS}`)
-  }
-  const [group, ...more] = fleet.groups
-  if (!group || more.length > 0) {
-    throw new PctodlError('NOT_SUPPORTED', 'a schedule is for one group of boards; plan each group for itself')
-  }
-  const { idleW, profiles } = group
-  if (idleW === undefined) throw new InvalidInputError('idleW', idleW, 'watts of a board whose instances wait')
-  const minW = typeof idleW === 'object' ? Math.min(...Object.values(idleW)) : idleW
-  if (!(parkedW >= 0 && parkedW <= minW)) {
-    throw new InvalidInputError('parkedW', parkedW, `watts from 0 to those of a board with instances, ${minW}`)
-  }
-  for (const { model, points } of profiles) {
-    if (points.every(({ processThroughput, powerW }) => processThroughput === 0 || powerW !== undefined)) continue
-    const expected = 'measured power with each point (a sixth column, Power): a schedule saves energy'
-    throw new InvalidInputError(`profile of ${model}`, undefined, expected)
-  }
+  const { length } = periods
+  check(length >= 1 && length <= MAX_PERIODS, 'periods', length, `1 to ${MAX_PERIODS} periods`)
+  check(maxLate >= 0 && maxLate <= 0.1, 'maxLate', maxLate, 'a share from 0 to 0.1')
+  check(isPositive(periodS), 'periodS', periodS, 'seconds above 0')
+  const within = `seconds from 0 to a period, ${periodS}`
+  check(migrationS >= 0 && migrationS <= periodS, 'migrationS', migrationS, within)
+  const below = `watts from 0 to those of a board with instances, ${boardW}`
+  check(parkedW >= 0 && parkedW <= boardW, 'parkedW', parkedW, below)
 }
 
 /**

@@ -1,4 +1,5 @@
-import { findMigBoard, InvalidInputError, isSegmentSize, type SegmentSize } from '@pctodl/platform'
+import { findMigBoard, isSegmentSize, type SegmentSize } from '@pctodl/platform'
+import { check } from '../check.js'
 import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceProfile } from '../profile.js'
@@ -28,9 +29,8 @@ export function gpusOf<T extends MappedBoard['segments'][number]>(
       index: node * gpusPerNode + index,
       segments: segments.map((segment, i) => {
         const sizeGpcs = Number.parseInt(segment.profile, 10)
-        if (!isSegmentSize(sizeGpcs) || segments[i - 1]?.start === segment.start) {
-          throw new InvalidInputError('map', segment.profile, 'an instance of its own for each model')
-        }
+        const isOwn = isSegmentSize(sizeGpcs) && segments[i - 1]?.start !== segment.start
+        check(isOwn, 'map', segment.profile, 'an instance of its own for each model')
         return { ...segment, sizeGpcs }
       }),
     }))

@@ -1,4 +1,5 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { check, checkInteger, isPositive } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
 import { CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
@@ -155,9 +156,7 @@ export async function untilKept<Plan>(
 ): Promise<Plan> {
   const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
   assertTraffic(options)
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
-  }
+  checkInteger('checkRequests', checkRequests, 0)
   const how = gateOf(options)
   if (how.kind === 'latency') return planBy(how)
   return planUntilKept(
@@ -186,9 +185,7 @@ export async function planOnce(
   maxIterations: number,
   then?: 'slices',
 ): Promise<FleetPlan> {
-  if (!(Number.isInteger(maxIterations) && maxIterations >= 1)) {
-    throw new InvalidInputError('maxIterations', maxIterations, 'an integer of at least 1')
-  }
+  checkInteger('maxIterations', maxIterations, 1)
   assertObjectives(objectives)
   // Sorted, so that the order of the objectives does not affect the plan.
   const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
@@ -261,11 +258,9 @@ export function assertObjectives(objectives: readonly ServiceObjective[]): void 
   const seen = new Set<string>()
   for (const { model, ratePerS, latencyMs } of objectives) {
     for (const [name, value] of Object.entries({ ratePerS, latencyMs })) {
-      if (value > 0 && Number.isFinite(value)) continue
-      throw new InvalidInputError(`objective of ${model}: ${name}`, value, 'a positive number')
+      check(isPositive(value), `objective of ${model}: ${name}`, value, 'a positive number')
     }
-    if (seen.has(model))
-      throw new InvalidInputError('objectives', model, 'one objective for each model; add the rates up')
+    check(!seen.has(model), 'objectives', model, 'one objective for each model; add the rates up')
     seen.add(model)
   }
 }

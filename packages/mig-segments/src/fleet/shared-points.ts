@@ -1,5 +1,6 @@
 import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkloadName } from '@pctodl/colocation'
-import { InvalidInputError, type MigSlot } from '@pctodl/platform'
+import type { MigSlot } from '@pctodl/platform'
+import { check } from '../check.js'
 
 /**
  * Fraction of their throughput that models retain, and power, if they share a MIG instance of one profile with one
@@ -51,9 +52,7 @@ export function sharedPoints(
   { name }: MigSlot,
   batchMs: ReadonlyMap<string, number>,
 ): SharedPoint[] {
-  if (!(Number.isInteger(maxMembers) && maxMembers >= 2 && maxMembers <= 4)) {
-    throw new InvalidInputError(`co-runners of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
-  }
+  check([2, 3, 4].includes(maxMembers), `co-runners of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
   const demands = source.workloads.flatMap((workload) => {
     const maxMs = batchMs.get(modelOf(workload.name))
     return maxMs === undefined ? [] : [{ workload: workload.name, ratePerS: 0, batchTimeMs: maxMs }]

@@ -8,9 +8,8 @@ import {
   type WorkerKind,
 } from '../tail/simulate-queue.js'
 import { splitBurstiness } from '../tail/ways.js'
-import { checkFleet } from './check-fleet.js'
+import { checkFleet, type Lane } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
-import type { Lane } from './lanes.js'
 import type { FleetBoard } from './place-fleet.js'
 
 /** Instances that run a model in the same way. */

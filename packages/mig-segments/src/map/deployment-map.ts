@@ -1,11 +1,5 @@
-import {
-  InvalidInputError,
-  isSegmentSize,
-  type Placement,
-  placementConflict,
-  type SegmentSize,
-  segmentSizes,
-} from '@pctodl/platform'
+import { isSegmentSize, type Placement, placementConflict, type SegmentSize, segmentSizes } from '@pctodl/platform'
+import { checkInteger } from '../check.js'
 import { csvTable } from './csv-rows.js'
 
 /** Header of a deployment map in ParvaGPU's format. `Num instance` is the node. */
@@ -75,9 +69,7 @@ export function parseDeploymentMap(
   file: string,
   gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
 ): MappedGpu[] {
-  if (!(Number.isInteger(gpusPerNode) && gpusPerNode >= 1)) {
-    throw new InvalidInputError('gpusPerNode', gpusPerNode, 'an integer of at least 1')
-  }
+  checkInteger('gpusPerNode', gpusPerNode, 1)
   const gpus = new Map<number, MappedSegment[]>()
   for (const row of csvTable(text, file, [mapColumns])) {
     const index = row.integer(0, 0) * gpusPerNode + row.integer(1, 0, gpusPerNode - 1)

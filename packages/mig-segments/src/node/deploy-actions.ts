@@ -1,4 +1,5 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
+import { checkInteger } from '../check.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 import type { DeployedSegment, TargetSegment } from './deployment-state.js'
 import type { NodeLayout } from './mig-layout.js'
@@ -28,7 +29,7 @@ export interface DeployedHealth {
  * @param gpu key of the board
  */
 export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node: number): TargetSegment[] {
-  if (!(Number.isInteger(node) && node >= 0)) throw new InvalidInputError('node', node, 'an integer of at least 0')
+  checkInteger('node', node, 0)
   return boards
     .filter((board) => board.gpu === gpu && board.node === node)
     .flatMap(({ index, smClockMhz, segments }) =>
