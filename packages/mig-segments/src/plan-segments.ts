@@ -1,11 +1,11 @@
 import { PctodlError, type Placement } from '@pctodl/platform'
 import { check, checkInteger } from './check.js'
+import { fleetOf } from './fleet/fleet.js'
 import type { FleetPlan } from './fleet/fleet-plan.js'
-import { fleetOf, gpusOf } from './fleet/one-board.js'
 import type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 import { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 import { simulateFleet } from './fleet/simulate-fleet.js'
-import { boardsOf } from './map/boards-of.js'
+import { boardsOf, gpusOf } from './map/boards-of.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { formatProfileCsv, type ProfilePoint, parseProfileCsv, scenarioAt } from '../src/index.js'
 import { lintProfile } from '../src/input/lint-profile.js'
 import { parseObjectives } from '../src/input/parse-objectives.js'
-import { SegmentFileError } from '../src/map/segment-file-error.js'
+import { SegmentFileError } from '../src/map/csv-rows.js'
 
 const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency'
 const profile = (...rows: string[]) => parseProfileCsv([header, ...rows].join('\n'), 'net', 'net.csv')

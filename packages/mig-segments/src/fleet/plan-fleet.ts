@@ -2,16 +2,16 @@ import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platfo
 import { check, checkInteger, isPositive } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
-import { CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
+import { CHECK_SEED, isLate, MAX_TIMES } from '../tail/until-kept.js'
 import type { Dispatch } from '../tail/ways.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
-import { type FleetPlan, totalsOf } from './fleet-plan.js'
+import { type FleetPlan, totalsOf, type UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeBoards } from './place-fleet.js'
 import { type Program, solveProgram } from './program.js'
-import { simulateFleet } from './simulate-fleet.js'
+import { kindsOf, simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
   /**
@@ -95,13 +95,15 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
     const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, maxIterations), lateIn)
     return alone.unserved.length === 0
   }
-  return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
+  const named: UnservedService[] = []
+  for (const service of plan.unserved) named.push(await withKeepable(service, boards, gateOf(options), kept))
+  return { ...plan, unserved: named }
 }
 
 /**
  * Returns the services of a plan that are late under the stated traffic and errors.
  *
- * @param check `inTime`: services that were in time before, by objective and instances; new ones are added
+ * @param check `inTime`: keys of simulations in which services were in time before; new ones are added
  */
 export function lateInFleet(
   { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
@@ -110,7 +112,13 @@ export function lateInFleet(
   check: { readonly requests: number; readonly seed: number; readonly inTime?: Set<string> },
 ): Set<string> {
   const { requests, seed, inTime = new Set<string>() } = check
-  const keys = new Map(served.map((service, m) => [service.model, `${m} ${instancesOf(service, boards)}`]))
+  const { lanes } = checkFleet(fleet)
+  const keys = new Map(
+    served.map(({ model, ratePerS, latencyMs }, m) => {
+      const kinds = kindsOf(boards, lanes, model).map((kind) => ({ ...kind, batchMs: [...kind.batchMs] }))
+      return [model, JSON.stringify([m, ratePerS, latencyMs, kinds])]
+    }),
+  )
   const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
   const late = new Set<string>()
@@ -126,19 +134,6 @@ export function lateInFleet(
   return late
 }
 
-/** A key of a service's objective and of all instances that serve it. */
-function instancesOf({ model, ratePerS, latencyMs }: ServiceObjective, boards: readonly FleetBoard[]): string {
-  const instances = boards.flatMap(({ group, smClockMhz, segments }) =>
-    segments.flatMap((segment) => {
-      if (segment.model !== model) return []
-      const shared = segments.filter(({ start }) => start === segment.start).length
-      const { profile, batchSize, processes, latencyMs: batchMs, ratePerS: answers } = segment
-      return [[group, smClockMhz, profile, batchSize, processes, batchMs, answers, shared].join(' ')]
-    }),
-  )
-  return [ratePerS, latencyMs, ...instances].join()
-}
-
 function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic }: FleetOptions): FleetGate {
   if (dispatch !== 'split' && dispatch !== 'shared')
     throw new UnknownNameError('dispatch', dispatch, ['shared', 'split'])
@@ -148,7 +143,10 @@ function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic
     : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
-/** Plans; with `tail`, plans again with larger margins for late services until none is late. */
+/**
+ * Plans; with `tail`, plans again with larger margins for services that are late in the check, until none is late. A
+ * service that is still late after eleven times is dropped, so that every service in the plan was in time in the check.
+ */
 export async function untilKept<Plan>(
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
@@ -157,12 +155,17 @@ export async function untilKept<Plan>(
   const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
   assertTraffic(options)
   checkInteger('checkRequests', checkRequests, 0)
-  const how = gateOf(options)
-  if (how.kind === 'latency') return planBy(how)
-  return planUntilKept(
-    (times) => planBy({ ...how, times }),
-    (made) => (checkRequests === 0 ? [] : lateIn(made)),
-  )
+  const gate = gateOf(options)
+  const times = new Map<string, number>()
+  for (;;) {
+    const plan = await planBy(gate.kind === 'tail' ? { ...gate, times } : gate)
+    const late = gate.kind === 'tail' && checkRequests > 0 ? [...lateIn(plan)] : []
+    if (late.length === 0) return plan
+    for (const model of late) {
+      const count = (times.get(model) ?? 0) + 1
+      times.set(model, count > MAX_TIMES ? Number.POSITIVE_INFINITY : count)
+    }
+  }
 }
 
 /**

@@ -141,29 +141,21 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
 
   /** Terms by service and way. */
   const covers = objectives.map((_, m) => waysOf(rows, m).map((): Term[] => []))
-  const cost: Term[] = []
-  const watts: Term[] = []
-  const ofGroup = groups.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
-  const ofLane = lanes.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
+  /** Number of boards of each lane, and the power that instances add to them. */
+  const ofLane = lanes.map(() => ({ count: [] as Term[], added: [] as Term[] }))
   const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
       // The coefficient is limited, because the solver rejects huge ones: one instance may serve a tiny rate many times
       // over.
       covers[service]![way]!.push([at, Math.min(1e9, ratePerS / objectives[service]!.ratePerS)])
     }
-    if (powerW === 0) return
-    watts.push([at, powerW])
-    ofLane[lane]!.drawn.push([at, powerW])
-    ofGroup[lanes[lane]!.group]!.drawn.push([at, powerW])
+    if (powerW > 0) ofLane[lane]!.added.push([at, powerW])
   }
-  const board = (at: number, lane: number): void => {
+  const boardOf = (lane: number, atMost?: number): number => {
     const { group, idleW } = lanes[lane]!
-    cost.push([at, price(group)])
+    const at = variable(boardValue(group, idleW), atMost)
     ofLane[lane]!.count.push([at, 1])
-    ofGroup[group]!.count.push([at, 1])
-    if (idleW === 0) return
-    watts.push([at, idleW])
-    ofGroup[group]!.drawn.push([at, idleW])
+    return at
   }
 
   const rowAt = rows.map((row) => {
@@ -171,13 +163,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     serve(at, row)
     return at
   })
-  const boardAt = lanes.map(({ group, idleW }, l) =>
-    patternsOf(groups[group]!.geometry).map(() => {
-      const at = variable(boardValue(group, idleW))
-      board(at, l)
-      return at
-    }),
-  )
+  const boardAt = lanes.map(({ group }, l) => patternsOf(groups[group]!.geometry).map(() => boardOf(l)))
   /** Indices of the variables for running instances, by row. */
   const keptOf = new Map<FleetRow, number[]>()
   const stays: Term[][] = objectives.map(() => [])
@@ -185,8 +171,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const stand = running.map(({ lane, group, instances }) => {
     if (lane === undefined) return null
     const { geometry } = groups[group]!
-    const used = variable(boardValue(group, lanes[lane]!.idleW), 1)
-    board(used, lane)
+    const used = boardOf(lane, 1)
     const slices: Term[][] = Array.from({ length: geometry.memorySlices }, () => [[used, -1]])
     const compute: Term[] = [[used, -geometry.computeSlices]]
     const take = (at: number, { computeSlices, memorySlices }: MigSlot, start: number): void => {
@@ -254,20 +239,24 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     })
     if (Number.isFinite(boardCapW)) {
       const each = room * (boardCapW - idleW)
-      const { drawn, count } = ofLane[l]!
-      constraints.push({ terms: [...drawn, ...count.map(([at]): Term => [at, -each])], atMost: 0 })
+      const { added, count } = ofLane[l]!
+      constraints.push({ terms: [...added, ...times(count, -each)], atMost: 0 })
     }
   })
+  const drawnIn = (of: readonly number[]) =>
+    of.flatMap((l) => [...ofLane[l]!.added, ...times(ofLane[l]!.count, lanes[l]!.idleW)])
   groups.forEach(({ boards, boardsPerNode, nodeCapW }, g) => {
-    const { count, drawn } = ofGroup[g]!
+    const own = [...lanes.keys()].filter((l) => lanes[l]!.group === g)
+    const count = own.flatMap((l) => ofLane[l]!.count)
     if (Number.isFinite(boards)) constraints.push({ terms: count, atMost: boards })
     if (!Number.isFinite(nodeCapW)) return
     const nodes = variable(0, Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : undefined)
     constraints.push({ terms: [...count, [nodes, -boardsPerNode]], atMost: 0 })
-    constraints.push({ terms: [...drawn, [nodes, -room * nodeCapW]], atMost: 0 })
+    constraints.push({ terms: [...drawnIn(own), [nodes, -room * nodeCapW]], atMost: 0 })
   })
-  if (Number.isFinite(fleet.powerW)) constraints.push({ terms: watts, atMost: fleet.powerW })
+  if (Number.isFinite(fleet.powerW)) constraints.push({ terms: drawnIn([...lanes.keys()]), atMost: fleet.powerW })
   if (Number.isFinite(maxCost)) {
+    const cost = lanes.flatMap(({ group }, l) => times(ofLane[l]!.count, price(group)))
     constraints.push({ terms: cost, atMost: maxCost * (1 + 1e-12) + 1e-9 })
   }
   const short: Term[] = []
@@ -339,6 +328,10 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     value: answer.objective * scale,
     bound: Math.min(bound, answer.objective) * scale,
   }
+}
+
+function times(terms: readonly Term[], factor: number): Term[] {
+  return factor === 0 ? [] : terms.map(([at, each]) => [at, factor * each])
 }
 
 function waysOf(rows: readonly FleetRow[], service: number): number[] {

@@ -74,7 +74,8 @@ export function simulateFleet(
   })
 }
 
-function kindsOf(boards: readonly FleetBoard[], lanes: readonly Lane[], model: string): Kind[] {
+/** The kinds of instances that serve a model. With the traffic, they determine a simulation. */
+export function kindsOf(boards: readonly FleetBoard[], lanes: readonly Lane[], model: string): Kind[] {
   const kinds = new Map<string, Kind>()
   const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
   const capacity = own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)

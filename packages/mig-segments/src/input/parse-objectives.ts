@@ -1,6 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
-import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
-import { SegmentFileError } from '../map/segment-file-error.js'
+import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
 import type { ServiceObjective } from '../profile.js'
 
 /** A file of objectives: its text, and its name for messages. */

@@ -1,6 +1,5 @@
 import { isSegmentSize, type MigGeometry, segmentSizes } from '@pctodl/platform'
-import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
-import { SegmentFileError } from '../map/segment-file-error.js'
+import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
 /** Header of ParvaGPU's profile files. Columns are read by position, whatever their names are. */

@@ -1,4 +1,5 @@
-import { freePlacements, type MigGeometry, migGeometries } from '@pctodl/platform'
+import { readFileSync } from 'node:fs'
+import { freePlacements, InvalidInputError, type MigGeometry, migGeometries } from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
 /**
@@ -53,6 +54,21 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   )
   const header = [...fleetMapColumns, ...(clocked ? [CLOCK_COLUMN] : [])]
   return `${[header.join(','), ...lines].join('\n')}\n`
+}
+
+/**
+ * Reads the text of a map.
+ *
+ * @param field name of the option in messages
+ * @throws InvalidInputError for a file that cannot be read
+ */
+export function readMap(file: string, field: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const expected = `a map that can be read, as 'pctodl segments' writes it: plan first, or name another (${(error as Error).message})`
+    throw new InvalidInputError(field, file, expected, { cause: error })
+  }
 }
 
 /** Whether a text is a fleet's map, and not a map of one type of board. */
