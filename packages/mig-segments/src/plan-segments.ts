@@ -53,32 +53,13 @@ export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
   readonly power?: PowerCap & { readonly highestW: number }
 }
 
-/** Thrown if the services need more GPUs than are available. */
-export class TooFewGpusError extends PctodlError {
-  readonly maxGpus: number
-  /** Number of GPUs of the best plan that was found. */
-  readonly neededGpus: number
-  /** No plan needs fewer GPUs. */
-  readonly lowerBoundGpus: number
-
-  constructor(maxGpus: number, neededGpus: number, lowerBoundGpus: number) {
-    super(
-      'TOO_FEW_GPUS',
-      `the plan needs ${neededGpus} GPUs and there are ${maxGpus} (no plan needs fewer than ${lowerBoundGpus}); add GPUs or lower rates`,
-    )
-    this.maxGpus = maxGpus
-    this.neededGpus = neededGpus
-    this.lowerBoundGpus = lowerBoundGpus
-  }
-}
-
 /**
  * Plans services on boards of one type with seven slices, on the fewest boards, and among such plans with the fewest
  * compute slices. This is `planFleet` with one group, in the terms of ParvaGPU's files: instances by size, GPUs by
  * index. `dispatch` defaults to `shared`.
  *
  * @throws InvalidInputError for options, profiles and objectives out of range
- * @throws TooFewGpusError if `maxGpus` does not suffice; also the errors of `planFleet`
+ * @throws PctodlError `TOO_FEW_GPUS` if `maxGpus` does not suffice; also the errors of `planFleet`
  */
 export async function planSegments(
   profiles: readonly ServiceProfile[],
@@ -96,13 +77,17 @@ export async function planSegments(
   })
   const plan = await planFleet(fleet, objectives, { dispatch: 'shared', ...options }, 'slices')
   const lowerBoundGpus = Math.ceil(plan.lowerBoundCost - 1e-6)
-  if (maxGpus !== undefined && plan.boards.length > maxGpus) {
-    throw new TooFewGpusError(maxGpus, plan.boards.length, lowerBoundGpus)
+  const { length: gpuCount } = plan.boards
+  if (maxGpus !== undefined && gpuCount > maxGpus) {
+    throw new PctodlError(
+      'TOO_FEW_GPUS',
+      `the plan needs ${gpuCount} GPUs and there are ${maxGpus} (no plan needs fewer than ${lowerBoundGpus}); add GPUs or lower rates`,
+    )
   }
   const highestW = plan.boards.reduce((most, { powerW }) => Math.max(most, powerW), powerCap?.idleW ?? 0)
   return {
     gpus: gpusOf(plan.boards, MAX_PER_NODE),
-    ...{ served: plan.served, unserved: plan.unserved, gpuCount: plan.boards.length },
+    ...{ served: plan.served, unserved: plan.unserved, gpuCount },
     gpcCount: plan.served.reduce((sum, { gpcs }) => sum + gpcs, 0),
     lowerBoundGpus,
     lowerBoundGpcs: plan.lowerBoundSlices,

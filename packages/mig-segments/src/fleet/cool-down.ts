@@ -38,16 +38,16 @@ interface Swap {
  */
 export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
   if (boards.length === 0 || capW === Number.POSITIVE_INFINITY) return true
-  const coolestFirst = (a: OpenBoard, b: OpenBoard) => a.drawnW - b.drawnW
-  let byWatts = [...boards].sort(coolestFirst)
+  const byWatts = [...boards].sort((a, b) => a.drawnW - b.drawnW)
   for (let round = 0; round <= 20 * boards.length; round++) {
     const hottest = byWatts.at(-1)!
     if (hottest.drawnW <= capW * (1 + 1e-9)) return true
     const others = byWatts.slice(0, -1)
     const swap = bestSwap(hottest, others.slice(0, COOLEST)) ?? bestSwap(hottest, others.slice(COOLEST))
     if (!swap) return false
+    for (const board of [hottest, swap.other]) byWatts.splice(byWatts.indexOf(board), 1)
     exchange(hottest, swap)
-    byWatts = [swap.other, hottest, ...others.filter((board) => board !== swap.other)].sort(coolestFirst)
+    for (const board of [hottest, swap.other]) byWatts.splice(placeOf(board.drawnW, byWatts), 0, board)
   }
   return false
 }
@@ -86,6 +86,18 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   const less = watts(row) - (their ? watts(their) : 0)
   hottest.drawnW -= less
   other.drawnW += less
+}
+
+/** Index at which a board belongs in a list sorted by power. Sorting again takes too long in a large fleet. */
+function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
+  let low = 0
+  let high = byWatts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (byWatts[middle]!.drawnW < drawnW) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function watts({ powerW = 0 }: FleetRow): number {
