@@ -116,7 +116,7 @@ export function lateInFleet(
   const keys = new Map(
     served.map(({ model, ratePerS, latencyMs }, m) => {
       const kinds = kindsOf(boards, lanes, model).map((kind) => ({ ...kind, batchMs: [...kind.batchMs] }))
-      return [model, JSON.stringify([m, ratePerS, latencyMs, kinds])]
+      return [model, `${m} ${ratePerS} ${latencyMs} ${JSON.stringify(kinds)}`]
     }),
   )
   const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
