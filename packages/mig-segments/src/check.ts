@@ -5,9 +5,20 @@ export function check(ok: boolean, field: string, value: unknown, expected: stri
   if (!ok) throw new InvalidInputError(field, value, expected)
 }
 
-/** @throws InvalidInputError if a value is not an integer of at least `least` */
-export function checkInteger(field: string, value: number, least: number): void {
-  check(Number.isInteger(value) && value >= least, field, value, `an integer of at least ${least}`)
+/** @throws InvalidInputError if a value is not an integer within limits */
+export function checkInteger(
+  field: string,
+  value: number,
+  least: number,
+  most: number = Number.POSITIVE_INFINITY,
+): void {
+  const limit = most < Number.POSITIVE_INFINITY ? ` and at most ${most}` : ''
+  check(
+    Number.isInteger(value) && value >= least && value <= most,
+    field,
+    value,
+    `an integer of at least ${least}${limit}`,
+  )
 }
 
 /** Whether a number is above 0 and finite. */

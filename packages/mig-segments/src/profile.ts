@@ -1,6 +1,9 @@
 import type { SegmentSize } from '@pctodl/platform'
 import { check } from './check.js'
 
+/** Largest batch size of a point. Larger ones are typing errors, and their simulation would need too much memory. */
+export const MAX_BATCH_SIZE = 65_536
+
 /**
  * One measured way to run a network: MPS processes in a MIG instance, which is given by compute slices or by profile.
  */

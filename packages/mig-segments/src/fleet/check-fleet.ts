@@ -1,6 +1,6 @@
-import { geometryOf, type MigGeometry } from '@pctodl/platform'
+import { geometryOf, MAX_MPS_CLIENTS, type MigGeometry } from '@pctodl/platform'
 import { check, checkInteger, isPositive } from '../check.js'
-import type { InstancePoint, ProfilePoint } from '../profile.js'
+import { type InstancePoint, MAX_BATCH_SIZE, type ProfilePoint } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 import type { InstanceCoRunners } from './shared-points.js'
 
@@ -113,8 +113,8 @@ function checkGroup(group: BoardGroup, at: string, reason: string | undefined): 
 function checkPoint(point: ProfilePoint, at: string): void {
   const { profile, sizeGpcs, batchSize, processes, processThroughput: perS, latencyMs, powerW } = point
   const field = (name: keyof ProfilePoint) => `${at}, ${profile ?? sizeGpcs}: ${name}`
-  checkInteger(field('batchSize'), batchSize, 1)
-  checkInteger(field('processes'), processes, 1)
+  checkInteger(field('batchSize'), batchSize, 1, MAX_BATCH_SIZE)
+  checkInteger(field('processes'), processes, 1, MAX_MPS_CLIENTS)
   const throughput = 'items/s of at least 0; 0 where it did not run'
   check(perS === 0 || isPositive(perS), field('processThroughput'), perS, throughput)
   check(perS === 0 || isPositive(latencyMs), field('latencyMs'), latencyMs, 'a positive number of ms')

@@ -1,5 +1,5 @@
 import { IndexedHeap } from '@pctodl/numerics'
-import type { MappedBoard } from '../map/fleet-map.js'
+import type { MappedBoard, MappedFleetSegment } from '../map/fleet-map.js'
 import { throughputOf } from '../profile.js'
 import { countsOf, patternsOf } from './board-patterns.js'
 import { type CheckedFleet, type CheckedGroup, laneOf } from './check-fleet.js'
@@ -7,17 +7,8 @@ import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
 import type { ProgramCounts, RunningBoard } from './program.js'
 
-/**
- * The processes of one model in an instance. If models share an instance, it has several segments at the same place.
- */
-export interface FleetSegment {
-  /** MIG profile, e.g. `1g.20gb`. */
-  readonly profile: string
-  /** Index of its first memory slice. */
-  readonly start: number
-  readonly model: string
-  readonly batchSize: number
-  readonly processes: number
+/** The processes of one model in an instance, with what they can do. */
+export interface FleetSegment extends MappedFleetSegment {
   /** Throughput with full batches, items/s. */
   readonly throughput: number
   /** Rate answered in time, requests/s. */
@@ -30,20 +21,12 @@ export interface FleetSegment {
   readonly powerW?: number
 }
 
-export interface FleetBoard {
+/**
+ * A planned board. If several groups have one type of board, the nodes of a later group follow those of earlier ones.
+ */
+export interface FleetBoard extends MappedBoard {
   /** Index of the board's group in the fleet. */
   readonly group: number
-  /** Key of the board. */
-  readonly gpu: string
-  /**
-   * Index of the node among all nodes with this type of board, from 0. If several groups have one type, the nodes of a
-   * later group follow those of earlier ones.
-   */
-  readonly node: number
-  /** Index of the board on its node, from 0. */
-  readonly index: number
-  /** SM clock to lock the board at, MHz; absent if the points have no clock. */
-  readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
   /**
    * Power while all processes of the board run, including idle power, W; NaN if the power of an instance was not

@@ -55,7 +55,6 @@ export interface Program {
   readonly rows: readonly FleetRow[]
   readonly running: readonly RunningBoard[]
   readonly goal: Goal
-  /** Maximum simplex iterations. */
   readonly maxIterations: number
   /**
    * Fraction of the power above idle that boards and nodes may use, 0..1. The rest is a margin for uneven placement.
@@ -73,7 +72,6 @@ export interface Program {
 }
 
 export interface ProgramCounts {
-  /** Values of all variables. */
   readonly values: Float64Array
   /** Number of new instances of each row, including those on running boards. */
   readonly instances: Int32Array
@@ -83,7 +81,6 @@ export interface ProgramCounts {
   readonly kept: readonly (readonly boolean[])[]
   /** Places of new instances, by running board. */
   readonly placed: readonly (readonly MigPlacement[])[]
-  /** Value of the goal. */
   readonly value: number
   /** Lower bound on the goal. */
   readonly bound: number

@@ -1,6 +1,7 @@
 import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkloadName } from '@pctodl/colocation'
 import type { MigSlot } from '@pctodl/platform'
 import { check } from '../check.js'
+import type { ProfilePoint } from '../profile.js'
 
 /**
  * Fraction of their throughput that models retain, and power, if they share a MIG instance of one profile with one
@@ -25,13 +26,8 @@ export interface InstanceCoRunners {
 }
 
 /** One of the models that share an instance, measured with the others running. */
-export interface SharedMember {
+export interface SharedMember extends Pick<ProfilePoint, 'batchSize' | 'processThroughput' | 'latencyMs'> {
   readonly model: string
-  readonly batchSize: number
-  /** Items/s. */
-  readonly processThroughput: number
-  /** Time of a batch, ms. */
-  readonly latencyMs: number
 }
 
 /** Different models in one instance, with one process each. */

@@ -1,6 +1,6 @@
-import { isSegmentSize, type MigGeometry, segmentSizes } from '@pctodl/platform'
+import { isSegmentSize, MAX_MPS_CLIENTS, type MigGeometry, segmentSizes } from '@pctodl/platform'
 import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
-import type { ProfilePoint, ServiceProfile } from '../profile.js'
+import { MAX_BATCH_SIZE, type ProfilePoint, type ServiceProfile } from '../profile.js'
 
 /** Header of ParvaGPU's profile files. Columns are read by position, whatever their names are. */
 export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
@@ -21,7 +21,6 @@ export interface ProfileOptions {
   readonly geometry?: MigGeometry
 }
 
-/** Default maximum of MPS processes in an instance. */
 export const DEFAULT_MAX_PROCESSES = 3
 
 /**
@@ -82,8 +81,8 @@ function instanceOf(row: CsvRow, geometry: MigGeometry | undefined): Pick<Profil
 
 function measuredIn(row: CsvRow): Omit<ProfilePoint, 'sizeGpcs' | 'profile'> {
   const notNegative = (value: number) => value >= 0
-  const batchSize = row.integer(1, 1)
-  const processes = row.integer(2, 1)
+  const batchSize = row.integer(1, 1, MAX_BATCH_SIZE)
+  const processes = row.integer(2, 1, MAX_MPS_CLIENTS)
   const processThroughput = row.number(3, 'items/s, or 0 for what did not run', notNegative)
   const ran = processThroughput > 0
   const latencyS = row.number(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))

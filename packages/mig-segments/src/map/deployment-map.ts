@@ -13,7 +13,6 @@ export const mapColumns = [
   'Num proc',
 ] as const
 
-/** Default number of GPUs of a node. */
 export const DEFAULT_GPUS_PER_NODE = 8
 
 /** A segment of a deployment map: the MPS processes of one model in a MIG instance. */

@@ -4,13 +4,7 @@ import { type FleetSegment, keepWatts } from '../fleet/place-fleet.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 
 /** An instance on a board of a fleet: one model, or several that share it. */
-export interface FleetInstance {
-  /** Key of the board. */
-  readonly gpu: string
-  readonly node: number
-  readonly index: number
-  /** SM clock of the board while the instance runs. */
-  readonly smClockMhz?: number
+export interface FleetInstance extends Omit<MappedBoard, 'segments'> {
   readonly profile: string
   readonly start: number
   readonly segments: readonly FleetSegment[]
