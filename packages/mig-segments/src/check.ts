@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import type { ZodError } from 'zod'
 
 /** @throws InvalidInputError if a value is not as expected */
 export function check(ok: boolean, field: string, value: unknown, expected: string): asserts ok {
@@ -24,4 +25,9 @@ export function checkInteger(
 /** Whether a number is above 0 and finite. */
 export function isPositive(value: number): boolean {
   return value > 0 && value < Number.POSITIVE_INFINITY
+}
+
+/** The first problem of a file's content, with its place. */
+export function firstIssue({ issues: [issue] }: ZodError): string {
+  return `${issue!.path.join('.') || 'the file'}: ${issue!.message}`
 }

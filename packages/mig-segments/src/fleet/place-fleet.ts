@@ -216,11 +216,14 @@ export function freePlace(
     (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
   // A node beyond all places in use has free places, unless the number of boards limits it.
   const count = Math.min(boards, [...taken, ...before].reduce((a, b) => Math.max(a, b), 0) + 1 + boardsPerNode)
-  const free = Array.from({ length: count }, (_, place) => place).filter(
-    (place) => !taken.has(place) && hasWatts(place),
-  )
-  const place = free.find((each) => !before.has(each)) ?? free[0]
-  return place === undefined ? null : { node: Math.floor(place / boardsPerNode), index: place % boardsPerNode }
+  const at = (place: number) => ({ node: Math.floor(place / boardsPerNode), index: place % boardsPerNode })
+  let vacated: number | undefined
+  for (let place = 0; place < count; place++) {
+    if (taken.has(place) || !hasWatts(place)) continue
+    if (!before.has(place)) return at(place)
+    vacated ??= place
+  }
+  return vacated === undefined ? null : at(vacated)
 }
 
 /** A board at its place, with the instances that stay and the new ones at the places of its layout. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
+import { firstIssue } from '../check.js'
 import type { MappedFleetSegment } from '../map/fleet-map.js'
 
 /** A segment to be deployed. */
@@ -56,7 +57,7 @@ export function readDeployment(file: string): DeployedSegment[] {
   try {
     return stateFile.parse(JSON.parse(readFileSync(file, 'utf8'))).segments
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = cause instanceof z.ZodError ? firstIssue(cause) : (cause as Error).message
     throw wrong(`does not describe a deployment (${reason}); tear down by hand what runs, then remove it`, cause)
   }
 }
