@@ -1,4 +1,11 @@
-import { isSegmentSize, type Placement, placementConflict, type SegmentSize, segmentSizes } from '@pctodl/platform'
+import {
+  isSegmentSize,
+  MAX_MPS_CLIENTS,
+  type Placement,
+  placementConflict,
+  type SegmentSize,
+  segmentSizes,
+} from '@pctodl/platform'
 import { checkInteger } from '../check.js'
 import { csvTable } from './csv-rows.js'
 
@@ -78,7 +85,7 @@ export function parseDeploymentMap(
       start: row.integer(3, 0, 6),
       sizeGpcs: row.number(4, `a size of ${segmentSizes.join(', ')} GPCs`, isSegmentSize) as SegmentSize,
       batchSize: row.integer(5, 1),
-      processes: row.integer(6, 1),
+      processes: row.integer(6, 1, MAX_MPS_CLIENTS),
     })
     const conflict = placementConflict(segments)
     if (conflict !== null) throw row.error(3, `a free slot: ${conflict}`)

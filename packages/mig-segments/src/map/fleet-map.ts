@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { freePlacements, InvalidInputError, type MigGeometry, migGeometries } from '@pctodl/platform'
+import { freePlacements, InvalidInputError, MAX_MPS_CLIENTS, type MigGeometry, migGeometries } from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
 /**
@@ -93,7 +93,7 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
     if (board.smClockMhz !== clock.smClockMhz) throw row.error(8, 'one clock for all instances of a board')
     const segment = {
       ...{ profile: row.cells[3]!, start, model: row.text(5, 'the name of a model') },
-      ...{ batchSize: row.integer(6, 1), processes: row.integer(7, 1) },
+      ...{ batchSize: row.integer(6, 1), processes: row.integer(7, 1, MAX_MPS_CLIENTS) },
     }
     const conflict = segmentConflict(geometry, segment, board.segments)
     if (conflict) throw row.error({ profile: 3, start: 4, model: 5 }[conflict.field], conflict.expected)
