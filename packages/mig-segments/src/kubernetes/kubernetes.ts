@@ -69,9 +69,9 @@ const MAX_MEMBERS = 4
  */
 export function formatKubernetes(boards: readonly MappedBoard[], options: KubernetesOptions): string {
   const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port, healthPath = '/' } = options
-  const mostPort = 65_536 - MAX_MEMBERS
-  const isPort = port === undefined || (Number.isInteger(port) && port >= 1 && port <= mostPort)
-  check(isPort, 'port', port, `a TCP port from 1 to ${mostPort}`)
+  const highestPort = 65_536 - MAX_MEMBERS
+  const isPort = port === undefined || (Number.isInteger(port) && port >= 1 && port <= highestPort)
+  check(isPort, 'port', port, `a TCP port from 1 to ${highestPort}`)
   const isPath = healthPath.startsWith('/') && (port !== undefined || options.healthPath === undefined)
   check(isPath, 'healthPath', healthPath, 'a path that begins with /, beside a port')
   const dra = options.devices === 'dra'

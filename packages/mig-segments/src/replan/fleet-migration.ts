@@ -86,7 +86,7 @@ export function fleetMigrationOrder(
   }
   const harm = (instance: FleetInstance) =>
     Math.max(0, ...shortfallsOf(instance).map((each) => 1 - each.capacity / each.needed))
-  const removeLeastHarmful = (among: readonly FleetInstance[]): void => {
+  const removeBestOf = (among: readonly FleetInstance[]): void => {
     const instance = among.reduce((a, b) => (harm(b) < harm(a) ? b : a))
     steps.push({ kind: 'remove', instance, shortfalls: shortfallsOf(instance) })
     change(instance, -1)
@@ -95,21 +95,21 @@ export function fleetMigrationOrder(
   createWhatFits()
   while (toCreate.size > 0 && toRemove.size > 0) {
     const blocking = [...toRemove].filter((old) => [...toCreate].some((instance) => inTheWay(instance, old)))
-    removeLeastHarmful(blocking.length > 0 ? blocking : [...toRemove])
+    removeBestOf(blocking.length > 0 ? blocking : [...toRemove])
     createWhatFits()
   }
   // Restarts that reduce power come first.
   const addedW = ({ before, after }: FleetChanges['restarted'][number]) => wattsOf(after) - wattsOf(before)
   for (const { before, after } of [...restarted].sort((a, b) => addedW(a) - addedW(b))) {
     const others = () => [...present].filter((instance) => instance !== before)
-    while (toRemove.size > 0 && !keepWatts(fleet, [...others(), after])) removeLeastHarmful([...toRemove])
+    while (toRemove.size > 0 && !keepWatts(fleet, [...others(), after])) removeBestOf([...toRemove])
     const shortfalls = shortfallsOf(before)
     change(before, -1)
     start('restart', after, shortfalls)
   }
   // Instances for which there was not enough power until others had restarted with less.
   for (const instance of toCreate) start('create', instance, [])
-  for (const instance of toRemove) removeLeastHarmful([instance])
+  for (const instance of toRemove) removeBestOf([instance])
   return { steps, lackingPerS }
 }
 
