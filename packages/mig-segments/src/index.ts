@@ -5,13 +5,13 @@ export { exampleFolder, loadObjectives, loadProfiles } from './input/load-inputs
 export { scenarioAt } from './input/parse-objectives.js'
 // Plan for boards of one type.
 export { type BoundedPlan, type PlannedGpu, planSegments, simulatePlan } from './plan-segments.js'
-export { latencyGateMs } from './latency-gate.js'
+export { latencyGateMs } from './profile.js'
 // Plan for boards of several types, with prices, clocks and limits on watts.
-export type { Fleet } from './fleet/fleet.js'
 export { planFleet } from './fleet/plan-fleet.js'
 export type { FleetPlan } from './fleet/fleet-plan.js'
 export { loadFleet } from './input/load-fleet.js'
-export { fleetOf, gpusOf } from './fleet/one-board.js'
+export { type Fleet, fleetOf } from './fleet/fleet.js'
+export { gpusOf } from './map/boards-of.js'
 // Change a running plan; follow rates over a day.
 export { replanFleet } from './replan/replan-fleet.js'
 export { planDay } from './day/plan-day.js'

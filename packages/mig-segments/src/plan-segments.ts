@@ -1,10 +1,11 @@
-import { InvalidInputError, PctodlError, type Placement } from '@pctodl/platform'
+import { PctodlError, type Placement } from '@pctodl/platform'
+import { check, checkInteger } from './check.js'
+import { fleetOf } from './fleet/fleet.js'
 import type { FleetPlan } from './fleet/fleet-plan.js'
-import { fleetOf, gpusOf } from './fleet/one-board.js'
 import type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 import { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 import { simulateFleet } from './fleet/simulate-fleet.js'
-import { boardsOf } from './map/boards-of.js'
+import { boardsOf, gpusOf } from './map/boards-of.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 
@@ -52,32 +53,13 @@ export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
   readonly power?: PowerCap & { readonly highestW: number }
 }
 
-/** Thrown if the services need more GPUs than are available. */
-export class TooFewGpusError extends PctodlError {
-  readonly maxGpus: number
-  /** Number of GPUs of the best plan that was found. */
-  readonly neededGpus: number
-  /** No plan needs fewer GPUs. */
-  readonly lowerBoundGpus: number
-
-  constructor(maxGpus: number, neededGpus: number, lowerBoundGpus: number) {
-    super(
-      'TOO_FEW_GPUS',
-      `the plan needs ${neededGpus} GPUs and there are ${maxGpus} (no plan needs fewer than ${lowerBoundGpus}); add GPUs or lower rates`,
-    )
-    this.maxGpus = maxGpus
-    this.neededGpus = neededGpus
-    this.lowerBoundGpus = lowerBoundGpus
-  }
-}
-
 /**
  * Plans services on boards of one type with seven slices, on the fewest boards, and among such plans with the fewest
  * compute slices. This is `planFleet` with one group, in the terms of ParvaGPU's files: instances by size, GPUs by
  * index. `dispatch` defaults to `shared`.
  *
  * @throws InvalidInputError for options, profiles and objectives out of range
- * @throws TooFewGpusError if `maxGpus` does not suffice; also the errors of `planFleet`
+ * @throws PctodlError `TOO_FEW_GPUS` if `maxGpus` does not suffice; also the errors of `planFleet`
  */
 export async function planSegments(
   profiles: readonly ServiceProfile[],
@@ -85,16 +67,9 @@ export async function planSegments(
   { maxGpus, powerCap, ...options }: PlanOptions = {},
 ): Promise<BoundedPlan> {
   assertProfiles(profiles)
-  if (maxGpus !== undefined && !(Number.isInteger(maxGpus) && maxGpus >= 1)) {
-    throw new InvalidInputError('maxGpus', maxGpus, 'an integer of at least 1')
-  }
-  if (powerCap && !(powerCap.boardW > powerCap.idleW)) {
-    throw new InvalidInputError(
-      'powerCap.boardW',
-      powerCap.boardW,
-      `watts above those of an idle board, ${powerCap.idleW}`,
-    )
-  }
+  if (maxGpus !== undefined) checkInteger('maxGpus', maxGpus, 1)
+  const { boardW = 1, idleW = 0 } = powerCap ?? {}
+  check(boardW > idleW, 'powerCap.boardW', boardW, `watts above those of an idle board, ${idleW}`)
   const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
   const fleet = fleetOf('A100', powerCap ? asked : profiles, {
     boardsPerNode: MAX_PER_NODE,
@@ -102,13 +77,17 @@ export async function planSegments(
   })
   const plan = await planFleet(fleet, objectives, { dispatch: 'shared', ...options }, 'slices')
   const lowerBoundGpus = Math.ceil(plan.lowerBoundCost - 1e-6)
-  if (maxGpus !== undefined && plan.boards.length > maxGpus) {
-    throw new TooFewGpusError(maxGpus, plan.boards.length, lowerBoundGpus)
+  const { length: gpuCount } = plan.boards
+  if (maxGpus !== undefined && gpuCount > maxGpus) {
+    throw new PctodlError(
+      'TOO_FEW_GPUS',
+      `the plan needs ${gpuCount} GPUs and there are ${maxGpus} (no plan needs fewer than ${lowerBoundGpus}); add GPUs or lower rates`,
+    )
   }
   const highestW = plan.boards.reduce((most, { powerW }) => Math.max(most, powerW), powerCap?.idleW ?? 0)
   return {
     gpus: gpusOf(plan.boards, MAX_PER_NODE),
-    ...{ served: plan.served, unserved: plan.unserved, gpuCount: plan.boards.length },
+    ...{ served: plan.served, unserved: plan.unserved, gpuCount },
     gpcCount: plan.served.reduce((sum, { gpcs }) => sum + gpcs, 0),
     lowerBoundGpus,
     lowerBoundGpcs: plan.lowerBoundSlices,
@@ -139,11 +118,10 @@ const MAX_PER_NODE = 1_000_000
 
 function assertProfiles(profiles: readonly ServiceProfile[]): void {
   profiles.forEach(({ model }, i) => {
-    if (profiles.findIndex((each) => each.model === model) === i) return
-    throw new InvalidInputError('profiles', model, 'one profile for each model')
+    const isFirst = profiles.findIndex((each) => each.model === model) === i
+    check(isFirst, 'profiles', model, 'one profile for each model')
   })
   const clocks = new Set(profiles.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz)))
-  if (clocks.size <= 1) return
   const found = [...clocks].map((clock) => (clock === undefined ? 'no clock' : `${clock} MHz`)).join(', ')
-  throw new InvalidInputError('profiles', found, 'points at one SM clock; `fleet` (planFleet) chooses clocks of boards')
+  check(clocks.size <= 1, 'profiles', found, 'points at one SM clock; `fleet` (planFleet) chooses clocks of boards')
 }

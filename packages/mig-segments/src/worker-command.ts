@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import type { MappedFleetSegment } from './map/fleet-map.js'
 
 /**
  * Splits a command into words like a shell: at blanks outside single or double quotes. No other character is special.
@@ -38,13 +39,8 @@ export function workerCommand(
     batchSize,
     processes,
     port,
-  }: { model: string; batchSize: number; processes: number; port?: number | undefined },
+  }: Omit<MappedFleetSegment, 'profile' | 'start'> & { readonly port?: number | undefined },
 ): string[] {
-  return command.map((word) =>
-    word
-      .replaceAll('{model}', model)
-      .replaceAll('{batch}', String(batchSize))
-      .replaceAll('{processes}', String(processes))
-      .replaceAll('{port}', port === undefined ? '{port}' : String(port)),
-  )
+  const values: Record<string, string | number> = { model, batch: batchSize, processes, port: port ?? '{port}' }
+  return command.map((word) => word.replace(/\{(model|batch|processes|port)\}/g, (_, name) => String(values[name])))
 }

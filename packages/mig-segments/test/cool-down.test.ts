@@ -6,7 +6,7 @@ import { type ProfilePoint, planFleet } from '../src/index.js'
 
 const row = (powerW: number): FleetRow => ({ lane: 0, profile: 0, parts: [], powerW })
 const board = (watts: readonly number[], places: number): OpenBoard => ({
-  ...{ lane: 0, pattern: { counts: [places], layout: [] }, free: [places - watts.length], rows: watts.map(row) },
+  ...{ lane: 0, layout: [], free: [places - watts.length], rows: watts.map(row), kept: [] },
   drawnW: 50 + watts.reduce((sum, each) => sum + each, 0),
 })
 const wattsOf = (boards: readonly OpenBoard[]) => boards.flatMap(({ rows }) => rows.map(({ powerW }) => powerW!)).sort()

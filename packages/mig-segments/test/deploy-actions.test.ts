@@ -2,8 +2,13 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { deployActions, segmentsOfNode, type TargetSegment } from '../src/node/deploy-actions.js'
-import { type DeployedSegment, readDeployment, writeDeployment } from '../src/node/deployment-state.js'
+import { deployActions, segmentsOfNode } from '../src/node/deploy-actions.js'
+import {
+  type DeployedSegment,
+  readDeployment,
+  type TargetSegment,
+  writeDeployment,
+} from '../src/node/deployment-state.js'
 import { type NodeLayout, parseGpuList, parseInstanceList, productOfNode } from '../src/node/mig-layout.js'
 import { renderAction } from '../src/node/render-actions.js'
 import { splitWords } from '../src/worker-command.js'

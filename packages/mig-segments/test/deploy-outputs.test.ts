@@ -5,10 +5,10 @@ import { parse, parseAllDocuments } from 'yaml'
 import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
 import { formatMigParted } from '../src/kubernetes/mig-parted.js'
 import { boardsOf } from '../src/map/boards-of.js'
+import { SegmentFileError } from '../src/map/csv-rows.js'
 import type { MappedGpu } from '../src/map/deployment-map.js'
 import { formatDeploymentMap, mapColumns, parseDeploymentMap } from '../src/map/deployment-map.js'
 import { drawMap } from '../src/map/picture.js'
-import { SegmentFileError } from '../src/map/segment-file-error.js'
 
 const board = findMigBoard('A100-80GB')
 const gpus: MappedGpu[] = [
@@ -44,6 +44,7 @@ describe('a deployment map', () => {
     ['0,0,net,0,5,4,1', 'Instance size', /a size of 1, 2, 3, 4, 7/],
     ['0,0,,0,4,4,1', 'Model', /an empty cell/],
     ['0,0,net,0,4,0,1', 'Batch size', /at least 1/],
+    ['0,0,net,0,4,4,1e9', 'Num proc', /at most 48/],
     ['0,0,net,0,4,4', null, /6 cells/],
   ])('refuses %j', (rows, column, message) => {
     expect(() => read(rows)).toThrow(SegmentFileError)

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { checkFleet } from '../src/fleet/check-fleet.js'
+import { keepWatts } from '../src/fleet/place-fleet.js'
 import { type ProfilePoint, planFleet } from '../src/index.js'
 import type { MappedBoard } from '../src/map/fleet-map.js'
-import { type FleetStep, keepWatts, stepFleetMaps } from '../src/replan/fleet-migration.js'
+import { type FleetStep, stepFleetMaps } from '../src/replan/fleet-migration.js'
 
 const point = (more: Partial<ProfilePoint> = {}): ProfilePoint => ({
   ...{ profile: '1g.6gb', batchSize: 1, processes: 1, latencyMs: 50, processThroughput: 10 },

@@ -6,8 +6,8 @@ import { parse, parseAllDocuments } from 'yaml'
 import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
 import { formatMigParted } from '../src/kubernetes/mig-parted.js'
 import { formatFleetMap, type MappedBoard, parseFleetMap } from '../src/map/fleet-map.js'
-import { deployActions, segmentsOfNode, type TargetSegment } from '../src/node/deploy-actions.js'
-import type { DeployedSegment } from '../src/node/deployment-state.js'
+import { deployActions, segmentsOfNode } from '../src/node/deploy-actions.js'
+import type { DeployedSegment, TargetSegment } from '../src/node/deployment-state.js'
 import { renderAction } from '../src/node/render-actions.js'
 
 const shared = { profile: '2g.20gb', start: 0, processes: 1 }
@@ -41,7 +41,9 @@ describe('the map of a fleet', () => {
     expect(wrong('1g.20gb,4', '1g.20gb,0')).toThrow(/row 4, column Placement: .*2g.20gb begins there/)
     expect(wrong('net_b,4,1', 'net_a,4,1')).toThrow(/row 3, column Model: got 'net_a', expected each model once/)
     expect(wrong('net_b,4,1,1200', 'net_b,4,1,1400')).toThrow(/row 3, column Clock: got '1400', expected one clock/)
-    expect(wrong('net_b,4,1', 'net_b,4,0')).toThrow(/row 3, column Num proc: got '0'/)
+    for (const count of ['0', '49']) {
+      expect(wrong('net_b,4,1', `net_b,4,${count}`)).toThrow(`row 3, column Num proc: got '${count}'`)
+    }
   })
 
   it('counts a shared instance once for mig-parted', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { formatProfileCsv, type ProfilePoint, parseProfileCsv, scenarioAt } from '../src/index.js'
 import { lintProfile } from '../src/input/lint-profile.js'
 import { parseObjectives } from '../src/input/parse-objectives.js'
-import { SegmentFileError } from '../src/map/segment-file-error.js'
+import { SegmentFileError } from '../src/map/csv-rows.js'
 
 const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency'
 const profile = (...rows: string[]) => parseProfileCsv([header, ...rows].join('\n'), 'net', 'net.csv')
@@ -31,7 +31,9 @@ describe('profiles', () => {
   it.each([
     ['5,4,1,10,0.1', 2, 'Mig instance', /got '5', expected a size of 1, 2, 3, 4, 7 GPCs/],
     ['1,0,1,10,0.1', 2, 'Batch size', /integer of at least 1/],
+    ['1,1e9,1,10,0.1', 2, 'Batch size', /got '1e9', expected an integer of at least 1 and at most 65536/],
     ['1,4,1.5,10,0.1', 2, 'Workload Number', /integer/],
+    ['1,4,49,10,0.1', 2, 'Workload Number', /at most 48/],
     ['1,4,1,-10,0.1', 2, 'Throughput', /got '-10', expected items\/s/],
     ['1,4,1,10,0', 2, 'Latency', /seconds above 0/],
     ['1,4,1,10,fast', 2, 'Latency', /got 'fast'/],

@@ -44,7 +44,7 @@ describe('the order of a migration of a fleet', () => {
       if (Math.max(drawnW(before), drawnW(after)) > nodeCapW) continue
       const place = ({ index, start }: FleetInstance) => `${index} ${start}`
       const present = new Map(before.map((each) => [place(each), each]))
-      for (const step of fleetMigrationOrder(changes, fleet, new Map([['a', 3]]))) {
+      for (const step of fleetMigrationOrder(changes, fleet, new Map([['a', 3]])).steps) {
         if (step.kind === 'remove') present.delete(place(step.instance))
         else present.set(place(step.instance), step.instance)
         const now = drawnW(present.values())

@@ -39,6 +39,17 @@ describe('a change of a published map', async () => {
       gpusOf(map).flatMap(({ index, segments }) => segments.map(({ start, model }) => `${index} ${start} ${model}`))
     expect(rows(last).sort()).toEqual(rows(next.boards).sort())
   })
+
+  it('finds places for more boards, however far away one is', async () => {
+    const far = current.map((each, b) => (b === 0 ? { ...each, node: 1e9 } : each))
+    const { boards } = await replanFleet(
+      far,
+      fleet,
+      scaled(() => 1.5),
+    )
+    expect(boards.length).toBeGreaterThan(far.length)
+    expect(Math.max(...boards.slice(far.length).map(({ node }) => node))).toBeLessThan(boards.length)
+  })
 })
 
 describe('a published map', () => {

@@ -171,7 +171,7 @@ describe('a schedule', () => {
     const points = [{ sizeGpcs: 7 as const, batchSize: 8, processes: 1, processThroughput: 100, latencyMs: 10 }]
     const objective = { model: 'net', ratePerS: 10, latencyMs: 100 }
     const profiles = [{ model: 'net', points }]
-    await expect(planDay(boards(profiles), [[objective]], costs)).rejects.toThrow(/profile of net.*measured power/)
+    await expect(planDay(boards(profiles), [[objective]], costs)).rejects.toThrow(/profiles, net.*measured power/)
     const wrong = (options: Partial<DayOptions>, periods = [[objective]], idleW: number | undefined = 60) =>
       planDay(boards(measured(profiles), { idleW }), periods, { ...costs, ...options })
     await expect(wrong({ periodS: 0 })).rejects.toThrow(/periodS/)

@@ -1,6 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
+import { untilKept } from '../src/fleet/plan-fleet.js'
 import {
   type Fleet,
   planFleet,
@@ -9,7 +10,7 @@ import {
   simulateFleet,
   simulatePlan,
 } from '../src/index.js'
-import { CHECK_SEED, isLate, planUntilKept, roomOf } from '../src/tail/until-kept.js'
+import { CHECK_SEED, isLate, roomOf } from '../src/tail/until-kept.js'
 import { planForTail } from './plan-for-tail.js'
 
 /** Services whose batches cost a fixed part and one for each request, in three sizes of instance, with objectives from hopeless to easy. */
@@ -126,9 +127,11 @@ it('names an objective that the boards that there are can keep, where a shorter 
 describe('planning until all are kept', () => {
   it('leaves out who is late whatever room it gets, and goes on for the others', async () => {
     let made = 0
-    const served = await planUntilKept(
-      (times) => {
+    const served = await untilKept(
+      { gate: 'tail' },
+      (gate) => {
         made++
+        const times = 'times' in gate ? gate.times : undefined
         return Promise.resolve(['always', 'twice', 'never'].filter((model) => roomOf(times, model) !== null))
       },
       (plan) => plan.filter((model) => model === 'always' || (model === 'twice' && made <= 2)),

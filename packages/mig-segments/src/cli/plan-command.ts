@@ -9,31 +9,28 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import type { MigBoard } from '@pctodl/platform'
-import type { Command } from 'commander'
-import type { Fleet } from '../fleet/fleet.js'
-import { fleetOf, gpusOf } from '../fleet/one-board.js'
+import { type Command, Option } from 'commander'
+import { type Fleet, fleetOf } from '../fleet/fleet.js'
 import { DEFAULT_MAX_ITERATIONS, type FleetOptions, planFleet } from '../fleet/plan-fleet.js'
 import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
-import { boardsOf } from '../map/boards-of.js'
+import { boardsOf, gpusOf } from '../map/boards-of.js'
 import { formatDeploymentMap, parseDeploymentMap } from '../map/deployment-map.js'
-import { formatFleetMap, type MappedBoard, parseFleetMap } from '../map/fleet-map.js'
+import { formatFleetMap, type MappedBoard, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { drawMap } from '../map/picture.js'
-import { readMap } from '../map/read-map.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
 import { boardsOfGpus, type PowerCap, planSegments } from '../plan-segments.js'
-import type { ServiceObjective, ServiceProfile } from '../profile.js'
+import type { ServiceObjective } from '../profile.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { replanFleet } from '../replan/replan-fleet.js'
-import { serviceLimits } from '../tail/service-limits.js'
+import { breaksFirst, serviceLimits } from '../tail/service-limits.js'
 import type { Dispatch } from '../tail/ways.js'
 import { changeOf, fleetSummary } from './fleet-report.js'
 import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards, raised } from './plan-options.js'
-import { fleetFile, MAX_SIMULATED_BOARDS, mapFile, type Reported, reportPlan } from './plan-report.js'
+import { boardTable, fleetFile, mapFile, type Reported, report, serviceTable, warn } from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions {
@@ -49,7 +46,18 @@ interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions 
   readonly consolidate?: boolean
 }
 
+/**
+ * Maximum number of boards of a plan whose services are simulated at rising rates until they break their objectives.
+ * For larger plans this takes too long.
+ */
+const MAX_SIMULATED_BOARDS = 400
+
+/** Options that only apply to new plans for one type of board, by commander's attribute names. */
+const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
+
 export function addPlanOptions(command: Command): Command {
+  const fleet = new Option('--fleet <file.yaml>', 'boards of several types: profiles, counts, prices, limits on watts')
+  const from = new Option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
   return addManifestOptions(addGateOptions(addInputOptions(command)))
     .option(
       '--dispatch <name>',
@@ -63,60 +71,49 @@ export function addPlanOptions(command: Command): Command {
     .option('--picture', 'draw the map: map.svg beside it')
     .option('--explain', 'say why the plan is as it is')
     .option('--strict', 'fail where a service cannot be served')
-    .option('--fleet <file.yaml>', 'boards of several types: profiles, counts, prices, limits on watts')
-    .option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
+    .addOption(fleet.conflicts([...ofPlansFromScratch, 'gpu', 'profiles', 'gpusPerNode', 'nodes']))
+    .addOption(from.conflicts(ofPlansFromScratch))
     .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
 }
 
-/**
- * Options that only apply to plans for one type of board that do not start from a running map, by commander's attribute
- * names.
- */
-const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
-/** Options that do not apply to `--fleet`. */
-const notOfFleets = ['gpu', 'profiles', 'gpusPerNode', 'nodes']
-
-/**
- * Rejects options that do not apply to this kind of plan.
- * @param command says which options were given on the command line and which are defaults
- */
-function refuseOthers(command: Command): void {
-  const { fleet, from, consolidate, gate, dispatch } = command.opts<PlanCommandOptions>()
-  if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
-  const other = fleet !== undefined ? '--fleet' : from !== undefined ? '--from' : null
-  if (other === null) {
-    if (gate === 'latency' && dispatch !== 'shared') throw new UsageError('--dispatch is for --gate tail; add it')
-    return
-  }
-  const refused = [...ofPlansFromScratch, ...(other === '--fleet' ? notOfFleets : [])]
-  const wrong = command.options.find(
-    (option) =>
-      refused.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
-  )
-  if (wrong) throw new UsageError(`${wrong.long} is not for ${other}; leave it away`)
+interface Made extends Reported {
+  readonly dispatch: Dispatch
+  /** Further files to write, by name. */
+  readonly files: Readonly<Record<string, string>>
 }
 
-/** What the planner gets, and the format of its maps. */
+/** What to plan, and the format of its maps. */
 interface Inputs {
   readonly fleet: Fleet
   readonly objectives: readonly ServiceObjective[]
-  readonly warnings: readonly string[]
   readonly file: string
   readonly format: (boards: readonly MappedBoard[]) => string
   readonly parse: (text: string, file: string) => MappedBoard[]
-  /** Absent with `--fleet`. */
-  readonly oneType?: { readonly board: MigBoard; readonly profiles: readonly ServiceProfile[] }
+  readonly plan: (how: FleetOptions) => Promise<Made>
 }
 
-function ofOneType(sloIndex: number, options: PlanCommandOptions): Inputs {
+function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Inputs {
+  const powerCap = powerLimit(options)
   const { board, profiles, rows, warnings } = loadRows(options)
-  const { gpusPerNode } = options
+  warn(warnings, terminal)
+  const { gpusPerNode, dispatch, latencyShare } = options
+  const objectives = asUsage(() => scenarioAt(rows, sloIndex))
+  const limits = maxBoards(options)
   return {
-    ...{ warnings, file: mapFile(options.output, sloIndex), oneType: { board, profiles } },
-    objectives: asUsage(() => scenarioAt(rows, sloIndex)),
-    fleet: fleetOf(board.key, profiles, { ...maxBoards(options), boardsPerNode: gpusPerNode }),
+    ...{ objectives, file: mapFile(options.output, sloIndex) },
+    fleet: fleetOf(board.key, profiles, { ...limits, boardsPerNode: gpusPerNode }),
     format: (boards) => formatDeploymentMap(gpusOf(boards, gpusPerNode), gpusPerNode),
     parse: (text, file) => asUsage(() => boardsOf(parseDeploymentMap(text, file, gpusPerNode), board.key, gpusPerNode)),
+    plan: async (how) => {
+      const maxGpus = limits.boards === undefined ? {} : { maxGpus: limits.boards }
+      const plan = await planSegments(profiles, objectives, { ...how, dispatch, ...powerCap, ...maxGpus })
+      const { gpus } = plan
+      const isTail = options.gate === 'tail'
+      const bounds = explainBounds(plan, isTail ? ", with the estimate's capacities" : '')
+      const text = options.explain && !isTail ? explainPlan(plan, profiles, latencyShare).trimEnd() : bounds
+      const files = options.picture ? { 'map.svg': drawMap(gpus, board, gpusPerNode) } : {}
+      return { plan, dispatch, boards: boardsOfGpus(gpus, board.key, gpusPerNode), text, files }
+    },
   }
 }
 
@@ -130,90 +127,55 @@ function ofFile(sloIndex: number, fleetYaml: string, options: PlanCommandOptions
     asUsage(() => scenarioAt(scenarios, sloIndex)),
     options,
   )
-  const file = fleetFile(options.output, sloIndex)
-  return { fleet, objectives, warnings: [], file, format: formatFleetMap, parse: parseFleetMap }
-}
-
-interface Made extends Reported {
-  readonly dispatch: Dispatch
-  /** Further files to write, by name. */
-  readonly files: Readonly<Record<string, string>>
+  return {
+    ...{ fleet, objectives, file: fleetFile(options.output, sloIndex), format: formatFleetMap, parse: parseFleetMap },
+    plan: async (how) => {
+      const plan = await planFleet(fleet, objectives, how)
+      return { plan, boards: plan.boards, dispatch: 'split', text: fleetSummary(plan), files: {} }
+    },
+  }
 }
 
 /**
  * `pctodl segments plan`. With `--fleet` it plans for boards of several types; with `--from` it changes a running map.
  */
-export async function plan(sloIndex: number, command: Command, terminal: Terminal): Promise<number> {
-  refuseOthers(command)
-  const options = command.opts<PlanCommandOptions>()
-  const { gate, latencyShare, maxIterations } = options
+export async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
+  const { gate, latencyShare, maxIterations, from, consolidate, json, strict } = options
+  if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
+  if (gate === 'latency' && options.dispatch !== 'shared') throw new UsageError('--dispatch is for --gate tail; add it')
   const traffic = trafficOf(options)
   const manifests = manifestsOf(options)
-  const powerCap = powerLimit(options)
-  const inputs = options.fleet === undefined ? ofOneType(sloIndex, options) : ofFile(sloIndex, options.fleet, options)
-  for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
+  const inputs =
+    options.fleet === undefined ? ofOneType(sloIndex, options, terminal) : ofFile(sloIndex, options.fleet, options)
+  const { fleet, file, format } = inputs
   const how = { gate, latencyShare, maxIterations, ...traffic }
-  const folder = path.dirname(inputs.file)
-  const made = await endingAtOnce(() => {
-    if (options.from !== undefined) return changed(options.from, inputs, how, options)
-    return inputs.oneType
-      ? planned(inputs, inputs.oneType, { ...how, ...powerCap }, options)
-      : plannedFleet(inputs, how)
-  })
-  const { boards, dispatch, plan, files } = made
+  const folder = path.dirname(file)
+  const made = await endingAtOnce(() =>
+    from === undefined ? inputs.plan(how) : changed(from, inputs, { ...how, consolidate: consolidate ?? false }),
+  )
+  const { boards, dispatch, plan, text } = made
   const limits =
     boards.length > MAX_SIMULATED_BOARDS
       ? null
       : serviceLimits(plan.served, traffic, (served, way) =>
-          simulateFleet({ boards, served }, inputs.fleet, { ...way, dispatch }),
+          simulateFleet({ boards, served }, fleet, { ...way, dispatch }),
         )
-  const beside = Object.entries({ ...files, ...manifests(boards) }).map(([name, content]) => [
-    path.join(folder, name),
-    content,
-  ])
-  const all = { [inputs.file]: inputs.format(boards), ...Object.fromEntries(beside) }
-  if (options.from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
-  return reportPlan(made, limits, all, options, terminal)
-}
-
-async function planned(
-  { objectives }: Inputs,
-  { board, profiles }: NonNullable<Inputs['oneType']>,
-  how: FleetOptions & { powerCap?: PowerCap },
-  options: PlanCommandOptions,
-): Promise<Made> {
-  const { gate, dispatch, latencyShare, gpusPerNode, picture, explain } = options
-  const { boards: maxGpus } = maxBoards(options)
-  const plan = await planSegments(profiles, objectives, {
-    ...{ ...how, dispatch },
-    ...(maxGpus !== undefined && { maxGpus }),
-  })
-  const bounds =
-    gate === 'tail'
-      ? explainBounds(plan, ", with the estimate's capacities")
-      : explain
-        ? explainPlan(plan, profiles, latencyShare).trimEnd()
-        : explainBounds(plan)
-  return {
-    ...{ plan, dispatch, boards: boardsOfGpus(plan.gpus, board.key, gpusPerNode) },
-    text: bounds,
-    files: picture ? { 'map.svg': drawMap(plan.gpus, board, gpusPerNode) } : {},
-  }
-}
-
-async function plannedFleet({ fleet, objectives }: Inputs, how: FleetOptions): Promise<Made> {
-  const plan = await planFleet(fleet, objectives, how)
-  return { plan, boards: plan.boards, dispatch: 'split', text: fleetSummary(plan), files: {} }
+  const beside = Object.entries({ ...made.files, ...manifests(boards) })
+  const files = [[file, format(boards)] as const, ...beside.map(([name, of]) => [path.join(folder, name), of] as const)]
+  if (from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
+  const tables = `${serviceTable(plan.served, limits, terminal)}\n${boardTable(boards, terminal)}`
+  const known = limits && { limits, breaksFirst: breaksFirst(plan.served, limits) }
+  report({ ...plan, ...known }, `${tables}\n\n${text}`, new Map(files), json, terminal)
+  return strict && plan.unserved.length > 0 ? 1 : 0
 }
 
 async function changed(
   from: string,
   { fleet, objectives, parse, format }: Inputs,
-  how: FleetOptions,
-  { consolidate = false }: PlanCommandOptions,
+  how: FleetOptions & { readonly consolidate: boolean },
 ): Promise<Made> {
   const running = parse(readMap(from, '--from'), from)
-  const plan = await replanFleet(running, fleet, objectives, { ...how, consolidate })
+  const plan = await replanFleet(running, fleet, objectives, how)
   const steps = stepFleetMaps(running, plan.steps).map((map, i) => [
     path.join('steps', `step-${String(i + 1).padStart(3, '0')}.csv`),
     format(map),
@@ -223,10 +185,8 @@ async function changed(
 }
 
 function powerLimit({ powerCap, idlePower }: PlanCommandOptions): { powerCap?: PowerCap } {
-  if (powerCap === undefined) {
-    if (idlePower === undefined) return {}
-    throw new UsageError('--idle-power is for --power-cap; add it')
-  }
+  if (powerCap === undefined && idlePower === undefined) return {}
+  if (powerCap === undefined) throw new UsageError('--idle-power is for --power-cap; add it')
   if (idlePower === undefined)
     throw new UsageError('--power-cap needs --idle-power, what a board draws while nothing runs')
   return { powerCap: { boardW: powerCap, idleW: idlePower } }

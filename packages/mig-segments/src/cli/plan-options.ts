@@ -5,9 +5,9 @@ import type { Command } from 'commander'
 import { lintProfile } from '../input/lint-profile.js'
 import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
-import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
+import { DEFAULT_LATENCY_SHARE } from '../profile.js'
 
 /** Options for a plan's input. */
 export interface InputOptions {

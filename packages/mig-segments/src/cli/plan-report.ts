@@ -16,12 +16,6 @@ export function fleetFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
 }
 
-/**
- * Maximum number of boards of a plan whose services are simulated at rising rates until they break their objectives.
- * For larger plans this takes too long.
- */
-export const MAX_SIMULATED_BOARDS = 400
-
 /** The parts of a plan that are printed. */
 export interface Reported {
   /** For the JSON report. */
@@ -31,31 +25,27 @@ export interface Reported {
   readonly text: string
 }
 
+export function warn(warnings: readonly string[], { stderr }: Terminal): void {
+  for (const warning of warnings) stderr.write(`warning: ${warning}\n`)
+}
+
 /**
- * Writes the files of a plan, then prints it as text or JSON.
+ * Writes files, then prints a result as text or JSON, and the services that it does not serve.
  *
- * @param limits of each service; null if they were not simulated
- * @param files contents by path, the map first
- * @returns the exit code
+ * @param files contents by path, the map first; null for a folder that exists already
  */
-export function reportPlan(
-  { plan, boards, text }: Reported,
-  limits: readonly ServiceLimit[] | null,
-  files: Readonly<Record<string, string>>,
-  { json, strict }: { readonly json?: boolean; readonly strict?: boolean },
-  terminal: Terminal,
-): number {
-  for (const [file, content] of Object.entries(files)) writeFileAtomically(file, content)
-  const written = Object.keys(files)
-  if (json) {
-    const known = limits && { limits, breaksFirst: breaksFirst(plan.served, limits) }
-    terminal.stdout.write(`${JSON.stringify({ ...plan, ...known, files: written }, null, 2)}\n`)
-  } else {
-    const tables = `${serviceTable(plan.served, limits, terminal)}\n${boardTable(boards, terminal)}`
-    terminal.stdout.write(`${tables}\n\n${text}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
-  }
-  for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
-  return strict && plan.unserved.length > 0 ? 1 : 0
+export function report(
+  result: { readonly unserved: readonly UnservedService[] },
+  text: string,
+  files: ReadonlyMap<string, string | null>,
+  json: boolean | undefined,
+  { stdout, stderr }: Terminal,
+): void {
+  for (const [file, content] of files) if (content !== null) writeFileAtomically(file, content)
+  const written = [...files.keys()]
+  if (json) stdout.write(`${JSON.stringify({ ...result, files: written }, null, 2)}\n`)
+  else stdout.write(`${text}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
+  for (const { message } of result.unserved) stderr.write(`not served: ${message}\n`)
 }
 
 /**

@@ -10,12 +10,13 @@ import {
 } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
-import { fleetOf, gpusOf } from '../fleet/one-board.js'
+import { fleetOf } from '../fleet/fleet.js'
+import { gpusOf } from '../map/boards-of.js'
 import { formatDeploymentMap } from '../map/deployment-map.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
-import { tableOf } from './plan-report.js'
+import { report, tableOf, warn } from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface ScheduleCommandOptions extends InputOptions, GateOptions {
@@ -42,7 +43,7 @@ export function addScheduleOptions(command: Command): Command {
 
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, rows, warnings } = loadRows(options)
-  for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
+  warn(warnings, terminal)
   const { latencyShare, maxIterations, maxLate, gpusPerNode, gate } = options
   const traffic = trafficOf(options)
   const group = { idleW: options.idlePower, boardsPerNode: gpusPerNode, ...maxBoards(options) }
@@ -52,13 +53,9 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
       ...{ latencyShare, maxIterations, maxLate, gate, ...traffic },
     }),
   )
-  const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
-  if (options.json) terminal.stdout.write(`${JSON.stringify({ ...day, files }, null, 2)}\n`)
-  else
-    terminal.stdout.write(
-      `${periodTable(day, terminal)}\n\n${summary(day)}\n\nWritten:\n${files.map((file) => `  ${file}\n`).join('')}`,
-    )
-  for (const { message } of day.unserved) terminal.stderr.write(`not served: ${message}\n`)
+  const folders = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
+  const files = new Map(folders.map((folder) => [folder, null]))
+  report(day, `${periodTable(day, terminal)}\n\n${summary(day)}`, files, options.json, terminal)
   return 0
 }
 

@@ -23,8 +23,8 @@ export const segments: CommandFunction = async (argv, terminal) => {
       'plan a row of the objective files (the default: `pctodl segments 2`)',
       terminal,
     ).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
-  ).action(async (sloIndex: number, _, command) => {
-    exitCode = await plan(sloIndex, command, terminal)
+  ).action(async (sloIndex: number, options) => {
+    exitCode = await plan(sloIndex, options, terminal)
   })
   addScheduleOptions(
     newSubcommand(

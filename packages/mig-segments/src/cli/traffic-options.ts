@@ -4,7 +4,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import { type ArrivalProcess, faster, replayedTimes } from '@pctodl/traffic'
 import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
 import type { Command } from 'commander'
-import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
+import { DEFAULT_LATENCY_SHARE } from '../profile.js'
 import type { StatedTraffic } from '../tail/stated-traffic.js'
 
 /** Options that decide when a plan meets an objective. */

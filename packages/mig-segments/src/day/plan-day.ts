@@ -1,9 +1,10 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
+import { PctodlError } from '@pctodl/platform'
+import { check, isPositive } from '../check.js'
+import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
-import type { FleetBoard } from '../fleet/place-fleet.js'
+import { type FleetBoard, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertObjectives,
   assertSplit,
@@ -16,9 +17,7 @@ import {
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import type { FleetStep } from '../replan/fleet-migration.js'
-import { laidOver } from '../replan/fleet-places.js'
-import { keptRates, nextBoards, runningBoard, stepsTo } from '../replan/replan-fleet.js'
-import { serves } from '../replan/standing-boards.js'
+import { keptRates, laidOver, runningBoards, serves, stepsTo } from '../replan/replan-fleet.js'
 import { CHECK_SEED } from '../tail/until-kept.js'
 
 export interface DayOptions extends FleetOptions {
@@ -95,8 +94,11 @@ export async function planDay(
   periods: readonly (readonly ServiceObjective[])[],
   options: DayOptions,
 ): Promise<DaySchedule> {
-  assertDay(fleet, periods, options)
-  const checked = checkFleet(fleet)
+  if (fleet.groups.length > 1) {
+    throw new PctodlError('NOT_SUPPORTED', 'a schedule is for one group of boards; plan each group for itself')
+  }
+  const checked = checkFleet(fleet, 'a schedule saves energy')
+  assertDay(periods, options, Math.min(...checked.lanes.map(({ idleW }) => idleW)))
   const peaks = peaksOf(periods)
   const { checkRequests = CHECK_REQUESTS } = options
   return untilKept(
@@ -129,9 +131,7 @@ async function scheduleOnce(
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
   const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
   const inUseJ = (boards: readonly FleetBoard[], h: number) =>
-    periodS *
-    (boards.reduce((sum, { group, smClockMhz }) => sum + idleOf(fleet, group, smClockMhz) - parkedW, 0) +
-      servingW(boards, asked[h]!))
+    periodS * (boards.reduce((sum, board) => sum + idleOf(fleet, board) - parkedW, 0) + servingW(boards, asked[h]!))
   let boundJ = 0
   let requests = 0
   let late = 0
@@ -149,17 +149,17 @@ async function scheduleOnce(
       continue
     }
     const current = made[h - 1]!.boards
-    const all = fleetRows(fleet, objectives, gate, 'all')
-    const running = current.map((board) => runningBoard(fleet, board, all))
+    const running = runningBoards(fleet, current, objectives, gate)
     const most = keptRates(
       objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) })),
       running,
     )
     const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
-      const { steps } = stepsTo(fleet, running, boards, most)
-      const lateRequests = missed(current, running.length === 0 ? [] : steps, most, migrationS)
-      return { boards, steps, energyJ: inUseJ(boards, h) + wayJ(fleet, current, steps, options), lateRequests }
+      const { steps, lackingPerS } = stepsTo(fleet, running, boards, most)
+      const energyJ = inUseJ(boards, h) + wayJ(fleet, current, steps, options)
+      // Instances are created one after another. Removing one takes no time.
+      return { boards, steps, energyJ, lateRequests: migrationS * lackingPerS }
     }
     const ways: PlannedPeriod[] = []
     if (serves(fleet, current, objectives)) ways.push(change(current))
@@ -204,14 +204,13 @@ async function scheduleOnce(
   /** Boards of the program's solution; null if there is none or if it does not fit onto boards. */
   async function placed(program: Program): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
     const counts = await solveProgram(program)
-    if (counts === 'infeasible') return { boards: null, boundJ: 0 }
-    if (!('instances' in counts)) return { boards: null, boundJ: Math.max(0, counts.bound) }
-    return { boards: nextBoards(fleet, program.running, program.rows, counts), boundJ: Math.max(0, counts.bound) }
+    if (!counts.instances) return { boards: null, boundJ: counts.infeasible ? 0 : Math.max(0, counts.bound) }
+    return { boards: placeBoards(fleet, program.rows, counts, program.running), boundJ: Math.max(0, counts.bound) }
   }
 }
 
-function idleOf({ lanes }: CheckedFleet, group: number, smClockMhz: number | undefined): number {
-  return lanes.find((lane) => lane.group === group && lane.smClockMhz === smClockMhz)!.idleW
+function idleOf(fleet: CheckedFleet, board: Pick<FleetBoard, 'gpu' | 'smClockMhz'>): number {
+  return fleet.lanes[laneOf(fleet, board)]!.idleW
 }
 
 /**
@@ -234,51 +233,10 @@ function wayJ(
     const at = place(instance)
     perBoard.set(at, (perBoard.get(at) ?? 0) + 1)
     joules += migrationS * instance.segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
-    const group = fleet.groups.findIndex(({ geometry }) => geometry.key === instance.gpu)
-    if (!before.has(at)) more.set(at, idleOf(fleet, group, instance.smClockMhz) - parkedW)
+    if (!before.has(at)) more.set(at, idleOf(fleet, instance) - parkedW)
   }
   const wayS = migrationS * Math.max(0, ...perBoard.values())
   return joules + wayS * [...more.values()].reduce((sum, watts) => sum + watts, 0)
-}
-
-/**
- * Number of requests that are not answered in time while instances are created one after another. Removing an instance
- * takes no time.
- */
-function missed(
-  current: readonly FleetBoard[],
-  steps: readonly FleetStep[],
-  keepPerS: ReadonlyMap<string, number>,
-  migrationS: number,
-): number {
-  const capacity = new Map<string, number>()
-  const add = (segments: readonly { model: string; ratePerS: number }[], sign: number) => {
-    for (const { model, ratePerS } of segments) capacity.set(model, (capacity.get(model) ?? 0) + sign * ratePerS)
-  }
-  for (const { segments } of current) add(segments, 1)
-  const standing = new Map(
-    current.flatMap(({ gpu, node, index, segments }) =>
-      segments.map((segment) => [
-        `${gpu} ${node} ${index} ${segment.start}`,
-        segments.filter(({ start }) => start === segment.start),
-      ]),
-    ),
-  )
-  let late = 0
-  for (const { kind, instance } of steps) {
-    const { gpu, node, index, start, segments } = instance
-    const before = standing.get(`${gpu} ${node} ${index} ${start}`) ?? []
-    if (kind === 'restart') add(before, -1)
-    if (kind !== 'remove') {
-      for (const [model, keep] of keepPerS) {
-        const lacking = keep - (capacity.get(model) ?? 0)
-        if (lacking > 1e-9 * keep) late += lacking * migrationS
-      }
-    }
-    if (kind === 'remove') add(before, -1)
-    else add(segments, 1)
-  }
-  return late
 }
 
 function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObjective[] {
@@ -286,42 +244,25 @@ function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObje
   for (const objective of periods.flat()) {
     const { model, ratePerS, latencyMs } = objective
     const peak = peaks.get(model) ?? objective
-    if (peak.latencyMs !== latencyMs) {
-      const expected = `${peak.latencyMs}, as in the periods before; a schedule follows rates only`
-      throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, expected)
-    }
+    const expected = `${peak.latencyMs}, as in the periods before; a schedule follows rates only`
+    check(peak.latencyMs === latencyMs, `objective of ${model}: latencyMs`, latencyMs, expected)
     peaks.set(model, ratePerS >= peak.ratePerS ? objective : peak)
   }
   return [...peaks.values()]
 }
 
-function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])[], options: DayOptions): void {
+function assertDay(periods: readonly (readonly ServiceObjective[])[], options: DayOptions, boardW: number): void {
   assertSplit(options)
   for (const objectives of periods) assertObjectives(objectives)
   const { periodS, migrationS, parkedW, maxLate = 0 } = options
-  if (!(periods.length >= 1 && periods.length <= MAX_PERIODS)) {
-    throw new InvalidInputError('periods', periods.length, `1 to ${MAX_PERIODS} periods`)
-  }
-  if (!(maxLate >= 0 && maxLate <= 0.1)) throw new InvalidInputError('maxLate', maxLate, 'a share from 0 to 0.1')
-  if (!(periodS > 0 && Number.isFinite(periodS))) throw new InvalidInputError('periodS', periodS, 'seconds above 0')
-  if (!(migrationS >= 0 && migrationS <= periodS)) {
-    throw new InvalidInputError('migrationS', migrationS, `seconds from 0 to a period, ${periodS}`)
-  }
-  const [group, ...more] = fleet.groups
-  if (!group || more.length > 0) {
-    throw new PctodlError('NOT_SUPPORTED', 'a schedule is for one group of boards; plan each group for itself')
-  }
-  const { idleW, profiles } = group
-  if (idleW === undefined) throw new InvalidInputError('idleW', idleW, 'watts of a board whose instances wait')
-  const minW = typeof idleW === 'object' ? Math.min(...Object.values(idleW)) : idleW
-  if (!(parkedW >= 0 && parkedW <= minW)) {
-    throw new InvalidInputError('parkedW', parkedW, `watts from 0 to those of a board with instances, ${minW}`)
-  }
-  for (const { model, points } of profiles) {
-    if (points.every(({ processThroughput, powerW }) => processThroughput === 0 || powerW !== undefined)) continue
-    const expected = 'measured power with each point (a sixth column, Power): a schedule saves energy'
-    throw new InvalidInputError(`profile of ${model}`, undefined, expected)
-  }
+  const { length } = periods
+  check(length >= 1 && length <= MAX_PERIODS, 'periods', length, `1 to ${MAX_PERIODS} periods`)
+  check(maxLate >= 0 && maxLate <= 0.1, 'maxLate', maxLate, 'a share from 0 to 0.1')
+  check(isPositive(periodS), 'periodS', periodS, 'seconds above 0')
+  const within = `seconds from 0 to a period, ${periodS}`
+  check(migrationS >= 0 && migrationS <= periodS, 'migrationS', migrationS, within)
+  const below = `watts from 0 to those of a board with instances, ${boardW}`
+  check(parkedW >= 0 && parkedW <= boardW, 'parkedW', parkedW, below)
 }
 
 /**

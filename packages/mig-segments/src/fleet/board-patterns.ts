@@ -22,9 +22,7 @@ export function patternsOf(geometry: MigGeometry): readonly BoardPattern[] {
 function maximalPatterns(geometry: MigGeometry): BoardPattern[] {
   const byCounts = new Map<string, BoardPattern>()
   for (const layout of migLayouts(geometry)) {
-    const counts = geometry.profiles.map(
-      (profile) => layout.filter((placement) => placement.profile === profile).length,
-    )
+    const counts = countsOf(geometry, layout)
     if (!byCounts.has(counts.join())) byCounts.set(counts.join(), { counts, layout })
   }
   const patterns = [...byCounts.values()]
@@ -32,4 +30,9 @@ function maximalPatterns(geometry: MigGeometry): BoardPattern[] {
     (pattern) =>
       !patterns.some((other) => other !== pattern && pattern.counts.every((count, p) => count <= other.counts[p]!)),
   )
+}
+
+/** Number of placements of each profile. */
+export function countsOf({ profiles }: MigGeometry, layout: readonly MigPlacement[]): number[] {
+  return profiles.map((profile) => layout.filter((placement) => placement.profile === profile).length)
 }

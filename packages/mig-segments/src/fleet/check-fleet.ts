@@ -1,7 +1,8 @@
-import { geometryOf, InvalidInputError, type MigGeometry } from '@pctodl/platform'
-import type { ProfilePoint } from '../profile.js'
+import { geometryOf, MAX_MPS_CLIENTS, type MigGeometry } from '@pctodl/platform'
+import { check, checkInteger, isPositive } from '../check.js'
+import { type InstancePoint, MAX_BATCH_SIZE, type ProfilePoint } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
-import { checkLanes, type Lane } from './lanes.js'
+import type { InstanceCoRunners } from './shared-points.js'
 
 /** A group of boards with all defaults filled in. */
 export interface CheckedGroup {
@@ -14,9 +15,25 @@ export interface CheckedGroup {
   readonly nodeCapW: number
 }
 
+/**
+ * Those boards of a group that run at one SM clock. A clock applies to a whole board, so all instances of a board
+ * belong to one lane. A plan chooses how many boards each lane has.
+ */
+export interface Lane {
+  /** Index of the group in the fleet. */
+  readonly group: number
+  /** SM clock, MHz; absent if the points have no clock. */
+  readonly smClockMhz?: number
+  /** Idle power of one board, W; 0 if unknown. */
+  readonly idleW: number
+  /** Points measured at this clock. */
+  readonly profiles: readonly { readonly model: string; readonly points: readonly InstancePoint[] }[]
+  readonly coRunners: readonly InstanceCoRunners[]
+}
+
 export interface CheckedFleet {
   readonly groups: readonly CheckedGroup[]
-  /** One lane for each group and SM clock of its boards. */
+  /** The lanes of all groups. */
   readonly lanes: readonly Lane[]
   readonly powerW: number
   /** Whether any power limit is set. */
@@ -28,103 +45,127 @@ const MAX_PRICE_RATIO = 1e6
 
 /**
  * Checks a fleet and fills in defaults.
+ *
+ * @param reason why idle power and the power of points must be known; default: only if there is a power limit
  * @throws InvalidInputError for a fleet without groups, numbers out of range, and power limits without `idleW` or
  *   measured power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
  */
-export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet): CheckedFleet {
-  if (groups.length === 0) throw new InvalidInputError('fleet.groups', groups.length, 'at least one group of boards')
-  if (!(powerW > 0)) throw new InvalidInputError('fleet.powerW', powerW, 'watts above 0')
+export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet, reason?: string): CheckedFleet {
+  check(groups.length > 0, 'fleet.groups', groups.length, 'at least one group of boards')
+  check(powerW > 0, 'fleet.powerW', powerW, 'watts above 0')
   const limited =
     Number.isFinite(powerW) ||
     groups.some(({ boardCapW, nodeCapW }) => boardCapW !== undefined || nodeCapW !== undefined)
-  const checked = groups.map((group, g) => checkGroup(group, g, limited))
+  const known = reason ?? (limited ? 'the fleet has a limit on watts' : undefined)
+  const checked = groups.map((group, g) => checkGroup(group, `fleet.groups[${g}]`, known))
   const cheapest = Math.min(...checked.map(({ price }) => price))
   checked.forEach(({ price }, g) => {
-    if (price <= MAX_PRICE_RATIO * cheapest) return
     const expected = `at most ${MAX_PRICE_RATIO} times the lowest price, ${cheapest}; leave dearer boards away`
-    throw new InvalidInputError(`fleet.groups[${g}].price`, price, expected)
+    check(price <= MAX_PRICE_RATIO * cheapest, `fleet.groups[${g}].price`, price, expected)
   })
-  return {
-    groups: checked,
-    lanes: groups.flatMap((group, g) => checkLanes(group, g, checked[g]!.geometry)),
-    powerW,
-    limited,
-  }
+  const lanes = groups.flatMap((group, g) => lanesOf(group, g, checked[g]!.geometry))
+  return { groups: checked, lanes, powerW, limited }
 }
 
-function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGroup {
-  const { gpu, profiles, boards, price = 1, boardsPerNode = 8, idleW: idle, boardCapW, nodeCapW } = group
-  const idleW = typeof idle === 'object' ? Math.max(...Object.values(idle)) : idle
+/** Index of the lane of a board; -1 if nothing was measured at its clock. */
+export function laneOf(
+  { groups, lanes }: CheckedFleet,
+  { gpu, smClockMhz }: { readonly gpu: string; readonly smClockMhz?: number | undefined },
+): number {
+  return lanes.findIndex((lane) => groups[lane.group]!.geometry.key === gpu && lane.smClockMhz === smClockMhz)
+}
+
+function checkGroup(group: BoardGroup, at: string, reason: string | undefined): CheckedGroup {
+  const none = Number.POSITIVE_INFINITY
+  const { gpu, profiles, boards = none, price = 1, boardsPerNode = 8, boardCapW = none, nodeCapW = none } = group
+  const idleW = typeof group.idleW === 'object' ? Math.max(...Object.values(group.idleW)) : group.idleW
   const geometry = geometryOf(gpu)
-  const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
-  const check = (
-    name: keyof BoardGroup,
-    value: number | undefined,
-    expected: string,
-    ok: (value: number) => boolean,
-  ) => {
-    if (value !== undefined && !(ok(value) && Number.isFinite(value))) {
-      throw new InvalidInputError(field(name), value, expected)
-    }
+  if (boards !== none) checkInteger(`${at}.boards`, boards, 1)
+  checkInteger(`${at}.boardsPerNode`, boardsPerNode, 1)
+  check(isPositive(price), `${at}.price`, price, 'a positive number')
+  const since = `, since ${reason}`
+  check(!reason || idleW !== undefined, `${at}.idleW`, idleW, `watts of a board that waits${since}`)
+  check(idleW === undefined || idleW === 0 || isPositive(idleW), `${at}.idleW`, idleW, 'watts of at least 0')
+  for (const [name, capW] of Object.entries({ boardCapW, nodeCapW })) {
+    check(capW > (idleW ?? 0), `${at}.${name}`, capW, `watts above those of an idle board, ${idleW}`)
   }
-  const whole = (value: number) => Number.isInteger(value) && value >= 1
-  check('boards', boards, 'an integer of at least 1', whole)
-  check('boardsPerNode', boardsPerNode, 'an integer of at least 1', whole)
-  check('price', price, 'a positive number', (value) => value > 0)
-  if (limited && idleW === undefined) {
-    const expected = 'watts of a board that waits, since the fleet has a limit on watts'
-    throw new InvalidInputError(field('idleW'), idleW, expected)
-  }
-  check('idleW', idleW, 'watts of at least 0', (value) => value >= 0)
-  const above = `watts above those of an idle board, ${idleW}`
-  check('boardCapW', boardCapW, above, (value) => value > (idleW ?? 0))
-  check('nodeCapW', nodeCapW, above, (value) => value > (idleW ?? 0))
+  const measured = 'measured power with each point (a sixth column, Power)'
   for (const { model, points } of profiles) {
     for (const point of points) {
-      assertPoint(point, `${field('profiles')}, ${model}`)
-      if (!limited || point.processThroughput === 0 || point.powerW !== undefined) continue
-      const expected = 'measured power with each point (a sixth column, Power), since the fleet has a limit on watts'
-      throw new InvalidInputError(`${field('profiles')}, ${model}`, point.powerW, expected)
+      checkPoint(point, `${at}.profiles, ${model}`)
+      const known = point.processThroughput === 0 || point.powerW !== undefined
+      check(!reason || known, `${at}.profiles, ${model}`, point.powerW, `${measured}${since}`)
     }
   }
   for (const { profile, powerW: known } of group.coRunners ?? []) {
-    if (!geometry.profiles.some(({ name }) => name === profile)) {
-      const names = geometry.profiles.map(({ name }) => name).join(', ')
-      throw new InvalidInputError(field('coRunners'), profile, `a MIG profile of ${geometry.key}: ${names}`)
-    }
-    if (limited && !known) {
-      const expected = 'measured power of its groups (columns power), since the fleet has a limit on watts'
-      throw new InvalidInputError(`${field('coRunners')}, ${profile}`, 'no watts', expected)
-    }
+    const names = geometry.profiles.map(({ name }) => name)
+    const expected = `a MIG profile of ${geometry.key}: ${names.join(', ')}`
+    check(names.includes(profile), `${at}.coRunners`, profile, expected)
+    const columns = 'measured power of its groups (columns power)'
+    check(!reason || known !== undefined, `${at}.coRunners, ${profile}`, 'no watts', `${columns}${since}`)
   }
-  const orAny = (limit = Number.POSITIVE_INFINITY) => limit
-  return {
-    ...{ geometry, boards: orAny(boards), price, boardsPerNode },
-    // A board may not draw more than the limit of its node.
-    boardCapW: Math.min(orAny(boardCapW), orAny(nodeCapW)),
-    nodeCapW: orAny(nodeCapW),
-  }
+  // A board may not draw more than the limit of its node.
+  return { geometry, boards, price, boardsPerNode, boardCapW: Math.min(boardCapW, nodeCapW), nodeCapW }
 }
 
 /** Accepts throughput 0, which marks a point that did not run. */
-function assertPoint(
-  { profile, sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW }: ProfilePoint,
-  field: string,
+function checkPoint(point: ProfilePoint, at: string): void {
+  const { profile, sizeGpcs, batchSize, processes, processThroughput: perS, latencyMs, powerW } = point
+  const field = (name: keyof ProfilePoint) => `${at}, ${profile ?? sizeGpcs}: ${name}`
+  checkInteger(field('batchSize'), batchSize, 1, MAX_BATCH_SIZE)
+  checkInteger(field('processes'), processes, 1, MAX_MPS_CLIENTS)
+  const throughput = 'items/s of at least 0; 0 where it did not run'
+  check(perS === 0 || isPositive(perS), field('processThroughput'), perS, throughput)
+  check(perS === 0 || isPositive(latencyMs), field('latencyMs'), latencyMs, 'a positive number of ms')
+  const watts = 'watts of at least 0 above an idle board, or nothing where they were not measured'
+  check(powerW === undefined || powerW === 0 || isPositive(powerW), field('powerW'), powerW, watts)
+}
+
+/**
+ * Returns one lane for each clock at which a group was measured, the highest clock first.
+ *
+ * @throws InvalidInputError if only some points have a clock, or if co-runners or idle power do not match a clock
+ */
+function lanesOf(
+  { profiles, coRunners = [], idleW }: BoardGroup,
+  group: number,
+  { key, profiles: slots }: MigGeometry,
 ) {
-  const refuse = (name: string, value: number, expected: string) => {
-    throw new InvalidInputError(`${field}, ${profile ?? sizeGpcs}: ${name}`, value, expected)
+  const field = (name: keyof BoardGroup) => `fleet.groups[${group}].${name}`
+  const nameOf = ({ profile, sizeGpcs }: ProfilePoint, model: string): string => {
+    const slot = slots.find(({ name, computeSlices }) => name === profile || (!profile && computeSlices === sizeGpcs))
+    const expected = `a MIG profile of ${key}: ${slots.map(({ name }) => name).join(', ')}`
+    check(slot !== undefined, `${field('profiles')}, ${model}`, profile ?? sizeGpcs, expected)
+    return slot.name
   }
-  for (const [name, count] of Object.entries({ batchSize, processes })) {
-    if (!(Number.isInteger(count) && count >= 1)) refuse(name, count, 'an integer of at least 1')
+  const clocks = [...new Set(profiles.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz)))]
+  clocks.sort((a, b) => (b ?? 0) - (a ?? 0))
+  const without = profiles.find(({ points }) => points.some(({ smClockMhz }) => smClockMhz === undefined))
+  const expected = 'an SM clock with each point (a column Clock), as other points of this board have one'
+  check(clocks.length <= 1 || !without, `${field('profiles')}, ${without?.model}`, undefined, expected)
+  for (const { profile, smClockMhz } of coRunners) {
+    const known = `a clock of the profiles: ${clocks.map((clock) => clock ?? 'none').join(', ')} MHz`
+    check(clocks.includes(smClockMhz), `${field('coRunners')}, ${profile}`, smClockMhz, known)
   }
-  if (!(processThroughput >= 0 && Number.isFinite(processThroughput))) {
-    refuse('processThroughput', processThroughput, 'items/s of at least 0; 0 where it did not run')
+  const idleAt = (clock: number | undefined): number => {
+    if (typeof idleW !== 'object') return idleW ?? 0
+    const watts = idleW[String(clock)]
+    const at = clock === undefined ? 'a clock, or one number for all' : `${clock} MHz, at which there are points`
+    const isKnown = watts === 0 || (watts !== undefined && isPositive(watts))
+    check(isKnown, field('idleW'), watts, `watts of at least 0 at ${at}`)
+    return watts
   }
-  if (processThroughput > 0 && !(latencyMs > 0 && Number.isFinite(latencyMs))) {
-    refuse('latencyMs', latencyMs, 'a positive number of ms')
-  }
-  if (powerW !== undefined && !(powerW >= 0 && Number.isFinite(powerW))) {
-    refuse('powerW', powerW, 'watts of at least 0 above an idle board, or nothing where they were not measured')
-  }
+  return clocks.map(
+    (smClockMhz): Lane => ({
+      group,
+      ...(smClockMhz !== undefined && { smClockMhz }),
+      idleW: idleAt(smClockMhz),
+      profiles: profiles.map(({ model, points }) => {
+        const own = points.filter((point) => point.smClockMhz === smClockMhz)
+        return { model, points: own.map((point) => ({ ...point, profile: nameOf(point, model) })) }
+      }),
+      coRunners: coRunners.filter((each) => each.smClockMhz === smClockMhz),
+    }),
+  )
 }

@@ -1,13 +1,20 @@
-import type { BoardPattern } from './board-patterns.js'
+import type { MigPlacement } from '@pctodl/platform'
 import type { FleetRow } from './fleet-rows.js'
+import type { RunningInstance } from './program.js'
 
 /** A board while it is being filled. */
 export interface OpenBoard {
+  /** Index among the running boards; absent for a board that was not in use. */
+  readonly at?: number
   readonly lane: number
-  readonly pattern: BoardPattern
+  /** Places for new instances. */
+  readonly layout: readonly MigPlacement[]
   /** Number of free places of each profile. */
   readonly free: number[]
+  /** New instances. */
   readonly rows: FleetRow[]
+  /** Running instances that stay. */
+  readonly kept: readonly Required<RunningInstance>[]
   drawnW: number
 }
 
@@ -81,7 +88,7 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   other.drawnW += less
 }
 
-/** Index at which a board belongs in a list sorted by power. */
+/** Index at which a board belongs in a list sorted by power. Sorting again takes too long in a large fleet. */
 function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
   let low = 0
   let high = byWatts.length

@@ -1,5 +1,6 @@
+import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
-import { minKept } from '../tail/keepable.js'
+import { minHolding } from '../tail/ways.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { UnservedReason, UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
@@ -41,22 +42,51 @@ export function unserved(
   )
 }
 
+/** Largest factor by which the search lengthens an objective. */
+const MAX_TIMES_LONGER = 1e6
+
 /**
- * Adds to each service that is not served an objective that could be met.
+ * Maximum number of plans for one service. Each lengthens the objective by twice as many steps of 5 % as the one
+ * before.
+ */
+const MAX_PLANS = 6
+
+/**
+ * Adds to a service that is not served the shortest latency objective, to a few percent, that it could meet: first by
+ * the estimate, then confirmed by a plan. Nothing is added if even a very long objective is not met.
  *
  * @param kept whether a plan for this service alone meets its objective
  */
 export async function withKeepable(
-  missed: readonly UnservedService[],
+  service: UnservedService,
   fleet: CheckedFleet,
   gate: FleetGate,
   kept: (objective: ServiceObjective) => Promise<boolean>,
-): Promise<UnservedService[]> {
-  const named: UnservedService[] = []
-  for (const service of missed) {
-    const estimated = (longer: ServiceObjective) => fleetRows(fleet, [longer], gate).length > 0
-    const keepableMs = service.reason === 'latency' ? await minKept(service, service.latencyMs, estimated, kept) : null
-    named.push(keepableMs === null ? service : unserved(service, fleet, gate, keepableMs))
+): Promise<UnservedService> {
+  if (service.reason !== 'latency') return service
+  const { model, ratePerS, latencyMs: fromMs } = service
+  const within = (latencyMs: number): ServiceObjective => ({ model, ratePerS, latencyMs })
+  const estimated = (latencyMs: number) => fleetRows(fleet, [within(latencyMs)], gate).length > 0
+  const rounded = (ms: number) => Number(ms.toPrecision(4))
+  let low = fromMs
+  let high = fromMs
+  do {
+    low = high
+    high *= 1.25
+    if (high > MAX_TIMES_LONGER * fromMs) return service
+  } while (!estimated(high))
+  let could = rounded(1.0005 * minHolding(low, high, 0.02, estimated))
+  for (let plans = 1; plans <= MAX_PLANS; plans++) {
+    try {
+      if (await kept(within(could))) return unserved(service, fleet, gate, could)
+    } catch (error) {
+      const code = error instanceof PctodlError ? error.code : ''
+      // This service alone needs too many boards or iterations, so nothing is known about its objective.
+      if (code === 'NO_PLAN' || code === 'INVALID_INPUT') return service
+      // With a longer objective fewer boards may suffice, so the search goes on.
+      if (code !== 'TOO_FEW_GPUS') throw error
+    }
+    could = rounded(1.05 ** (2 ** (plans - 1)) * could)
   }
-  return named
+  return service
 }

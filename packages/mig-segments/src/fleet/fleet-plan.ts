@@ -46,12 +46,12 @@ export interface FleetPlan {
   readonly lowerBoundSlices: number
 }
 
-/** Rate of each model that the boards answer in time, requests/s. */
-export function answeredBy(boards: readonly FleetBoard[]): Map<string, number> {
+/** Sum of the rates that segments answer in time, by model, requests/s. */
+export function answeredBy(
+  segments: readonly { readonly model: string; readonly ratePerS: number }[],
+): Map<string, number> {
   const rates = new Map<string, number>()
-  for (const { model, ratePerS } of boards.flatMap(({ segments }) => segments)) {
-    rates.set(model, (rates.get(model) ?? 0) + ratePerS)
-  }
+  for (const { model, ratePerS } of segments) rates.set(model, (rates.get(model) ?? 0) + ratePerS)
   return rates
 }
 
@@ -92,7 +92,7 @@ function servedBy(objectives: readonly ServiceObjective[], boards: readonly Flee
 
 /** Power at the planned rates, W. An instance's own power counts for the fraction of time in which it works. */
 function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
-  const answered = answeredBy(boards)
+  const answered = answeredBy(boards.flatMap(({ segments }) => segments))
   const share = new Map(served.map(({ model, ratePerS }) => [model, ratePerS / answered.get(model)!]))
   return boards.reduce((sum, { powerW, segments }) => {
     const waiting = segments.reduce((watts, { model, ratePerS, throughput, powerW: own = 0 }) => {

@@ -1,5 +1,4 @@
-import { latencyGateMs } from '../latency-gate.js'
-import { type InstancePoint, type ServiceObjective, throughputOf } from '../profile.js'
+import { type InstancePoint, latencyGateMs, type ServiceObjective, throughputOf } from '../profile.js'
 import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import { roomOf, type TimesLate } from '../tail/until-kept.js'
 import {
@@ -75,12 +74,12 @@ export function fleetRows(
     return fleet.groups[group]!.boardCapW - idleW
   }
   const within = (rows: readonly FleetRow[]) => rows.filter((row) => (row.powerW ?? 0) <= roomW(row))
-  const own = objectives.flatMap((objective, service) =>
-    waysOf(candidatesOf(fleet, objective.model), objective, gate, which === 'best').flatMap((rated, way) => {
+  const own = objectives.flatMap((objective, service) => {
+    const ways = waysOf(candidatesOf(fleet, objective.model), objective, gate, which === 'best').map((rated) => {
       const rows = within(
         rated.map(({ of: { lane, profile, measured: point }, ratePerS }): FleetRow => {
           const watts = point.powerW === undefined ? {} : { powerW: point.powerW }
-          return { lane, profile, parts: [{ service, model: objective.model, point, ratePerS }], ...watts, way }
+          return { lane, profile, parts: [{ service, model: objective.model, point, ratePerS }], ...watts }
         }),
       )
       if (which === 'all') return rows
@@ -90,29 +89,17 @@ export function fleetRows(
         places.set(at, [...(places.get(at) ?? []), row])
       }
       return [...places.values()].flatMap((each) => best(each, frugal))
-    }),
-  )
+    })
+    // Power limits may have removed all rows of a way.
+    const possible = ways.filter((rows) => rows.length > 0)
+    return possible.flatMap((rows, way) => rows.map((row) => ({ ...row, way })))
+  })
   return [
-    ...numberedAnew(own),
+    ...own,
     ...sharedRows(fleet, objectives, gate).flatMap((rows) =>
       which === 'all' ? within(rows) : undominated(within(rows), objectives, frugal),
     ),
   ]
-}
-
-/** Renumbers each service's ways from 0 without gaps, because power limits may have removed some. */
-function numberedAnew(rows: readonly FleetRow[]): FleetRow[] {
-  const ways = new Map<string, number>()
-  const known = new Map<number, number>()
-  return rows.map((row) => {
-    const { service } = row.parts[0]!
-    const key = `${service} ${row.way}`
-    if (!ways.has(key)) {
-      ways.set(key, known.get(service) ?? 0)
-      known.set(service, (known.get(service) ?? 0) + 1)
-    }
-    return { ...row, way: ways.get(key)! }
-  })
 }
 
 function candidatesOf({ lanes, groups }: CheckedFleet, model: string): Candidate[] {

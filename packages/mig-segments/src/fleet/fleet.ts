@@ -1,3 +1,4 @@
+import { findMigBoard } from '@pctodl/platform'
 import type { ServiceProfile } from '../profile.js'
 import type { InstanceCoRunners } from './shared-points.js'
 
@@ -30,4 +31,14 @@ export interface Fleet {
   readonly groups: readonly BoardGroup[]
   /** Power limit of all boards in use together, W. */
   readonly powerW?: number
+}
+
+/**
+ * Returns a fleet of one type of board.
+ *
+ * @param more further options of the group, such as power limits
+ * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for a board without MIG, or not of seven slices
+ */
+export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: Partial<BoardGroup> = {}): Fleet {
+  return { groups: [{ ...more, gpu: findMigBoard(gpu).key, profiles }] }
 }

@@ -1,22 +1,14 @@
 import { IndexedHeap } from '@pctodl/numerics'
+import type { MappedBoard, MappedFleetSegment } from '../map/fleet-map.js'
 import { throughputOf } from '../profile.js'
-import { patternsOf } from './board-patterns.js'
-import type { CheckedFleet, CheckedGroup } from './check-fleet.js'
+import { countsOf, patternsOf } from './board-patterns.js'
+import { type CheckedFleet, type CheckedGroup, laneOf } from './check-fleet.js'
 import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
-import type { ProgramCounts } from './program.js'
+import type { ProgramCounts, RunningBoard } from './program.js'
 
-/**
- * The processes of one model in an instance. If models share an instance, it has several segments at the same place.
- */
-export interface FleetSegment {
-  /** MIG profile, e.g. `1g.20gb`. */
-  readonly profile: string
-  /** Index of its first memory slice. */
-  readonly start: number
-  readonly model: string
-  readonly batchSize: number
-  readonly processes: number
+/** The processes of one model in an instance, with what they can do. */
+export interface FleetSegment extends MappedFleetSegment {
   /** Throughput with full batches, items/s. */
   readonly throughput: number
   /** Rate answered in time, requests/s. */
@@ -29,20 +21,12 @@ export interface FleetSegment {
   readonly powerW?: number
 }
 
-export interface FleetBoard {
+/**
+ * A planned board. If several groups have one type of board, the nodes of a later group follow those of earlier ones.
+ */
+export interface FleetBoard extends MappedBoard {
   /** Index of the board's group in the fleet. */
   readonly group: number
-  /** Key of the board. */
-  readonly gpu: string
-  /**
-   * Index of the node among all nodes with this type of board, from 0. If several groups have one type, the nodes of a
-   * later group follow those of earlier ones.
-   */
-  readonly node: number
-  /** Index of the board on its node, from 0. */
-  readonly index: number
-  /** SM clock to lock the board at, MHz; absent if the points have no clock. */
-  readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
   /**
    * Power while all processes of the board run, including idle power, W; NaN if the power of an instance was not
@@ -51,53 +35,67 @@ export interface FleetBoard {
   readonly powerW: number
 }
 
-/**
- * Assigns the instances of a group to boards, and boards to nodes. The instance with the highest power is placed first,
- * on the board with the lowest power that has a free place; boards are assigned to nodes in the same way. If a board
- * exceeds its cap, instances are swapped as long as that helps.
- *
- * @returns null if a board or a node would exceed its power limit
- */
-export function placeGroup(
-  fleet: CheckedFleet,
-  g: number,
-  rows: readonly FleetRow[],
-  counts: ProgramCounts,
-): FleetBoard[] | null {
-  const group = fleet.groups[g]!
-  const used: OpenBoard[] = []
-  for (const [l, lane] of fleet.lanes.entries()) {
-    if (lane.group !== g) continue
-    const open = fillLane(fleet, l, rows, counts)
-    if (!open || !coolDown(open, group.boardCapW)) return null
-    used.push(...open.filter((board) => board.rows.length > 0))
-  }
-  used.sort((a, b) => b.drawnW - a.drawnW)
-  const nodes = nodesFor(used, group)
-  if (!nodes) return null
-  return nodes.flatMap((on, node) =>
-    on.map((board, index) => boardAt(fleet, board.lane, { node, index }, segmentsOf(board, group))),
-  )
+type PlacedCounts = Pick<ProgramCounts, 'kept' | 'placed'> & {
+  readonly instances: ArrayLike<number>
+  readonly boards: readonly ArrayLike<number>[]
 }
 
 /**
- * Fills the boards of one lane with its new instances.
+ * Assigns the instances of a solution to boards, and boards to nodes. The instance with the highest power is placed
+ * first, on the board with the lowest power that has a free place; boards are assigned to nodes in the same way. If a
+ * board exceeds its cap, instances are swapped as long as that helps.
  *
- * @param standing boards in use that have places for new instances
- * @returns null if there are too few free places
+ * @param running boards in use. They keep their places, and new boards take free places. Null for a plan from scratch,
+ *   which divides the boards of each group evenly among nodes.
+ * @returns null if there are too few places, or if a board, a node or the fleet would exceed its power limit
  */
-export function fillLane(
+export function placeBoards(
+  fleet: CheckedFleet,
+  rows: readonly FleetRow[],
+  counts: PlacedCounts,
+  running: readonly RunningBoard[] | null,
+): FleetBoard[] | null {
+  const open: OpenBoard[] = []
+  for (const [l, { group }] of fleet.lanes.entries()) {
+    const filled = fillLane(fleet, l, rows, counts, running ?? [])
+    // Boards without instances draw no power.
+    const used = filled?.filter((board) => board.rows.length + board.kept.length > 0)
+    if (!used || !coolDown(used, fleet.groups[group]!.boardCapW)) return null
+    open.push(...used)
+  }
+  const added = open.filter(({ at }) => at === undefined).sort((a, b) => b.drawnW - a.drawnW)
+  if (!running) return onNodes(fleet, added)
+  const inUse = open.filter(({ at }) => at !== undefined).sort((a, b) => a.at! - b.at!)
+  const boards = inUse.map((board) => boardOf(fleet, board, running[board.at!]!))
+  if (!keepWatts(fleet, boards)) return null
+  for (const board of added) {
+    const place = freePlace(fleet.groups[fleet.lanes[board.lane]!.group]!, board.drawnW, boards, running)
+    if (!place) return null
+    boards.push(boardOf(fleet, board, place))
+  }
+  return boards
+}
+
+/** The boards of one lane with their instances; null if there are too few places. */
+function fillLane(
   { groups, lanes }: CheckedFleet,
   lane: number,
   rows: readonly FleetRow[],
-  { instances, boards }: ProgramCounts,
-  standing: readonly OpenBoard[] = [],
+  { instances, boards, kept, placed }: PlacedCounts,
+  running: readonly RunningBoard[],
 ): OpenBoard[] | null {
   const { group, idleW } = lanes[lane]!
   const { geometry } = groups[group]!
-  const fresh = patternsOf(geometry).flatMap((pattern, k): OpenBoard[] =>
-    Array.from({ length: boards[lane]![k]! }, () => ({
-      ...{ lane, pattern, free: [...pattern.counts], rows: [], drawnW: idleW },
+  const standing = running.flatMap((board, at): OpenBoard[] => {
+    if (board.lane !== lane) return []
+    const stays = board.instances.flatMap((each, i) => (kept[at]![i] ? [{ ...each, row: each.row! }] : []))
+    const drawnW = stays.reduce((sum, { row }) => sum + (row.powerW ?? 0), idleW)
+    const layout = placed[at]!
+    return [{ at, lane, layout, free: countsOf(geometry, layout), rows: [], kept: stays, drawnW }]
+  })
+  const fresh = patternsOf(geometry).flatMap(({ counts, layout }, k): OpenBoard[] =>
+    Array.from({ length: boards[lane]?.[k] ?? 0 }, () => ({
+      ...{ lane, layout, free: [...counts], rows: [], kept: [], drawnW: idleW },
     })),
   )
   const open = [...standing, ...fresh]
@@ -128,6 +126,28 @@ export function fillLane(
   return open
 }
 
+/**
+ * The boards of a plan from scratch at their places. Nodes are numbered within the boards of one type: those of a later
+ * group of the same type follow the others.
+ */
+function onNodes(fleet: CheckedFleet, added: readonly OpenBoard[]): FleetBoard[] | null {
+  const boards: FleetBoard[] = []
+  const numbered = new Map<string, number>()
+  for (const [g, group] of fleet.groups.entries()) {
+    const nodes = nodesFor(
+      added.filter(({ lane }) => fleet.lanes[lane]!.group === g),
+      group,
+    )
+    if (!nodes) return null
+    const from = numbered.get(group.geometry.key) ?? 0
+    for (const [n, on] of nodes.entries()) {
+      for (const [index, board] of on.entries()) boards.push(boardOf(fleet, board, { node: from + n, index }))
+    }
+    numbered.set(group.geometry.key, from + nodes.length)
+  }
+  return boards
+}
+
 /** Boards of each node, highest power first; null if no allowed number of nodes is within the nodes' power limit. */
 function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards }: CheckedGroup): OpenBoard[][] | null {
   const most = Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : used.length
@@ -152,21 +172,8 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
   return null
 }
 
-/** Segments of a board at the places of its layout. */
-export function segmentsOf({ pattern, rows }: OpenBoard, { geometry }: CheckedGroup): FleetSegment[] {
-  const left = [...rows]
-  return [...pattern.layout]
-    .sort((a, b) => a.start - b.start)
-    .flatMap(({ profile, start }) => {
-      const at = left.findIndex((row) => geometry.profiles[row.profile] === profile)
-      if (at < 0) return []
-      const [row] = left.splice(at, 1) as [FleetRow]
-      return instanceAt(row, profile.name, start)
-    })
-}
-
 /** Returns the segments of an instance at slice `start`: one for each model that shares the instance. */
-export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number): FleetSegment[] {
+function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number): FleetSegment[] {
   return parts.map(({ model, point, ratePerS }) => {
     const { batchSize, processes, latencyMs } = point
     return {
@@ -183,21 +190,80 @@ export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: 
   })
 }
 
-/** A board of a lane with these segments. */
-export function boardAt(
+/**
+ * Returns the first free place on a node with enough power: preferably one that was not in use before, otherwise one
+ * that becomes free.
+ *
+ * @param next boards that already have their places
+ * @returns null if no node has both a free place and enough power
+ */
+export function freePlace(
+  { geometry, boards, boardsPerNode, nodeCapW }: CheckedGroup,
+  powerW: number,
+  next: readonly FleetBoard[],
+  current: readonly MappedBoard[],
+): Pick<MappedBoard, 'node' | 'index'> | null {
+  const placesIn = (map: readonly MappedBoard[]) =>
+    new Set(map.flatMap(({ gpu, node, index }) => (gpu === geometry.key ? [node * boardsPerNode + index] : [])))
+  const taken = placesIn(next)
+  const before = placesIn(current)
+  const drawnW = new Map<number, number>()
+  for (const board of next) {
+    if (board.gpu === geometry.key) drawnW.set(board.node, (drawnW.get(board.node) ?? 0) + board.powerW)
+  }
+  const hasWatts = (place: number) =>
+    nodeCapW === Number.POSITIVE_INFINITY ||
+    (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
+  // A node beyond all places in use has free places, unless the number of boards limits it.
+  const count = Math.min(boards, [...taken, ...before].reduce((a, b) => Math.max(a, b), 0) + 1 + boardsPerNode)
+  const at = (place: number) => ({ node: Math.floor(place / boardsPerNode), index: place % boardsPerNode })
+  let vacated: number | undefined
+  for (let place = 0; place < count; place++) {
+    if (taken.has(place) || !hasWatts(place)) continue
+    if (!before.has(place)) return at(place)
+    vacated ??= place
+  }
+  return vacated === undefined ? null : at(vacated)
+}
+
+/** A board at its place, with the instances that stay and the new ones at the places of its layout. */
+function boardOf(
   { groups, lanes }: CheckedFleet,
-  lane: number,
+  { lane, layout, rows, kept }: OpenBoard,
   { node, index }: Pick<FleetBoard, 'node' | 'index'>,
-  segments: FleetSegment[],
 ): FleetBoard {
   const { group, smClockMhz, idleW } = lanes[lane]!
+  const { key, profiles } = groups[group]!.geometry
+  const segments = kept.flatMap(({ profile, start, row }) => instanceAt(row, profile.name, start))
+  const left = [...rows]
+  for (const { profile, start } of [...layout].sort((a, b) => a.start - b.start)) {
+    const at = left.findIndex((row) => profiles[row.profile] === profile)
+    if (at >= 0) segments.push(...instanceAt(left.splice(at, 1)[0]!, profile.name, start))
+  }
+  segments.sort((a, b) => a.start - b.start)
   return {
-    group,
-    gpu: groups[group]!.geometry.key,
-    node,
-    index,
-    ...(smClockMhz !== undefined && { smClockMhz }),
-    segments: segments.sort((a, b) => a.start - b.start),
+    ...{ group, gpu: key, node, index, ...(smClockMhz !== undefined && { smClockMhz }), segments },
     powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),
   }
+}
+
+/**
+ * Whether boards, or instances that exist at the same time, keep the power limits of boards, nodes and the fleet. Power
+ * that was not measured counts as 0.
+ */
+export function keepWatts(fleet: CheckedFleet, present: readonly Omit<FleetBoard, 'group' | 'powerW'>[]): boolean {
+  const { groups, lanes, powerW, limited } = fleet
+  if (!limited) return true
+  const drawn = new Map<string, number>()
+  return present.every(({ gpu, node, index, smClockMhz, segments }) => {
+    const { boardCapW, nodeCapW } = groups.find(({ geometry }) => geometry.key === gpu)!
+    const board = `${gpu},${node},${index}`
+    const idleW = drawn.has(board) ? 0 : (lanes[laneOf(fleet, { gpu, smClockMhz })]?.idleW ?? 0)
+    const drawnW = segments.reduce((sum, segment) => sum + (segment.powerW ?? 0), idleW)
+    const limits = [[board, boardCapW] as const, [`${gpu},${node}`, nodeCapW] as const, ['fleet', powerW] as const]
+    return limits.every(([place, capW]) => {
+      drawn.set(place, (drawn.get(place) ?? 0) + drawnW)
+      return drawn.get(place)! <= capW * (1 + 1e-9)
+    })
+  })
 }

@@ -1,16 +1,17 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { check, checkInteger, isPositive } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
-import { CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
+import { CHECK_SEED, isLate, MAX_TIMES } from '../tail/until-kept.js'
 import type { Dispatch } from '../tail/ways.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
-import { type FleetPlan, totalsOf } from './fleet-plan.js'
+import { type FleetPlan, totalsOf, type UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
-import { type FleetBoard, placeGroup } from './place-fleet.js'
-import { type Program, type ProgramCounts, solveProgram } from './program.js'
-import { simulateFleet } from './simulate-fleet.js'
+import { type FleetBoard, placeBoards } from './place-fleet.js'
+import { type Program, solveProgram } from './program.js'
+import { kindsOf, simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
   /**
@@ -94,13 +95,15 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
     const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, maxIterations), lateIn)
     return alone.unserved.length === 0
   }
-  return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
+  const named: UnservedService[] = []
+  for (const service of plan.unserved) named.push(await withKeepable(service, boards, gateOf(options), kept))
+  return { ...plan, unserved: named }
 }
 
 /**
  * Returns the services of a plan that are late under the stated traffic and errors.
  *
- * @param check `inTime`: services that were in time before, by objective and instances; new ones are added
+ * @param check `inTime`: keys of simulations in which services were in time before; new ones are added
  */
 export function lateInFleet(
   { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
@@ -109,7 +112,13 @@ export function lateInFleet(
   check: { readonly requests: number; readonly seed: number; readonly inTime?: Set<string> },
 ): Set<string> {
   const { requests, seed, inTime = new Set<string>() } = check
-  const keys = new Map(served.map((service, m) => [service.model, `${m} ${instancesOf(service, boards)}`]))
+  const { lanes } = checkFleet(fleet)
+  const keys = new Map(
+    served.map(({ model, ratePerS, latencyMs }, m) => {
+      const kinds = kindsOf(boards, lanes, model).map((kind) => ({ ...kind, batchMs: [...kind.batchMs] }))
+      return [model, `${m} ${ratePerS} ${latencyMs} ${JSON.stringify(kinds)}`]
+    }),
+  )
   const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
   const late = new Set<string>()
@@ -125,19 +134,6 @@ export function lateInFleet(
   return late
 }
 
-/** A key of a service's objective and of all instances that serve it. */
-function instancesOf({ model, ratePerS, latencyMs }: ServiceObjective, boards: readonly FleetBoard[]): string {
-  const instances = boards.flatMap(({ group, smClockMhz, segments }) =>
-    segments.flatMap((segment) => {
-      if (segment.model !== model) return []
-      const shared = segments.filter(({ start }) => start === segment.start).length
-      const { profile, batchSize, processes, latencyMs: batchMs, ratePerS: answers } = segment
-      return [[group, smClockMhz, profile, batchSize, processes, batchMs, answers, shared].join(' ')]
-    }),
-  )
-  return [ratePerS, latencyMs, ...instances].join()
-}
-
 function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic }: FleetOptions): FleetGate {
   if (dispatch !== 'split' && dispatch !== 'shared')
     throw new UnknownNameError('dispatch', dispatch, ['shared', 'split'])
@@ -147,7 +143,10 @@ function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic
     : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
-/** Plans; with `tail`, plans again with larger margins for late services until none is late. */
+/**
+ * Plans; with `tail`, plans again with larger margins for services that are late in the check, until none is late. A
+ * service that is still late after eleven times is dropped, so that every service in the plan was in time in the check.
+ */
 export async function untilKept<Plan>(
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
@@ -155,15 +154,18 @@ export async function untilKept<Plan>(
 ): Promise<Plan> {
   const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
   assertTraffic(options)
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
+  checkInteger('checkRequests', checkRequests, 0)
+  const gate = gateOf(options)
+  const times = new Map<string, number>()
+  for (;;) {
+    const plan = await planBy(gate.kind === 'tail' ? { ...gate, times } : gate)
+    const late = gate.kind === 'tail' && checkRequests > 0 ? [...lateIn(plan)] : []
+    if (late.length === 0) return plan
+    for (const model of late) {
+      const count = (times.get(model) ?? 0) + 1
+      times.set(model, count > MAX_TIMES ? Number.POSITIVE_INFINITY : count)
+    }
   }
-  const how = gateOf(options)
-  if (how.kind === 'latency') return planBy(how)
-  return planUntilKept(
-    (times) => planBy({ ...how, times }),
-    (made) => (checkRequests === 0 ? [] : lateIn(made)),
-  )
 }
 
 /**
@@ -186,9 +188,7 @@ export async function planOnce(
   maxIterations: number,
   then?: 'slices',
 ): Promise<FleetPlan> {
-  if (!(Number.isInteger(maxIterations) && maxIterations >= 1)) {
-    throw new InvalidInputError('maxIterations', maxIterations, 'an integer of at least 1')
-  }
+  checkInteger('maxIterations', maxIterations, 1)
   assertObjectives(objectives)
   // Sorted, so that the order of the objectives does not affect the plan.
   const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
@@ -217,12 +217,12 @@ export async function planOnce(
   let outOfWork = false
   for (const room of ROOMS) {
     const cheapest = await solveProgram({ ...program, room, goal: { kind: 'cost' } })
-    if (cheapest === 'infeasible') {
+    if (!cheapest.instances && cheapest.infeasible) {
       if (room === 1) throw tooFew(checked)
       break
     }
     if (room === 1) lowerBoundCost = cheapest.bound
-    if (!isFound(cheapest)) {
+    if (!cheapest.instances) {
       outOfWork = true
       break
     }
@@ -234,11 +234,9 @@ export async function planOnce(
       )
     const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
     const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
-    const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
-    for (const counts of found) {
-      const placed = checked.groups.map((_, g) => placeGroup(checked, g, rows, counts))
-      if (placed.some((boards) => boards === null)) continue
-      const boards = inOneMap(placed.map((each) => each!))
+    for (const counts of frugal.instances ? [frugal, cheapest] : [cheapest]) {
+      const boards = placeBoards(checked, rows, counts, null)
+      if (!boards) continue
       return {
         ...totalsOf(checked, boards, can, missed, lowerBoundCost),
         lowerBoundPowerW: room === 1 && goal.kind === 'watts' && counts !== cheapest ? counts.bound : 0,
@@ -255,22 +253,6 @@ export async function planOnce(
   )
 }
 
-/** Numbers nodes within the boards of one type: those of a later group of the same type follow the others. */
-function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
-  const nodes = new Map<string, number>()
-  return groups.flatMap((boards) => {
-    const [first] = boards
-    if (!first) return []
-    const from = nodes.get(first.gpu) ?? 0
-    nodes.set(first.gpu, 1 + boards.reduce((most, { node }) => Math.max(most, from + node), 0))
-    return boards.map((board) => ({ ...board, node: from + board.node }))
-  })
-}
-
-function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is ProgramCounts {
-  return counts !== 'infeasible' && 'instances' in counts
-}
-
 /**
  * Checks objectives.
  * @throws InvalidInputError for rates and latencies out of range, and for a model that occurs twice
@@ -279,11 +261,9 @@ export function assertObjectives(objectives: readonly ServiceObjective[]): void 
   const seen = new Set<string>()
   for (const { model, ratePerS, latencyMs } of objectives) {
     for (const [name, value] of Object.entries({ ratePerS, latencyMs })) {
-      if (value > 0 && Number.isFinite(value)) continue
-      throw new InvalidInputError(`objective of ${model}: ${name}`, value, 'a positive number')
+      check(isPositive(value), `objective of ${model}: ${name}`, value, 'a positive number')
     }
-    if (seen.has(model))
-      throw new InvalidInputError('objectives', model, 'one objective for each model; add the rates up')
+    check(!seen.has(model), 'objectives', model, 'one objective for each model; add the rates up')
     seen.add(model)
   }
 }

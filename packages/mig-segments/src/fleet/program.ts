@@ -6,7 +6,7 @@ import {
   type Term,
   type Variable,
 } from '@pctodl/numerics/programs'
-import type { MigSlot } from '@pctodl/platform'
+import type { MigPlacement, MigSlot } from '@pctodl/platform'
 import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { patternsOf } from './board-patterns.js'
@@ -14,10 +14,7 @@ import { cheapestCover } from './cheapest-cover.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
-/** A running instance. */
-export interface RunningInstance {
-  readonly profile: MigSlot
-  readonly start: number
+export interface RunningInstance extends MigPlacement {
   /**
    * The way in which the instance is used; absent if it misses an objective or was not measured, so that it must be
    * removed.
@@ -58,7 +55,6 @@ export interface Program {
   readonly rows: readonly FleetRow[]
   readonly running: readonly RunningBoard[]
   readonly goal: Goal
-  /** Maximum simplex iterations. */
   readonly maxIterations: number
   /**
    * Fraction of the power above idle that boards and nodes may use, 0..1. The rest is a margin for uneven placement.
@@ -76,7 +72,6 @@ export interface Program {
 }
 
 export interface ProgramCounts {
-  /** Values of all variables. */
   readonly values: Float64Array
   /** Number of new instances of each row, including those on running boards. */
   readonly instances: Int32Array
@@ -85,10 +80,16 @@ export interface ProgramCounts {
   /** Whether each running instance stays, by running board. */
   readonly kept: readonly (readonly boolean[])[]
   /** Places of new instances, by running board. */
-  readonly placed: readonly { readonly profile: number; readonly start: number }[][]
-  /** Value of the goal. */
+  readonly placed: readonly (readonly MigPlacement[])[]
   readonly value: number
   /** Lower bound on the goal. */
+  readonly bound: number
+}
+
+/** Answer of a program that has no solution, or for which none was found within its iterations. */
+interface Unsolved {
+  readonly instances?: undefined
+  readonly infeasible: boolean
   readonly bound: number
 }
 
@@ -105,9 +106,7 @@ const SHORT_WEIGHT = 0.1
  * and a lane's new instances of a profile fit its boards. An instance that stays until others have been created
  * occupies its memory slices until then. Power limits apply to sums over boards; placement checks them for each board.
  */
-export async function solveProgram(
-  program: Program,
-): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
+export async function solveProgram(program: Program): Promise<ProgramCounts | Unsolved> {
   const { fleet, objectives, rows, running, goal, maxIterations, room } = program
   const { groups, lanes } = fleet
   const variables: Variable[] = []
@@ -139,29 +138,21 @@ export async function solveProgram(
 
   /** Terms by service and way. */
   const covers = objectives.map((_, m) => waysOf(rows, m).map((): Term[] => []))
-  const cost: Term[] = []
-  const watts: Term[] = []
-  const ofGroup = groups.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
-  const ofLane = lanes.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
+  /** Number of boards of each lane, and the power that instances add to them. */
+  const ofLane = lanes.map(() => ({ count: [] as Term[], added: [] as Term[] }))
   const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
       // The coefficient is limited, because the solver rejects huge ones: one instance may serve a tiny rate many times
       // over.
       covers[service]![way]!.push([at, Math.min(1e9, ratePerS / objectives[service]!.ratePerS)])
     }
-    if (powerW === 0) return
-    watts.push([at, powerW])
-    ofLane[lane]!.drawn.push([at, powerW])
-    ofGroup[lanes[lane]!.group]!.drawn.push([at, powerW])
+    if (powerW > 0) ofLane[lane]!.added.push([at, powerW])
   }
-  const board = (at: number, lane: number): void => {
+  const boardOf = (lane: number, atMost?: number): number => {
     const { group, idleW } = lanes[lane]!
-    cost.push([at, price(group)])
+    const at = variable(boardValue(group, idleW), atMost)
     ofLane[lane]!.count.push([at, 1])
-    ofGroup[group]!.count.push([at, 1])
-    if (idleW === 0) return
-    watts.push([at, idleW])
-    ofGroup[group]!.drawn.push([at, idleW])
+    return at
   }
 
   const rowAt = rows.map((row) => {
@@ -169,13 +160,7 @@ export async function solveProgram(
     serve(at, row)
     return at
   })
-  const boardAt = lanes.map(({ group, idleW }, l) =>
-    patternsOf(groups[group]!.geometry).map(() => {
-      const at = variable(boardValue(group, idleW))
-      board(at, l)
-      return at
-    }),
-  )
+  const boardAt = lanes.map(({ group }, l) => patternsOf(groups[group]!.geometry).map(() => boardOf(l)))
   /** Indices of the variables for running instances, by row. */
   const keptOf = new Map<FleetRow, number[]>()
   const stays: Term[][] = objectives.map(() => [])
@@ -183,8 +168,7 @@ export async function solveProgram(
   const stand = running.map(({ lane, group, instances }) => {
     if (lane === undefined) return null
     const { geometry } = groups[group]!
-    const used = variable(boardValue(group, lanes[lane]!.idleW), 1)
-    board(used, lane)
+    const used = boardOf(lane, 1)
     const slices: Term[][] = Array.from({ length: geometry.memorySlices }, () => [[used, -1]])
     const compute: Term[] = [[used, -geometry.computeSlices]]
     const take = (at: number, { computeSlices, memorySlices }: MigSlot, start: number): void => {
@@ -216,7 +200,7 @@ export async function solveProgram(
         const at = variable(goal.kind === 'moves' && restart ? -0.5 : 0, 1)
         take(at, slot, start)
         placedOf[lane]![profile]!.push(at)
-        return { profile, start, at }
+        return { profile: slot, start, at }
       })
     })
     for (const terms of [...slices, compute]) constraints.push({ terms, atMost: 0 })
@@ -252,20 +236,24 @@ export async function solveProgram(
     })
     if (Number.isFinite(boardCapW)) {
       const each = room * (boardCapW - idleW)
-      const { drawn, count } = ofLane[l]!
-      constraints.push({ terms: [...drawn, ...count.map(([at]): Term => [at, -each])], atMost: 0 })
+      const { added, count } = ofLane[l]!
+      constraints.push({ terms: [...added, ...times(count, -each)], atMost: 0 })
     }
   })
+  const drawnIn = (of: readonly number[]) =>
+    of.flatMap((l) => [...ofLane[l]!.added, ...times(ofLane[l]!.count, lanes[l]!.idleW)])
   groups.forEach(({ boards, boardsPerNode, nodeCapW }, g) => {
-    const { count, drawn } = ofGroup[g]!
+    const own = [...lanes.keys()].filter((l) => lanes[l]!.group === g)
+    const count = own.flatMap((l) => ofLane[l]!.count)
     if (Number.isFinite(boards)) constraints.push({ terms: count, atMost: boards })
     if (!Number.isFinite(nodeCapW)) return
     const nodes = variable(0, Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : undefined)
     constraints.push({ terms: [...count, [nodes, -boardsPerNode]], atMost: 0 })
-    constraints.push({ terms: [...drawn, [nodes, -room * nodeCapW]], atMost: 0 })
+    constraints.push({ terms: [...drawnIn(own), [nodes, -room * nodeCapW]], atMost: 0 })
   })
-  if (Number.isFinite(fleet.powerW)) constraints.push({ terms: watts, atMost: fleet.powerW })
+  if (Number.isFinite(fleet.powerW)) constraints.push({ terms: drawnIn([...lanes.keys()]), atMost: fleet.powerW })
   if (Number.isFinite(maxCost)) {
+    const cost = lanes.flatMap(({ group }, l) => times(ofLane[l]!.count, price(group)))
     constraints.push({ terms: cost, atMost: maxCost * (1 + 1e-12) + 1e-9 })
   }
   const short: Term[] = []
@@ -319,8 +307,7 @@ export async function solveProgram(
   // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
   const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
   const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
-  if (answer.status === 'infeasible') return 'infeasible'
-  if (answer.values === null) return { bound: bound * scale }
+  if (answer.values === null) return { infeasible: answer.status === 'infeasible', bound: bound * scale }
   const at = (each: number) => Math.round(answer.values![each]!)
   return {
     values: answer.values,
@@ -333,13 +320,15 @@ export async function solveProgram(
       }),
     ),
     placed: running.map((_, b) =>
-      (stand[b]?.places ?? []).flatMap((place) =>
-        at(place.at) === 1 ? [{ profile: place.profile, start: place.start }] : [],
-      ),
+      (stand[b]?.places ?? []).flatMap(({ at: each, ...place }) => (at(each) === 1 ? [place] : [])),
     ),
     value: answer.objective * scale,
     bound: Math.min(bound, answer.objective) * scale,
   }
+}
+
+function times(terms: readonly Term[], factor: number): Term[] {
+  return factor === 0 ? [] : terms.map(([at, each]) => [at, factor * each])
 }
 
 function waysOf(rows: readonly FleetRow[], service: number): number[] {

@@ -1,5 +1,7 @@
 import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkloadName } from '@pctodl/colocation'
-import { InvalidInputError, type MigSlot } from '@pctodl/platform'
+import type { MigSlot } from '@pctodl/platform'
+import { check } from '../check.js'
+import type { ProfilePoint } from '../profile.js'
 
 /**
  * Fraction of their throughput that models retain, and power, if they share a MIG instance of one profile with one
@@ -24,13 +26,8 @@ export interface InstanceCoRunners {
 }
 
 /** One of the models that share an instance, measured with the others running. */
-export interface SharedMember {
+export interface SharedMember extends Pick<ProfilePoint, 'batchSize' | 'processThroughput' | 'latencyMs'> {
   readonly model: string
-  readonly batchSize: number
-  /** Items/s. */
-  readonly processThroughput: number
-  /** Time of a batch, ms. */
-  readonly latencyMs: number
 }
 
 /** Different models in one instance, with one process each. */
@@ -51,9 +48,7 @@ export function sharedPoints(
   { name }: MigSlot,
   batchMs: ReadonlyMap<string, number>,
 ): SharedPoint[] {
-  if (!(Number.isInteger(maxMembers) && maxMembers >= 2 && maxMembers <= 4)) {
-    throw new InvalidInputError(`co-runners of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
-  }
+  check([2, 3, 4].includes(maxMembers), `co-runners of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
   const demands = source.workloads.flatMap((workload) => {
     const maxMs = batchMs.get(modelOf(workload.name))
     return maxMs === undefined ? [] : [{ workload: workload.name, ratePerS: 0, batchTimeMs: maxMs }]

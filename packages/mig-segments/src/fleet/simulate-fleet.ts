@@ -8,9 +8,8 @@ import {
   type WorkerKind,
 } from '../tail/simulate-queue.js'
 import { splitBurstiness } from '../tail/ways.js'
-import { checkFleet } from './check-fleet.js'
+import { checkFleet, type Lane } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
-import type { Lane } from './lanes.js'
 import type { FleetBoard } from './place-fleet.js'
 
 /** Instances that run a model in the same way. */
@@ -75,7 +74,8 @@ export function simulateFleet(
   })
 }
 
-function kindsOf(boards: readonly FleetBoard[], lanes: readonly Lane[], model: string): Kind[] {
+/** The kinds of instances that serve a model. With the traffic, they determine a simulation. */
+export function kindsOf(boards: readonly FleetBoard[], lanes: readonly Lane[], model: string): Kind[] {
   const kinds = new Map<string, Kind>()
   const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
   const capacity = own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)

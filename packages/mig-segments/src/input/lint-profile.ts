@@ -33,19 +33,17 @@ export function lintProfile({ model, points }: ServiceProfile): string[] {
 }
 
 function risingPairs(ran: readonly ProfilePoint[]): { pairs: number; rising: number } {
-  const byKey = new Map<string, ProfilePoint[]>()
-  for (const point of ran) {
-    const key = `${point.batchSize}x${point.processes}`
-    byKey.set(key, [...(byKey.get(key) ?? []), point])
-  }
+  const keyOf = ({ batchSize, processes }: ProfilePoint) => `${batchSize}x${processes}`
   let pairs = 0
   let rising = 0
-  for (const group of byKey.values()) {
-    const bySize = segmentSizes.flatMap((size) => group.find((point) => point.sizeGpcs === size) ?? [])
-    for (let i = 1; i < bySize.length; i++) {
+  for (const key of new Set(ran.map(keyOf))) {
+    const bySize = segmentSizes.flatMap(
+      (size) => ran.find((each) => keyOf(each) === key && each.sizeGpcs === size) ?? [],
+    )
+    bySize.slice(1).forEach(({ latencyMs }, i) => {
       pairs++
-      if (bySize[i]!.latencyMs > TOLERANCE * bySize[i - 1]!.latencyMs) rising++
-    }
+      if (latencyMs > TOLERANCE * bySize[i]!.latencyMs) rising++
+    })
   }
   return { pairs, rising }
 }

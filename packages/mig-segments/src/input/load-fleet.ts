@@ -3,6 +3,7 @@ import path from 'node:path'
 import { geometryOf, PctodlError } from '@pctodl/platform'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { firstIssue } from '../check.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { loadCoRunners } from './load-co-runners.js'
 import { exampleFolder, loadProfiles } from './load-inputs.js'
@@ -50,10 +51,7 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
     throw wrong(error instanceof Error ? error.message : String(error))
   }
   const parsed = fleetFile.safeParse(content)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw wrong(`${issue!.path.join('.') || 'the file'}: ${issue!.message}`)
-  }
+  if (!parsed.success) throw wrong(firstIssue(parsed.error))
   const { powerW, groups } = parsed.data
   return {
     ...present({ powerW }),

@@ -6,9 +6,8 @@ import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { parseObjectives } from './parse-objectives.js'
 import { type ProfileOptions, parseProfileCsv } from './parse-profile-csv.js'
 
-/** Name of ParvaGPU's file with request rates. */
+/** Names of ParvaGPU's files of objectives. */
 export const RATE_FILE = 'SLO_req_rate.csv'
-/** Name of ParvaGPU's file with latency objectives. */
 export const LATENCY_FILE = 'SLO_latency.csv'
 
 /**

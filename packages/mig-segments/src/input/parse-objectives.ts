@@ -1,6 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
-import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
-import { SegmentFileError } from '../map/segment-file-error.js'
+import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
 import type { ServiceObjective } from '../profile.js'
 
 /** A file of objectives: its text, and its name for messages. */
@@ -32,24 +31,19 @@ export function parseObjectives(
 ): ServiceObjective[][] {
   const rateTable = readTable(rates, models)
   const latencyTable = readTable(latencies, models)
-  if (rateTable.rows.length !== latencyTable.rows.length) {
-    throw new SegmentFileError(
-      latencies.file,
-      latencyTable.rows.at(-1)?.row ?? 1,
-      null,
-      `${latencyTable.rows.length} scenarios`,
-      `${rateTable.rows.length}, as many as ${rates.file} has`,
-    )
+  const [rateCount, latencyCount] = [rateTable.rows.length, latencyTable.rows.length]
+  if (rateCount !== latencyCount) {
+    const row = latencyTable.rows.at(-1)?.row ?? 1
+    const expected = `${rateCount}, as many as ${rates.file} has`
+    throw new SegmentFileError(latencies.file, row, null, `${latencyCount} scenarios`, expected)
   }
-  return rateTable.rows.map((rateRow, k) => {
-    const latencyRow = latencyTable.rows[k]!
-    const objectives: ServiceObjective[] = []
-    for (const model of models) {
-      const ratePerS = readCell(rateTable, rateRow, model)
-      const latencyMs = readCell(latencyTable, latencyRow, model)
-      if (ratePerS > 0 && latencyMs > 0) objectives.push({ model, ratePerS, latencyMs })
-    }
-    return objectives
+  return rateTable.rows.map((row, k) => {
+    const objectives = models.map((model) => ({
+      model,
+      ratePerS: readCell(rateTable, row, model),
+      latencyMs: readCell(latencyTable, latencyTable.rows[k]!, model),
+    }))
+    return objectives.filter(({ ratePerS, latencyMs }) => ratePerS > 0 && latencyMs > 0)
   })
 }
 
@@ -60,13 +54,9 @@ export function parseObjectives(
  */
 export function scenarioAt<T>(scenarios: readonly T[], index: number): T {
   const scenario = scenarios[index - 1]
-  if (scenario === undefined) {
-    throw new PctodlError(
-      'NO_SUCH_SCENARIO',
-      `there is no SLO row ${index}; the files have rows 1 to ${scenarios.length}`,
-    )
-  }
-  return scenario
+  if (scenario !== undefined) return scenario
+  const known = `the files have rows 1 to ${scenarios.length}`
+  throw new PctodlError('NO_SUCH_SCENARIO', `there is no SLO row ${index}; ${known}`)
 }
 
 function readTable({ text, file }: ObjectiveFile, models: readonly string[]): ObjectiveTable {

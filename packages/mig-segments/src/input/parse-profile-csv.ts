@@ -1,7 +1,6 @@
-import { isSegmentSize, type MigGeometry, segmentSizes } from '@pctodl/platform'
-import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
-import { SegmentFileError } from '../map/segment-file-error.js'
-import type { ProfilePoint, ServiceProfile } from '../profile.js'
+import { isSegmentSize, MAX_MPS_CLIENTS, type MigGeometry, segmentSizes } from '@pctodl/platform'
+import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
+import { MAX_BATCH_SIZE, type ProfilePoint, type ServiceProfile } from '../profile.js'
 
 /** Header of ParvaGPU's profile files. Columns are read by position, whatever their names are. */
 export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
@@ -22,7 +21,6 @@ export interface ProfileOptions {
   readonly geometry?: MigGeometry
 }
 
-/** Default maximum of MPS processes in an instance. */
 export const DEFAULT_MAX_PROCESSES = 3
 
 /**
@@ -39,94 +37,72 @@ export function parseProfileCsv(
   file: string,
   { maxProcesses = DEFAULT_MAX_PROCESSES, geometry }: ProfileOptions = {},
 ): ServiceProfile {
-  return { model, points: parsePoints(text, file, maxProcesses, (cell) => instanceOf(cell, geometry)) }
-}
-
-/** Returns the instance that a row's first cell names, or a description of what the cell should contain. */
-function instanceOf(
-  cell: string,
-  geometry: MigGeometry | undefined,
-): Pick<ProfilePoint, 'sizeGpcs' | 'profile'> | string {
-  const size = toNumber(cell)
-  if (!geometry) return isSegmentSize(size) ? { sizeGpcs: size } : `a size of ${segmentSizes.join(', ')} GPCs`
-  const { profiles } = geometry
-  const slot =
-    profiles.find(({ name }) => name === cell) ?? profiles.find(({ computeSlices }) => computeSlices === size)
-  return slot ? { profile: slot.name } : `a size or a profile of ${profiles.map(({ name }) => name).join(', ')}`
-}
-
-type Measured = Omit<ProfilePoint, 'sizeGpcs' | 'profile'>
-
-function parsePoints(
-  text: string,
-  file: string,
-  maxProcesses: number,
-  named: (cell: string) => ReturnType<typeof instanceOf>,
-): ProfilePoint[] {
   const [header, ...rows] = csvRows(text, file)
   if (!header || header.cells.every((cell) => !Number.isNaN(toNumber(cell)))) {
-    throw new SegmentFileError(
-      file,
-      1,
-      null,
-      header ? 'numbers' : 'an empty file',
-      `the header ${profileColumns.join()}`,
-    )
+    const found = header ? 'numbers' : 'an empty file'
+    throw new SegmentFileError(file, 1, null, found, `the header ${profileColumns.join()}`)
   }
   const more = [POWER_COLUMN, CLOCK_COLUMN].slice(0, Math.max(0, header.cells.length - profileColumns.length))
   more.forEach((name, i) => {
     const found = header.cells[profileColumns.length + i]!
     if (found.toLowerCase() === name.toLowerCase()) return
-    const nth = i === 0 ? 'sixth' : 'seventh'
-    throw header.error(null, name, `a ${nth} column ${quoted(found)}`)
+    throw header.error(null, name, `a ${i === 0 ? 'sixth' : 'seventh'} column ${quoted(found)}`)
   })
-  const points: ProfilePoint[] = []
+  if (rows.length === 0) throw header.error(null, 'at least one measured row', 'no rows')
   const seen = new Map<string, number>()
-  for (const row of rows.map((each) => each.named([...profileColumns, ...more]))) {
-    const instance = named(row.cells[0]!)
-    if (typeof instance === 'string') throw row.error(0, instance)
-    const point = { ...instance, ...parsePoint(row) }
-    const at = point.smClockMhz === undefined ? '' : ` at ${point.smClockMhz} MHz`
-    const key = `${Object.values(instance).join()} GPCs, batch ${point.batchSize}, ${point.processes} processes${at}`
+  const points = rows.map((each) => {
+    const row = each.named([...profileColumns, ...more])
+    const point = { ...instanceOf(row, geometry), ...measuredIn(row) }
+    const { batchSize, processes, smClockMhz } = point
+    const at = smClockMhz === undefined ? '' : ` at ${smClockMhz} MHz`
+    const key = `${point.sizeGpcs ?? point.profile} GPCs, batch ${batchSize}, ${processes} processes${at}`
     const before = seen.get(key)
     if (before !== undefined) throw row.error(null, `it once (it is in row ${before} already)`, `${key} again`)
     seen.set(key, row.row)
-    if (point.processes <= maxProcesses) points.push(point)
-  }
-  if (rows.length === 0) throw header.error(null, 'at least one measured row', 'no rows')
-  return points
+    return point
+  })
+  return { model, points: points.filter(({ processes }) => processes <= maxProcesses) }
 }
 
-function parsePoint(row: CsvRow): Measured {
-  const batchSize = row.integer(1, 1)
-  const processes = row.integer(2, 1)
-  const processThroughput = row.number(3, 'items/s, or 0 for what did not run', (value) => value >= 0)
+/** The instance that a row's first cell names, by size or by profile. */
+function instanceOf(row: CsvRow, geometry: MigGeometry | undefined): Pick<ProfilePoint, 'sizeGpcs' | 'profile'> {
+  const [cell] = row.cells as [string]
+  const size = toNumber(cell)
+  if (!geometry) {
+    if (isSegmentSize(size)) return { sizeGpcs: size }
+    throw row.error(0, `a size of ${segmentSizes.join(', ')} GPCs`)
+  }
+  const { profiles } = geometry
+  const slot =
+    profiles.find(({ name }) => name === cell) ?? profiles.find(({ computeSlices }) => computeSlices === size)
+  if (slot) return { profile: slot.name }
+  throw row.error(0, `a size or a profile of ${profiles.map(({ name }) => name).join(', ')}`)
+}
+
+function measuredIn(row: CsvRow): Omit<ProfilePoint, 'sizeGpcs' | 'profile'> {
+  const notNegative = (value: number) => value >= 0
+  const batchSize = row.integer(1, 1, MAX_BATCH_SIZE)
+  const processes = row.integer(2, 1, MAX_MPS_CLIENTS)
+  const processThroughput = row.number(3, 'items/s, or 0 for what did not run', notNegative)
   const ran = processThroughput > 0
   const latencyS = row.number(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
   const clock = row.cells.length > 6 ? { smClockMhz: row.integer(6, 1) } : {}
-  const point = { batchSize, processes, processThroughput, latencyMs: latencyS * 1000, ...clock }
-  if (row.cells.length === profileColumns.length || !ran) return point
-  return { ...point, powerW: row.number(5, 'watts of at least 0', (value) => value >= 0) }
+  const isMeasured = ran && row.cells.length > profileColumns.length
+  const power = isMeasured ? { powerW: row.number(5, 'watts of at least 0', notNegative) } : {}
+  return { batchSize, processes, processThroughput, latencyMs: latencyS * 1000, ...clock, ...power }
 }
 
 /** Formats a profile in ParvaGPU's format. */
 export function formatProfileCsv({ points }: ServiceProfile): string {
   const withPower = points.some(({ powerW }) => powerW !== undefined)
   const withClock = points.some(({ smClockMhz }) => smClockMhz !== undefined)
-  const columns: readonly string[] = [
-    ...profileColumns,
-    ...(withPower || withClock ? [POWER_COLUMN] : []),
-    ...(withClock ? [CLOCK_COLUMN] : []),
-  ]
-  const rows = points.map(
-    ({ sizeGpcs, profile, batchSize, processes, processThroughput, latencyMs, powerW, smClockMhz }) =>
-      [
-        ...[profile ?? sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)],
-        ...(withPower || withClock ? [powerW ?? 0] : []),
-        ...(withClock ? [smClockMhz ?? 0] : []),
-      ].join(','),
-  )
-  return `${[columns.join(','), ...rows].join('\n')}\n`
+  const optional = withClock ? [POWER_COLUMN, CLOCK_COLUMN] : withPower ? [POWER_COLUMN] : []
+  const rows = points.map((point) => {
+    const { sizeGpcs, profile, batchSize, processes, processThroughput, latencyMs, powerW = 0, smClockMhz = 0 } = point
+    const measured = [profile ?? sizeGpcs, batchSize, processes, significant(processThroughput)]
+    return [...measured, significant(latencyMs / 1000), ...[powerW, smClockMhz].slice(0, optional.length)].join()
+  })
+  return `${[[...profileColumns, ...optional].join(), ...rows].join('\n')}\n`
 }
 
 function significant(value: number): number {

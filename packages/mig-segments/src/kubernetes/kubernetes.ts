@@ -1,9 +1,9 @@
-import { InvalidInputError } from '@pctodl/platform'
 import { stringify } from 'yaml'
-import type { MappedBoard } from '../map/fleet-map.js'
+import { check } from '../check.js'
+import { instancesOf, type MappedBoard, type MappedInstance } from '../map/fleet-map.js'
 import { quoted } from '../node/render-actions.js'
 import { workerCommand } from '../worker-command.js'
-import { formatMigParted, migConfigName } from './mig-parted.js'
+import { formatMigParted, migConfigName, nodeName } from './mig-parted.js'
 
 export interface KubernetesOptions {
   /** Kubernetes' names of nodes, by their names in the map, such as `h100-node-0`. Default: the map's names. */
@@ -34,9 +34,7 @@ export interface KubernetesOptions {
   readonly healthPath?: string
 }
 
-/** Name of the ConfigMap with the MIG layouts. */
-const MIG_CONFIG_MAP = 'pctodl-mig-parted-config'
-const DEVICE_PLUGIN_CONFIG_MAP = 'pctodl-device-plugin-config'
+/** Key of the device plugin's configuration, which node labels name. */
 const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
 
 /**
@@ -50,11 +48,9 @@ nvidia-cuda-mps-control -d
 trap 'kill $(jobs -p) 2>/dev/null || true; echo quit | nvidia-cuda-mps-control' EXIT
 trap 'exit 143' TERM
 `
-/** The models of a kind of instance, and the number of such instances. */
-interface PodKind {
-  readonly members: MappedBoard['segments']
-  readonly count: number
-}
+
+/** Maximum number of models in one instance, each of which has its own port. */
+const MAX_MEMBERS = 4
 
 /**
  * Returns the manifests for a cluster with NVIDIA's GPU operator:
@@ -72,34 +68,51 @@ interface PodKind {
  * @throws InvalidInputError for an invalid port or path
  */
 export function formatKubernetes(boards: readonly MappedBoard[], options: KubernetesOptions): string {
-  const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port } = options
+  const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port, healthPath = '/' } = options
+  const highestPort = 65_536 - MAX_MEMBERS
+  const isPort = port === undefined || (Number.isInteger(port) && port >= 1 && port <= highestPort)
+  check(isPort, 'port', port, `a TCP port from 1 to ${highestPort}`)
+  const isPath = healthPath.startsWith('/') && (port !== undefined || options.healthPath === undefined)
+  check(isPath, 'healthPath', healthPath, 'a path that begins with /, beside a port')
   const dra = options.devices === 'dra'
-  assertPort(options)
-  const dnsNames = uniqueDnsNames(boards)
-  const models = [...dnsNames.keys()]
-  const documents: unknown[] = [
-    configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': formatMigParted(boards) }),
+  const dnsNames = uniqueDnsNames(boards.flatMap(({ segments }) => segments.map(({ model }) => model)))
+  const documents: object[] = [
+    configMap('pctodl-mig-parted-config', operatorNamespace, { 'config.yaml': formatMigParted(boards) }),
   ]
   const profiles = new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))
-  if (dra) documents.push(...[...profiles].sort().flatMap((profile) => deviceDocuments(profile, namespace)))
-  else documents.push(devicePluginConfig(operatorNamespace))
+  if (dra) {
+    documents.push(...[...profiles].sort().flatMap((profile) => deviceDocuments(profile, namespace)))
+  } else {
+    const mixed = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
+    documents.push(configMap('pctodl-device-plugin-config', operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: mixed }))
+  }
   if (port !== undefined) {
-    models.forEach((model, m) => {
-      documents.push(service(dnsNames.get(model)!, namespace, port, portName(m)))
-    })
+    for (const { dnsName, portName } of dnsNames.values()) {
+      documents.push({
+        ...{ apiVersion: 'v1', kind: 'Service' },
+        metadata: { name: /^[a-z]/.test(dnsName) ? dnsName : `model-${dnsName}`, namespace },
+        spec: {
+          selector: { [`serves.pctodl/${dnsName}`]: 'true' },
+          ports: [{ name: 'requests', port, targetPort: portName }],
+        },
+      })
+    }
+  }
+  for (const [node, [board]] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
+    const own = dra ? boardLabel(board!.gpu) : { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }
+    const labels = { 'nvidia.com/mig.config': migConfigName(board!.gpu, board!.node), ...own }
+    documents.push({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNames[node] ?? node, labels } })
   }
   /** Boards by the place to which their pods are bound: a node or, with `dra`, all nodes with one type of board. */
   const places = grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))
-  for (const [node, ofNode] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
-    const { gpu, node: index } = ofNode[0]!
-    const plugin = { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }
-    const labels = { 'nvidia.com/mig.config': migConfigName(gpu, index), ...(dra ? boardLabel(gpu) : plugin) }
-    documents.push({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNames[node] ?? node, labels } })
-  }
   for (const [place, there] of places) {
     const selector = dra ? boardLabel(there[0]!.gpu) : { 'kubernetes.io/hostname': nodeNames[place] ?? place }
-    for (const [k, kind] of kindsOf(there).entries()) {
-      documents.push(deployment(kind, `${place}-${k}`, selector, dnsNames, models, options))
+    const kinds = grouped(
+      there.flatMap(({ segments }) => instancesOf(segments)),
+      ({ members }) => members.map((each) => [each.profile, each.model, each.batchSize, each.processes]).join(),
+    )
+    for (const [k, [instance, ...more]] of [...kinds.values()].entries()) {
+      documents.push(deployment(instance!, 1 + more.length, `pctodl-${place}-${k}`, selector, dnsNames, options))
     }
   }
   return documents
@@ -112,45 +125,36 @@ function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
 }
 
-function nodeName(gpu: string, node: number): string {
-  return `${gpu.toLowerCase()}-node-${node}`
-}
-
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
   return groups
 }
 
-function kindsOf(boards: readonly MappedBoard[]): PodKind[] {
-  const instances = boards.flatMap(({ segments }) => [...grouped(segments, ({ start }) => String(start)).values()])
-  const alike = grouped(instances, (members) =>
-    members.map(({ profile, model, batchSize, processes }) => [profile, model, batchSize, processes]).join(),
-  )
-  return [...alike.values()].map((kind) => ({ members: kind[0]!, count: kind.length }))
-}
-
+/** A Deployment of `count` pods, each of which has an instance of this kind. */
 function deployment(
-  { members, count }: PodKind,
-  place: string,
+  { profile, members }: MappedInstance,
+  count: number,
+  name: string,
   nodeSelector: Record<string, string>,
-  dnsNames: ReadonlyMap<string, string>,
-  models: readonly string[],
+  dnsNames: DnsNames,
   { image, command, namespace = 'default', devices, port, healthPath }: KubernetesOptions,
-) {
-  const name = `pctodl-${place}`
-  const { profile } = members[0]!
-  const labels = {
-    'pctodl.segment': name,
-    ...Object.fromEntries(members.map(({ model }) => [`serves.pctodl/${dnsNames.get(model)}`, 'true'])),
-  }
-  const ports = members.map((_, k) => (port === undefined ? undefined : port + k))
+): object {
+  const serves = members.map(({ model }) => [`serves.pctodl/${dnsNames.get(model)!.dnsName}`, 'true'])
+  const labels = { 'pctodl.segment': name, ...Object.fromEntries(serves) }
   const workers = members.map((member, k) => {
-    const words = workerCommand(command, { ...member, port: ports[k] })
-      .map(quoted)
-      .join(' ')
-    return `for ((i = 0; i < ${member.processes}; i++)); do ${words} & done\n`
+    const words = workerCommand(command, { ...member, port: port === undefined ? undefined : port + k })
+    return `for ((i = 0; i < ${member.processes}; i++)); do ${words.map(quoted).join(' ')} & done\n`
   })
+  const ofPorts = (first: number) => ({
+    ports: members.map(({ model }, k) => ({ name: dnsNames.get(model)!.portName, containerPort: first + k })),
+    livenessProbe,
+    ...readiness(
+      members.map((_, k) => first + k),
+      healthPath,
+    ),
+  })
+  const template = { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -164,20 +168,13 @@ function deployment(
         metadata: { labels },
         spec: {
           nodeSelector,
-          ...(devices === 'dra' && { resourceClaims: [claimOf(profile)] }),
+          ...(devices === 'dra' && { resourceClaims: [template] }),
           containers: [
             {
               name: 'instance',
               image,
               command: ['/bin/bash', '-c', `${startDaemon}${workers.join('')}wait -n\n`],
-              ...(port !== undefined && {
-                ports: members.map(({ model }, k) => ({
-                  name: portName(models.indexOf(model)),
-                  containerPort: ports[k],
-                })),
-              }),
-              livenessProbe,
-              ...(port !== undefined && readiness(ports as number[], healthPath)),
+              ...(port === undefined ? { livenessProbe } : ofPorts(port)),
               resources:
                 devices === 'dra' ? { claims: [{ name: CLAIM }] } : { limits: { [`nvidia.com/mig-${profile}`]: 1 } },
             },
@@ -186,11 +183,6 @@ function deployment(
       },
     },
   }
-}
-
-/** Name of a model's port, which is the same in all pods that serve the model. */
-function portName(model: number): string {
-  return `model-${model}`
 }
 
 /** Probes that succeed if every port accepts connections, or answers 200. They run in bash. */
@@ -208,38 +200,6 @@ function readiness(ports: readonly number[], healthPath: string | undefined) {
   }
 }
 
-function service(dnsName: string, namespace: string, port: number, targetPort: string) {
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: /^[a-z]/.test(dnsName) ? dnsName : `model-${dnsName}`, namespace },
-    spec: { selector: { [`serves.pctodl/${dnsName}`]: 'true' }, ports: [{ name: 'requests', port, targetPort }] },
-  }
-}
-
-/** Configuration that makes the device plugin offer MIG devices by profile. */
-function devicePluginConfig(operatorNamespace: string): object {
-  const config = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
-  return configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config })
-}
-
-/** Models in one instance, each with its own port. */
-const MAX_MEMBERS = 4
-
-/**
- * Checks port and path.
- * @throws InvalidInputError for an invalid port or path
- */
-function assertPort({ port, healthPath }: KubernetesOptions): void {
-  const most = 65_536 - MAX_MEMBERS
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= most)) {
-    throw new InvalidInputError('port', port, `a TCP port from 1 to ${most}`)
-  }
-  if (healthPath !== undefined && (port === undefined || !healthPath.startsWith('/'))) {
-    throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
-  }
-}
-
 function configMap(name: string, namespace: string, data: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data }
 }
@@ -247,33 +207,24 @@ function configMap(name: string, namespace: string, data: Record<string, string>
 /** Name of a pod's claim to its instance. */
 const CLAIM = 'instance'
 
-/** A pod's claim to an instance of a profile. */
-function claimOf(profile: string): object {
-  return { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
-}
-
 /** Name of a profile's device class and claims. Such names may not contain dots. */
 function deviceName(profile: string): string {
   return `pctodl-mig-${profile.replaceAll('.', '-')}`
 }
 
 /** The device class for instances of one profile, and the template of a pod's claim to one of them. */
-function deviceDocuments(profile: string, namespace: string): unknown[] {
+function deviceDocuments(profile: string, namespace: string): object[] {
   const name = deviceName(profile)
   const attribute = "device.attributes['gpu.nvidia.com']"
   const expression = `device.driver == 'gpu.nvidia.com' && ${attribute}.type == 'mig' && ${attribute}.profile == '${profile}'`
   const exactly = { deviceClassName: name, allocationMode: 'ExactCount', count: 1 }
   return [
     {
-      apiVersion: 'resource.k8s.io/v1',
-      kind: 'DeviceClass',
-      metadata: { name },
+      ...{ apiVersion: 'resource.k8s.io/v1', kind: 'DeviceClass', metadata: { name } },
       spec: { selectors: [{ cel: { expression } }] },
     },
     {
-      apiVersion: 'resource.k8s.io/v1',
-      kind: 'ResourceClaimTemplate',
-      metadata: { name, namespace },
+      ...{ apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaimTemplate', metadata: { name, namespace } },
       spec: { spec: { devices: { requests: [{ name: CLAIM, exactly }] } } },
     },
   ]
@@ -289,29 +240,22 @@ const livenessProbe = {
   timeoutSeconds: 5,
 } as const
 
-/**
- * Names of models for Kubernetes: lower-case letters, digits and dashes, at most 63 characters. If two models would
- * have the same name, numbers are added.
- */
-function uniqueDnsNames(boards: readonly MappedBoard[]): Map<string, string> {
-  const models = [...new Set(boards.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
-  const names = new Map<string, string>()
-  const taken = new Set<string>()
-  for (const model of models) {
-    const name = dnsNameOf(model)
-    let unique = name
-    for (let i = 2; taken.has(unique); i++) unique = `${name}-${i}`
-    taken.add(unique)
-    names.set(model, unique)
-  }
-  return names
-}
+/** A model's name for Kubernetes and the name of its port, which is the same in all pods that serve the model. */
+type DnsNames = ReadonlyMap<string, { readonly dnsName: string; readonly portName: string }>
 
-function dnsNameOf(model: string): string {
-  const name = model
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 30)
-    .replace(/^-+|-+$/g, '')
-  return name === '' ? 'model' : name
+/**
+ * Names of models for Kubernetes: lower-case letters, digits and dashes. If two models would have the same name,
+ * numbers are added.
+ */
+function uniqueDnsNames(models: readonly string[]): DnsNames {
+  const taken = new Set<string>()
+  const named = [...new Set(models)].sort().map((model, m) => {
+    const plain = model.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+    const name = plain.slice(0, 30).replace(/^-+|-+$/g, '') || 'model'
+    let dnsName = name
+    for (let i = 2; taken.has(dnsName); i++) dnsName = `${name}-${i}`
+    taken.add(dnsName)
+    return [model, { dnsName, portName: `model-${m}` }] as const
+  })
+  return new Map(named)
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import type { MappedBoard } from '../map/fleet-map.js'
+import { instancesOf, type MappedBoard } from '../map/fleet-map.js'
 
 /**
  * Returns the configuration for NVIDIA's mig-parted, which the GPU operator's MIG manager uses: an entry
@@ -8,21 +8,20 @@ import type { MappedBoard } from '../map/fleet-map.js'
  */
 export function formatMigParted(boards: readonly MappedBoard[]): string {
   const configs: Record<string, object[]> = { 'all-disabled': [{ devices: 'all', 'mig-enabled': false }] }
+  /** Indices of the GPUs of a node with the same instances. */
   const alike = new Map<string, number[]>()
   for (const { gpu, node, index, segments } of boards) {
     if (segments.length === 0) continue
     const counts: Record<string, number> = {}
-    const instances = new Map(segments.map(({ start, profile }) => [start, profile]))
-    for (const profile of [...instances.values()].sort()) counts[profile] = (counts[profile] ?? 0) + 1
+    const profiles = instancesOf(segments).map(({ profile }) => profile)
+    for (const profile of profiles.sort()) counts[profile] = (counts[profile] ?? 0) + 1
     const name = migConfigName(gpu, node)
     const key = `${name} ${JSON.stringify(counts)}`
-    const devices = alike.get(key)
-    if (devices) {
-      devices.push(index)
-      continue
-    }
-    alike.set(key, [index])
-    configs[name] = [...(configs[name] ?? []), { devices: alike.get(key)!, 'mig-enabled': true, 'mig-devices': counts }]
+    const devices = alike.get(key) ?? []
+    devices.push(index)
+    if (devices.length > 1) continue
+    alike.set(key, devices)
+    configs[name] = [...(configs[name] ?? []), { devices, 'mig-enabled': true, 'mig-devices': counts }]
   }
   return stringify(
     { version: 'v1', 'mig-configs': configs },
@@ -30,7 +29,12 @@ export function formatMigParted(boards: readonly MappedBoard[]): string {
   )
 }
 
+/** Name of a node of a map, unless the cluster has another name for it. */
+export function nodeName(gpu: string, node: number): string {
+  return `${gpu.toLowerCase()}-node-${node}`
+}
+
 /** Name of a node's entry. */
 export function migConfigName(gpu: string, node: number): string {
-  return `pctodl-${gpu.toLowerCase()}-node-${node}`
+  return `pctodl-${nodeName(gpu, node)}`
 }

@@ -1,11 +1,12 @@
 import {
-  InvalidInputError,
   isSegmentSize,
+  MAX_MPS_CLIENTS,
   type Placement,
   placementConflict,
   type SegmentSize,
   segmentSizes,
 } from '@pctodl/platform'
+import { checkInteger } from '../check.js'
 import { csvTable } from './csv-rows.js'
 
 /** Header of a deployment map in ParvaGPU's format. `Num instance` is the node. */
@@ -19,7 +20,6 @@ export const mapColumns = [
   'Num proc',
 ] as const
 
-/** Default number of GPUs of a node. */
 export const DEFAULT_GPUS_PER_NODE = 8
 
 /** A segment of a deployment map: the MPS processes of one model in a MIG instance. */
@@ -75,9 +75,7 @@ export function parseDeploymentMap(
   file: string,
   gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
 ): MappedGpu[] {
-  if (!(Number.isInteger(gpusPerNode) && gpusPerNode >= 1)) {
-    throw new InvalidInputError('gpusPerNode', gpusPerNode, 'an integer of at least 1')
-  }
+  checkInteger('gpusPerNode', gpusPerNode, 1)
   const gpus = new Map<number, MappedSegment[]>()
   for (const row of csvTable(text, file, [mapColumns])) {
     const index = row.integer(0, 0) * gpusPerNode + row.integer(1, 0, gpusPerNode - 1)
@@ -87,7 +85,7 @@ export function parseDeploymentMap(
       start: row.integer(3, 0, 6),
       sizeGpcs: row.number(4, `a size of ${segmentSizes.join(', ')} GPCs`, isSegmentSize) as SegmentSize,
       batchSize: row.integer(5, 1),
-      processes: row.integer(6, 1),
+      processes: row.integer(6, 1, MAX_MPS_CLIENTS),
     })
     const conflict = placementConflict(segments)
     if (conflict !== null) throw row.error(3, `a free slot: ${conflict}`)

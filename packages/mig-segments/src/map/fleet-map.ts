@@ -1,4 +1,5 @@
-import { freePlacements, type MigGeometry, migGeometries } from '@pctodl/platform'
+import { readFileSync } from 'node:fs'
+import { freePlacements, InvalidInputError, MAX_MPS_CLIENTS, type MigGeometry, migGeometries } from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
 /**
@@ -55,6 +56,21 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   return `${[header.join(','), ...lines].join('\n')}\n`
 }
 
+/**
+ * Reads the text of a map.
+ *
+ * @param field name of the option in messages
+ * @throws InvalidInputError for a file that cannot be read
+ */
+export function readMap(file: string, field: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const expected = `a map that can be read, as 'pctodl segments' writes it: plan first, or name another (${(error as Error).message})`
+    throw new InvalidInputError(field, file, expected, { cause: error })
+  }
+}
+
 /** Whether a text is a fleet's map, and not a map of one type of board. */
 export function isFleetMap(text: string): boolean {
   return text.startsWith(`${fleetMapColumns[0]},`)
@@ -77,7 +93,7 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
     if (board.smClockMhz !== clock.smClockMhz) throw row.error(8, 'one clock for all instances of a board')
     const segment = {
       ...{ profile: row.cells[3]!, start, model: row.text(5, 'the name of a model') },
-      ...{ batchSize: row.integer(6, 1), processes: row.integer(7, 1) },
+      ...{ batchSize: row.integer(6, 1), processes: row.integer(7, 1, MAX_MPS_CLIENTS) },
     }
     const conflict = segmentConflict(geometry, segment, board.segments)
     if (conflict) throw row.error({ profile: 3, start: 4, model: 5 }[conflict.field], conflict.expected)
@@ -117,4 +133,20 @@ export function segmentConflict(
   return freePlacements(slot, taken).includes(start) && slices <= computeSlices
     ? null
     : { field: 'start', expected: `a slot that is free for ${profile}` }
+}
+
+/** An instance and its segments: one, or one for each model that shares it. */
+export interface MappedInstance<T extends MappedFleetSegment = MappedFleetSegment> {
+  readonly profile: string
+  readonly start: number
+  readonly members: readonly T[]
+}
+
+/** Groups segments of a board by instance. */
+export function instancesOf<T extends MappedFleetSegment>(segments: readonly T[]): MappedInstance<T>[] {
+  const starts = new Set(segments.map(({ start }) => start))
+  return [...starts].map((start) => {
+    const members = segments.filter((segment) => segment.start === start)
+    return { start, profile: members[0]!.profile, members }
+  })
 }

@@ -1,18 +1,19 @@
+import type { Terminal } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { workerCommand } from '../worker-command.js'
-import type { DeployAction, TargetSegment } from './deploy-actions.js'
-import { type DeployedSegment, writeDeployment } from './deployment-state.js'
-import { type NodeMachine, readGpus, readLayout, smi } from './node-machine.js'
-import { mpsDirectory, smiCalls } from './render-actions.js'
+import { type BoardControl, migUuid, startWorkers, stopWorkers } from './board-control.js'
+import { type DeployAction, samePlace } from './deploy-actions.js'
+import { type DeployedSegment, type TargetSegment, writeDeployment } from './deployment-state.js'
+import { readGpus, readLayout, smi, smiUnless } from './mig-layout.js'
+import { mpsDirectory, renderAction, smiCalls } from './render-actions.js'
 
-export interface ApplyOptions {
-  /** Folder of the deployment. It contains the state file, and a folder for each instance. */
-  readonly directory: string
+/** Where and what a deployment runs. */
+interface Deployment {
   readonly stateFile: string
+  /** Folder of the deployment, which contains a folder for each instance. */
+  readonly directory: string
   /** Command of a worker. If it is empty, no workers are started. */
   readonly command: readonly string[]
-  readonly signal: AbortSignal
-  onAction(action: DeployAction): void
 }
 
 /**
@@ -22,84 +23,74 @@ export interface ApplyOptions {
 export async function applyActions(
   actions: readonly DeployAction[],
   deployed: readonly DeployedSegment[],
-  machine: NodeMachine,
-  { directory, stateFile, command, signal, onAction }: ApplyOptions,
-): Promise<DeployedSegment[]> {
-  let segments = [...deployed]
+  control: BoardControl,
+  { stateFile, directory, command }: Deployment,
+  { stderr, signal }: Pick<Terminal, 'stderr' | 'signal'>,
+): Promise<readonly DeployedSegment[]> {
+  let segments = deployed
   const store = (next: readonly DeployedSegment[]) => {
-    segments = [...next]
+    segments = next
     writeDeployment(stateFile, segments)
   }
-  const replace = (old: DeployedSegment, next: DeployedSegment) =>
-    store([...segments.filter((segment) => segment !== old), next])
-  /**
-   * Returns the entry of the state that a target replaces: its own, one without workers, or that of another model in
-   * the same instance.
-   */
-  const standing = (target: TargetSegment): DeployedSegment => {
-    const there = segments.filter(({ gpu, start }) => gpu === target.gpu && start === target.start)
-    const found =
-      there.find(({ model }) => model === target.model) ?? there.find(({ workers }) => workers.length === 0) ?? there[0]
-    if (!found) throw new PctodlError('DEPLOYMENT_STATE', `GPU ${target.gpu} has no instance at slice ${target.start}`)
-    return found
+  const instanceOf = (target: TargetSegment): DeployedSegment => {
+    const found = segments.find((segment) => samePlace(segment, target))
+    if (found) return found
+    throw new PctodlError('DEPLOYMENT_STATE', `GPU ${target.gpu} has no instance at slice ${target.start}`)
   }
   for (const action of actions) {
     signal.throwIfAborted()
-    onAction(action)
-    for (const args of smiCalls(action)) await smiUnlessGone(args)
+    for (const line of renderAction(action, directory, command)) stderr.write(`${line}\n`)
+    for (const args of smiCalls(action)) {
+      // After an interrupted deployment, a GPU instance may have no compute instance. Then there is none to destroy.
+      if (args.includes('-dci')) await smiUnless(/No compute instances/i, args)
+      else await smi(args)
+    }
     switch (action.kind) {
       case 'stop-workers': {
-        await machine.stopWorkers(action.segment.workers)
-        const { uuid, model } = action.segment
-        const current = segments.find((segment) => segment.uuid === uuid && segment.model === model)
-        if (!current) break
-        // If this is the last model, the entry of the instance itself stays.
-        const shared = segments.some((other) => other !== current && other.uuid === current.uuid)
-        if (shared) store(segments.filter((segment) => segment !== current))
-        else replace(current, { ...current, workers: [] })
+        await stopWorkers(control, action.segment.workers)
+        const others = segments.filter((segment) => segment !== action.segment)
+        // The entry of the last model stays, because it describes the instance.
+        const shared = others.some(({ uuid }) => uuid === action.segment.uuid)
+        store(shared ? others : [...others, { ...action.segment, workers: [] }])
         break
       }
       case 'stop-mps':
-        await machine.stopMps(action.segment.mpsDirectory)
+        await new control.mps.MpsDaemon({ directory: action.segment.mpsDirectory }).stop()
         // The entry of an instance that is destroyed later stays. That of an instance that is already gone is removed.
         if (!actions.some((other) => destroys(other, action.segment))) {
           store(segments.filter(({ uuid }) => uuid !== action.segment.uuid))
         }
         break
-      case 'create-instance': {
-        store([...segments, await describe(action.segment, machine, directory)])
-        break
-      }
-      case 'lock-clock':
-      case 'reset-clock': {
-        const { gpu } = action
-        const smClockMhz = action.kind === 'lock-clock' ? action.smClockMhz : undefined
-        store(segments.map((segment) => (segment.gpu === gpu ? { ...segment, smClockMhz } : segment)))
-        break
-      }
-      case 'enable-mig':
-        await assertMigEnabled(action.gpu)
-        break
-      case 'start-mps': {
-        const segment = standing(action.segment)
-        await machine.startMps(segment.mpsDirectory, segment.uuid)
-        break
-      }
-      case 'start-workers': {
-        const before = standing(action.segment)
-        const { model, batchSize, processes } = action.segment
-        const words = workerCommand(command, action.segment)
-        const beside = before.model !== model && before.workers.length > 0
-        const log = beside ? `${encodeURIComponent(model)}-` : ''
-        const workers = machine.startWorkers(before.mpsDirectory, before.uuid, words, processes, log)
-        const after = { ...before, model, batchSize, processes, workers }
-        if (beside) store([...segments, after])
-        else replace(before, after)
-        break
-      }
       case 'destroy-instance':
         store(segments.filter((segment) => !destroys(action, segment)))
         break
+      case 'enable-mig':
+        await assertMigEnabled(action.gpu)
+        break
+      case 'lock-clock':
+      case 'reset-clock': {
+        const { gpu, smClockMhz } = { smClockMhz: undefined, ...action }
+        store(segments.map((segment) => (segment.gpu === gpu ? { ...segment, smClockMhz } : segment)))
+        break
+      }
+      case 'create-instance':
+        store([...segments, await describe(action.segment, control, directory)])
+        break
+      case 'start-mps': {
+        const { mpsDirectory: place, uuid } = instanceOf(action.segment)
+        await new control.mps.MpsDaemon({ directory: place }).start({ deviceUuids: [uuid] })
+        break
+      }
+      case 'start-workers': {
+        const { model, batchSize, processes } = action.segment
+        const segment = { ...instanceOf(action.segment), model, batchSize, processes }
+        // The new entry replaces those of the place without workers.
+        const others = segments.filter((each) => !samePlace(each, segment) || each.workers.length > 0)
+        const log = others.some((each) => samePlace(each, segment)) ? `${encodeURIComponent(model)}-` : ''
+        const workers = startWorkers(control, segment, workerCommand(command, action.segment), log)
+        store([...others, { ...segment, workers }])
+        break
+      }
     }
   }
   return segments
@@ -109,38 +100,21 @@ function destroys(action: DeployAction, { gpu, instanceId }: DeployedSegment): b
   return action.kind === 'destroy-instance' && action.gpu === gpu && action.instanceId === instanceId
 }
 
-/** After an interrupted deployment, a GPU instance may have no compute instance. Then there is none to destroy. */
-async function smiUnlessGone(args: readonly string[]): Promise<void> {
-  try {
-    await smi(args)
-  } catch (error) {
-    const gone = args.includes('-dci') && error instanceof PctodlError && /No compute instances/i.test(error.message)
-    if (!gone) throw error
-  }
-}
-
-async function describe(target: TargetSegment, machine: NodeMachine, directory: string): Promise<DeployedSegment> {
+async function describe(target: TargetSegment, control: BoardControl, directory: string): Promise<DeployedSegment> {
   const { instances } = await readLayout()
-  const made = instances.find(({ gpu, start }) => gpu === target.gpu && start === target.start)
+  const made = instances.find((instance) => samePlace(instance, target))
   if (!made) {
-    throw new PctodlError(
-      'MIG_NOT_CREATED',
-      `nvidia-smi made no instance at slice ${target.start} of GPU ${target.gpu}`,
-    )
+    const where = `slice ${target.start} of GPU ${target.gpu}`
+    throw new PctodlError('MIG_NOT_CREATED', `nvidia-smi made no instance at ${where}`)
   }
-  return {
-    ...target,
-    instanceId: made.instanceId,
-    uuid: machine.migUuid(target.gpu, made.instanceId),
-    mpsDirectory: mpsDirectory(directory, target),
-    workers: [],
-  }
+  const { instanceId } = made
+  const uuid = migUuid(control, target.gpu, instanceId)
+  return { ...target, instanceId, uuid, mpsDirectory: mpsDirectory(directory, target), workers: [] }
 }
 
 /** On an A100 that is in use, MIG mode changes only with a reset of the board. */
 async function assertMigEnabled(gpu: number): Promise<void> {
-  const gpus = await readGpus()
-  if (gpus.some(({ index, migEnabled }) => index === gpu && migEnabled)) return
+  if ((await readGpus()).some(({ index, migEnabled }) => index === gpu && migEnabled)) return
   throw new PctodlError(
     'MIG_PENDING',
     `GPU ${gpu} enters MIG mode with its next reset; end what uses it, run \`nvidia-smi -i ${gpu} --gpu-reset\`, deploy again`,

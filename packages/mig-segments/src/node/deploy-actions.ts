@@ -1,15 +1,8 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import type { MappedBoard, MappedFleetSegment } from '../map/fleet-map.js'
-import type { DeployedSegment } from './deployment-state.js'
+import { PctodlError } from '@pctodl/platform'
+import { checkInteger } from '../check.js'
+import type { MappedBoard } from '../map/fleet-map.js'
+import type { DeployedSegment, TargetSegment } from './deployment-state.js'
 import type { NodeLayout } from './mig-layout.js'
-
-/** A segment to be deployed. */
-export interface TargetSegment extends MappedFleetSegment {
-  /** Index of the GPU on this node. */
-  readonly gpu: number
-  /** SM clock to lock the segment's board at, MHz. If absent, the clock is not changed. */
-  readonly smClockMhz?: number | undefined
-}
 
 /** One action on a node. */
 export type DeployAction =
@@ -36,7 +29,7 @@ export interface DeployedHealth {
  * @param gpu key of the board
  */
 export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node: number): TargetSegment[] {
-  if (!(Number.isInteger(node) && node >= 0)) throw new InvalidInputError('node', node, 'an integer of at least 0')
+  checkInteger('node', node, 0)
   return boards
     .filter((board) => board.gpu === gpu && board.node === node)
     .flatMap(({ index, smClockMhz, segments }) =>
@@ -65,10 +58,8 @@ export function deployActions(
   const present = deployed.filter((segment) =>
     layout.instances.some(({ gpu, instanceId }) => gpu === segment.gpu && instanceId === segment.instanceId),
   )
-  type Either = TargetSegment | DeployedSegment
-  const samePlace = (a: Either, b: Either) => a.gpu === b.gpu && a.start === b.start
-  const sameInstance = (a: Either, b: Either) => samePlace(a, b) && a.profile === b.profile
-  const firstAtPlace = <T extends Either>(segments: readonly T[]) =>
+  const sameInstance = (a: TargetSegment, b: TargetSegment) => samePlace(a, b) && a.profile === b.profile
+  const firstAtPlace = <T extends TargetSegment>(segments: readonly T[]) =>
     segments.filter((segment, i) => segments.findIndex((other) => samePlace(segment, other)) === i)
   const sameSegment = (a: TargetSegment, b: DeployedSegment) =>
     sameInstance(a, b) && a.model === b.model && a.batchSize === b.batchSize && a.processes === b.processes
@@ -110,6 +101,11 @@ export function deployActions(
   return actions
 }
 
+/** Whether two instances, or segments of instances, start at the same slice of the same GPU. */
+export function samePlace(a: Pick<TargetSegment, 'gpu' | 'start'>, b: Pick<TargetSegment, 'gpu' | 'start'>): boolean {
+  return a.gpu === b.gpu && a.start === b.start
+}
+
 /**
  * Locks boards that do not run at the clock of the map, and resets boards for which the map has no clock. If no
  * deployed instance of a board is left, the machine may have been rebooted, which ends the lock.
@@ -119,7 +115,7 @@ function clockActions(
   deployed: readonly DeployedSegment[],
   present: readonly DeployedSegment[],
 ): DeployAction[] {
-  const clocksOf = (segments: readonly (TargetSegment | DeployedSegment)[]) =>
+  const clocksOf = (segments: readonly TargetSegment[]) =>
     new Map(segments.map(({ gpu, smClockMhz }) => [gpu, smClockMhz]))
   const [wanted, before, locked] = [clocksOf(target), clocksOf(deployed), clocksOf(present)]
   return [...new Set([...wanted.keys(), ...before.keys()])].flatMap((gpu): DeployAction[] => {

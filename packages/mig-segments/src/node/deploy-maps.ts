@@ -4,14 +4,13 @@ import { type Terminal, UsageError } from '@pctodl/command-line'
 import { geometryOf, PctodlError } from '@pctodl/platform'
 import { boardsOf } from '../map/boards-of.js'
 import { parseDeploymentMap } from '../map/deployment-map.js'
-import { isFleetMap, parseFleetMap } from '../map/fleet-map.js'
-import { readMap } from '../map/read-map.js'
+import { isFleetMap, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
-import { type DeployAction, deployActions, segmentsOfNode, type TargetSegment } from './deploy-actions.js'
-import { type DeployedSegment, readDeployment } from './deployment-state.js'
-import { type NodeLayout, productOfNode } from './mig-layout.js'
-import { NodeMachine, readGpus, readLayout } from './node-machine.js'
+import { healthBy, leaseGpus, loadBoardControl } from './board-control.js'
+import { type DeployAction, type DeployedHealth, deployActions, segmentsOfNode } from './deploy-actions.js'
+import { type DeployedSegment, readDeployment, type TargetSegment } from './deployment-state.js'
+import { type NodeLayout, productOfNode, readGpus, readLayout } from './mig-layout.js'
 import { renderAction } from './render-actions.js'
 
 /** Options for deploying maps on a node. */
@@ -53,51 +52,47 @@ export async function deployMaps(
   if (typeof files === 'string' && targets[0]!.length === 0) {
     throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${options.node}; to take a node down, use --down`)
   }
-  const stateFile = path.join(options.directory, 'deployment.json')
-  /** Reads the deployed segments, and determines the actions for a target. */
-  const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
-    const deployed = readDeployment(stateFile)
+  const { directory, settle } = options
+  const stateFile = path.join(directory, 'deployment.json')
+  const actionsTo = async (
+    target: readonly TargetSegment[],
+    deployed: readonly DeployedSegment[],
+    health: DeployedHealth,
+  ) => {
     const layout = await layoutOrNothing(options, terminal)
     geometryOf(options.gpu ?? productOfNode(layout.gpus))
-    const health = machine ?? { workersRun: () => false, mpsRuns: () => false }
-    const actions = deployActions(target, deployed, layout, command.length > 0, health)
-    return {
-      deployed,
-      actions,
-      commands: actions.flatMap((action) => renderAction(action, options.directory, command)),
-    }
+    return deployActions(target, deployed, layout, command.length > 0, health)
   }
+  const rendered = (actions: readonly DeployAction[]) =>
+    actions.flatMap((action) => renderAction(action, directory, command))
+  const before = readDeployment(stateFile)
   if (!options.apply) {
-    const machine = readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null
+    const nothingRuns = { workersRun: () => false, mpsRuns: () => false }
+    const health = before.length > 0 ? healthBy(await loadBoardControl()) : nothingRuns
     // Without any map, the target is what is deployed, which needs no action.
-    const { deployed, commands } = await look(machine, targets[0] ?? readDeployment(stateFile))
+    const commands = rendered(await actionsTo(targets[0] ?? before, before, health))
     const more = targets.length > 1 ? [`# then ${counted(targets.length - 1, 'map')} more`] : []
-    print(terminal, options, { applied: false, commands: [...commands, ...more], segments: deployed })
+    print(terminal, options, { applied: false, commands: [...commands, ...more], segments: before })
     return 0
   }
-  const machine = await NodeMachine.open()
-  const touched = new Set([...targets.flat(), ...readDeployment(stateFile)].map(({ gpu }) => gpu))
-  const release = machine.lease((await readGpus()).filter(({ index }) => touched.has(index)))
-  const done: string[] = []
-  let segments: readonly DeployedSegment[] = readDeployment(stateFile)
+  const control = await loadBoardControl()
+  const touched = new Set([...targets.flat(), ...before].map(({ gpu }) => gpu))
+  const release = leaseGpus(
+    control,
+    (await readGpus()).filter(({ index }) => touched.has(index)),
+  )
   try {
+    const commands: string[] = []
+    // Read again, because another deployment may have ended before this one took the leases.
+    let segments: readonly DeployedSegment[] = readDeployment(stateFile)
     for (const target of targets) {
-      const { deployed, actions, commands } = await look(machine, target)
-      done.push(...commands)
-      segments = await applyActions(actions, deployed, machine, {
-        directory: options.directory,
-        stateFile,
-        command,
-        signal: terminal.signal,
-        onAction: (action: DeployAction) => {
-          for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
-        },
-      })
+      const actions = await actionsTo(target, segments, healthBy(control))
+      commands.push(...rendered(actions))
+      segments = await applyActions(actions, segments, control, { stateFile, directory, command }, terminal)
       // New workers must serve before anything else is removed.
-      if (actions.length > 0 && options.settle > 0)
-        await sleep(1000 * options.settle, undefined, { signal: terminal.signal })
+      if (actions.length > 0 && settle > 0) await sleep(1000 * settle, undefined, { signal: terminal.signal })
     }
-    print(terminal, options, { applied: true, commands: done, segments })
+    print(terminal, options, { applied: true, commands, segments })
     return 0
   } finally {
     release()

@@ -1,7 +1,8 @@
+import { execFile } from 'node:child_process'
 import { PctodlError } from '@pctodl/platform'
 
 /** A GPU instance that exists on the node. */
-export interface ExistingInstance {
+interface ExistingInstance {
   readonly gpu: number
   readonly instanceId: number
   /** Name of its profile, e.g. `3g.40gb`. */
@@ -23,27 +24,66 @@ export interface NodeLayout {
   readonly instances: readonly ExistingInstance[]
 }
 
+/**
+ * Runs `nvidia-smi`.
+ *
+ * @throws PctodlError `NO_SMI` if `nvidia-smi` is missing, `SMI_FAILED` with its output if it fails
+ */
+export function smi(args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('nvidia-smi', [...args], { env: { ...process.env, LC_ALL: 'C' } }, (error, stdout, stderr) => {
+      if (!error) return resolve(stdout)
+      if (error.code === 'ENOENT') {
+        return reject(new PctodlError('NO_SMI', 'nvidia-smi is not on PATH; it comes with the NVIDIA driver'))
+      }
+      const said = `${stdout}${stderr}`.trim().split('\n').join(' ')
+      reject(new PctodlError('SMI_FAILED', `nvidia-smi ${args.join(' ')} ended with ${error.code}: ${said}`))
+    })
+  })
+}
+
+/** Runs `nvidia-smi`, which fails if there is nothing to list or to remove. Returns an empty text in that case. */
+export async function smiUnless(nothing: RegExp, args: readonly string[]): Promise<string> {
+  try {
+    return await smi(args)
+  } catch (error) {
+    if (error instanceof PctodlError && nothing.test(error.message)) return ''
+    throw error
+  }
+}
+
 /** Arguments of the `nvidia-smi` call whose output `parseGpuList` reads. */
 export const gpuListQuery = ['--query-gpu=index,uuid,mig.mode.current,name', '--format=csv,noheader'] as const
+
+export async function readGpus(): Promise<NodeGpu[]> {
+  return parseGpuList(await smi(gpuListQuery))
+}
+
+export async function readLayout(): Promise<NodeLayout> {
+  const gpus = await readGpus()
+  const instances = []
+  for (const { index, migEnabled } of gpus) {
+    if (!migEnabled) continue
+    instances.push(
+      ...parseInstanceList(await smiUnless(/No GPU instances found/i, ['mig', '-lgi', '-i', String(index)])),
+    )
+  }
+  return { gpus, instances }
+}
 
 /**
  * Parses the list of GPUs.
  * @throws PctodlError `SMI_OUTPUT` for output in another format
  */
 export function parseGpuList(text: string): NodeGpu[] {
-  return text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const [index, uuid, mode, ...name] = line.split(',').map((cell) => cell.trim())
-      if (!/^\d+$/.test(index ?? '') || uuid === undefined || mode === undefined || name.length === 0) {
-        throw new PctodlError(
-          'SMI_OUTPUT',
-          `nvidia-smi listed a GPU as '${line}'; expected index, UUID, MIG mode, name`,
-        )
-      }
-      return { index: Number(index), uuid, name: name.join(', '), migEnabled: mode === 'Enabled' }
-    })
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines.map((line) => {
+    const [index, uuid, mode, ...name] = line.split(',').map((cell) => cell.trim())
+    if (!/^\d+$/.test(index ?? '') || uuid === undefined || mode === undefined || name.length === 0) {
+      throw new PctodlError('SMI_OUTPUT', `nvidia-smi listed a GPU as '${line}'; expected index, UUID, MIG mode, name`)
+    }
+    return { index: Number(index), uuid, name: name.join(', '), migEnabled: mode === 'Enabled' }
+  })
 }
 
 /** Parses the rows of `nvidia-smi mig -lgi`: GPU, profile name, profile id, instance id, start and size. */
@@ -63,10 +103,9 @@ export function parseInstanceList(text: string): ExistingInstance[] {
  * @throws PctodlError `MIXED_BOARDS` if the names differ, `NO_GPU` if the node has no GPU
  */
 export function productOfNode(gpus: readonly NodeGpu[]): string {
-  const names = [...new Set(gpus.map(({ name }) => name))]
-  if (names.length === 0) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')
-  if (names.length > 1) {
-    throw new PctodlError('MIXED_BOARDS', `this node has unlike GPUs (${names.join(', ')}); name one with --gpu`)
-  }
-  return names[0]!
+  const [name, ...others] = new Set(gpus.map((gpu) => gpu.name))
+  if (name === undefined) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')
+  if (others.length === 0) return name
+  const names = [name, ...others].join(', ')
+  throw new PctodlError('MIXED_BOARDS', `this node has unlike GPUs (${names}); name one with --gpu`)
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { workerCommand } from '../worker-command.js'
-import type { DeployAction, TargetSegment } from './deploy-actions.js'
+import type { DeployAction } from './deploy-actions.js'
+import type { TargetSegment } from './deployment-state.js'
 
 /** Folder of an instance's MPS daemon. */
 export function mpsDirectory(directory: string, { gpu, start }: { gpu: number; start: number }): string {

@@ -1,8 +1,7 @@
 import { COMPUTE_SLICES, segmentSizes } from '@pctodl/platform'
 import type { ServedService } from '../fleet/fleet-plan.js'
-import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
 import type { BoundedPlan } from '../plan-segments.js'
-import { type ServiceProfile, throughputOf } from '../profile.js'
+import { DEFAULT_LATENCY_SHARE, latencyGateMs, type ServiceProfile, throughputOf } from '../profile.js'
 
 /**
  * Explains a plan: for each service its options by instance size and the chosen one, then the totals and their bounds.

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { check, checkInteger } from '../check.js'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 import { type MappedBoard, segmentConflict } from '../map/fleet-map.js'
 
@@ -9,36 +9,20 @@ import { type MappedBoard, segmentConflict } from '../map/fleet-map.js'
  */
 export function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFleet): void {
   const places = new Set<string>()
-  for (const board of boards) {
-    const { gpu, node, index } = board
-    const group = groups.find(({ geometry: { key } }) => key === gpu)
-    if (!group) {
-      const known = [...new Set(groups.map((group) => group.geometry.key))].join(', ')
-      throw new InvalidInputError('current map', gpu, `boards of the fleet: ${known}`)
-    }
+  const keys = groups.map(({ geometry }) => geometry.key)
+  for (const { gpu, node, index, segments } of boards) {
+    const group = groups[keys.indexOf(gpu)]
+    check(group !== undefined, 'current map', gpu, `boards of the fleet: ${keys.join(', ')}`)
     const place = `${gpu}, node ${node}, GPU ${index}`
-    for (const [field, value] of Object.entries({ node, index })) {
-      if (!(Number.isInteger(value) && value >= 0)) {
-        throw new InvalidInputError(`current map, ${gpu}: ${field}`, value, 'an integer of at least 0')
-      }
-    }
-    if (index >= group.boardsPerNode) {
-      throw new InvalidInputError(
-        `current map, ${gpu}: index`,
-        index,
-        `below ${group.boardsPerNode}, the boards of a node`,
-      )
-    }
-    if (places.has(place)) throw new InvalidInputError('current map', place, 'each board once')
+    checkInteger(`current map, ${gpu}: node`, node, 0)
+    checkInteger(`current map, ${gpu}: index`, index, 0)
+    const { boardsPerNode } = group
+    check(index < boardsPerNode, `current map, ${gpu}: index`, index, `below ${boardsPerNode}, the boards of a node`)
+    check(!places.has(place), 'current map', place, 'each board once')
     places.add(place)
-    board.segments.forEach((segment, i) => {
-      const conflict = segmentConflict(group.geometry, segment, board.segments.slice(0, i))
-      if (!conflict) return
-      throw new InvalidInputError(
-        `current map: ${place}, ${conflict.field}`,
-        segment[conflict.field],
-        conflict.expected,
-      )
+    segments.forEach((segment, i) => {
+      const { field, expected } = segmentConflict(group.geometry, segment, segments.slice(0, i)) ?? {}
+      check(!field, `current map: ${place}, ${field}`, field && segment[field], `${expected}`)
     })
   }
 }

@@ -1,16 +1,10 @@
 import type { MigSlot } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
-import type { FleetBoard, FleetSegment } from '../fleet/place-fleet.js'
+import { type FleetSegment, keepWatts } from '../fleet/place-fleet.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 
 /** An instance on a board of a fleet: one model, or several that share it. */
-export interface FleetInstance {
-  /** Key of the board. */
-  readonly gpu: string
-  readonly node: number
-  readonly index: number
-  /** SM clock of the board while the instance runs. */
-  readonly smClockMhz?: number
+export interface FleetInstance extends Omit<MappedBoard, 'segments'> {
   readonly profile: string
   readonly start: number
   readonly segments: readonly FleetSegment[]
@@ -33,6 +27,13 @@ export interface FleetChanges {
   readonly removed: readonly FleetInstance[]
 }
 
+/** The steps of a change. */
+export interface Migration {
+  readonly steps: readonly FleetStep[]
+  /** Sum over all steps that take time (`create` and `restart`) of the rates that services lack, requests/s. */
+  readonly lackingPerS: number
+}
+
 /**
  * Orders changes so that services keep the capacity that they need. First, instances that fit are created. Then
  * instances that block others are removed, beginning with those that services can do without. A board changes its clock
@@ -41,13 +42,15 @@ export interface FleetChanges {
  * @param needed requests/s that each service must be able to answer during the change
  */
 export function fleetMigrationOrder(
-  changes: FleetChanges,
+  { kept, restarted, created, removed }: FleetChanges,
   fleet: CheckedFleet,
   needed: ReadonlyMap<string, number>,
-): FleetStep[] {
+): Migration {
   const inTheWay = (a: FleetInstance, b: FleetInstance) => exclude(a, b, fleet)
   const present = new Set<FleetInstance>()
   const capacity = new Map<string, number>()
+  const steps: FleetStep[] = []
+  let lackingPerS = 0
   const change = (instance: FleetInstance, sign: 1 | -1): void => {
     if (sign === 1) present.add(instance)
     else present.delete(instance)
@@ -55,7 +58,6 @@ export function fleetMigrationOrder(
       capacity.set(model, (capacity.get(model) ?? 0) + sign * ratePerS)
     }
   }
-  const { kept, restarted, created, removed } = changes
   for (const instance of [...kept, ...restarted.map(({ before }) => before), ...removed]) change(instance, 1)
   /** Services that would fall below the rate that they need if this instance were removed. */
   const shortfallsOf = ({ segments }: FleetInstance) =>
@@ -64,48 +66,51 @@ export function fleetMigrationOrder(
       const least = needed.get(model) ?? 0
       return left < least * (1 - 1e-9) ? [{ model, capacity: Math.max(0, left), needed: least }] : []
     })
-  const steps: FleetStep[] = []
-  const toCreate = [...created]
-  const toRemove = [...removed]
+  const start = (kind: 'create' | 'restart', instance: FleetInstance, shortfalls: FleetStep['shortfalls']): void => {
+    for (const [model, least] of needed) {
+      const lacking = least - (capacity.get(model) ?? 0)
+      if (lacking > 1e-9 * least) lackingPerS += lacking
+    }
+    change(instance, 1)
+    steps.push({ kind, instance, shortfalls })
+  }
+  const toCreate = new Set(created)
+  const toRemove = new Set(removed)
   const createWhatFits = (): void => {
-    for (const instance of [...toCreate]) {
+    for (const instance of toCreate) {
       if ([...present].some((other) => inTheWay(instance, other))) continue
       if (!keepWatts(fleet, [...present, instance])) continue
-      change(instance, 1)
-      toCreate.splice(toCreate.indexOf(instance), 1)
-      steps.push({ kind: 'create', instance, shortfalls: [] })
+      toCreate.delete(instance)
+      start('create', instance, [])
     }
-  }
-  const remove = (instance: FleetInstance): void => {
-    const shortfalls = shortfallsOf(instance)
-    change(instance, -1)
-    toRemove.splice(toRemove.indexOf(instance), 1)
-    steps.push({ kind: 'remove', instance, shortfalls })
   }
   const harm = (instance: FleetInstance) =>
     Math.max(0, ...shortfallsOf(instance).map((each) => 1 - each.capacity / each.needed))
+  const removeBestOf = (among: readonly FleetInstance[]): void => {
+    const instance = among.reduce((a, b) => (harm(b) < harm(a) ? b : a))
+    steps.push({ kind: 'remove', instance, shortfalls: shortfallsOf(instance) })
+    change(instance, -1)
+    toRemove.delete(instance)
+  }
   createWhatFits()
-  while (toCreate.length > 0 && toRemove.length > 0) {
-    const blocking = toRemove.filter((old) => toCreate.some((instance) => inTheWay(instance, old)))
-    remove((blocking.length > 0 ? blocking : toRemove).reduce((a, b) => (harm(b) < harm(a) ? b : a)))
+  while (toCreate.size > 0 && toRemove.size > 0) {
+    const blocking = [...toRemove].filter((old) => [...toCreate].some((instance) => inTheWay(instance, old)))
+    removeBestOf(blocking.length > 0 ? blocking : [...toRemove])
     createWhatFits()
   }
   // Restarts that reduce power come first.
   const addedW = ({ before, after }: FleetChanges['restarted'][number]) => wattsOf(after) - wattsOf(before)
   for (const { before, after } of [...restarted].sort((a, b) => addedW(a) - addedW(b))) {
     const others = () => [...present].filter((instance) => instance !== before)
-    while (toRemove.length > 0 && !keepWatts(fleet, [...others(), after])) {
-      remove(toRemove.reduce((a, b) => (harm(b) < harm(a) ? b : a)))
-    }
+    while (toRemove.size > 0 && !keepWatts(fleet, [...others(), after])) removeBestOf([...toRemove])
     const shortfalls = shortfallsOf(before)
     change(before, -1)
-    change(after, 1)
-    steps.push({ kind: 'restart', instance: after, shortfalls })
+    start('restart', after, shortfalls)
   }
   // Instances for which there was not enough power until others had restarted with less.
-  for (const instance of toCreate) steps.push({ kind: 'create', instance, shortfalls: [] })
-  for (const instance of [...toRemove]) remove(instance)
-  return steps
+  for (const instance of toCreate) start('create', instance, [])
+  for (const instance of toRemove) removeBestOf([instance])
+  return { steps, lackingPerS }
 }
 
 function wattsOf({ segments }: FleetInstance): number {
@@ -122,34 +127,6 @@ function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): 
   const slot = ({ profile }: FleetInstance): MigSlot => profiles.find(({ name }) => name === profile)!
   const overlap = a.start < b.start + slot(b).memorySlices && b.start < a.start + slot(a).memorySlices
   return overlap || a.smClockMhz !== b.smClockMhz
-}
-
-/** The instances of a board, or one of them. */
-type Present = Omit<FleetBoard, 'group' | 'powerW'>
-
-/**
- * Whether instances that exist at the same time keep the power limits of boards, nodes and the fleet. Power that was
- * not measured counts as 0.
- */
-export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, present: Iterable<Present>): boolean {
-  if (!limited) return true
-  const boards = new Map<string, number>()
-  const nodes = new Map<string, number>()
-  let total = 0
-  let kept = true
-  for (const { gpu, node, index, smClockMhz, segments } of present) {
-    const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
-    const { boardCapW, nodeCapW } = groups[group]!
-    const board = `${gpu},${node},${index}`
-    const lane = lanes.find((each) => each.group === group && each.smClockMhz === smClockMhz)
-    const idleW = boards.has(board) ? 0 : (lane?.idleW ?? 0)
-    const drawnW = segments.reduce((sum, segment) => sum + (segment.powerW ?? 0), idleW)
-    boards.set(board, (boards.get(board) ?? 0) + drawnW)
-    nodes.set(`${gpu},${node}`, (nodes.get(`${gpu},${node}`) ?? 0) + drawnW)
-    total += drawnW
-    kept &&= boards.get(board)! <= boardCapW * (1 + 1e-9) && nodes.get(`${gpu},${node}`)! <= nodeCapW * (1 + 1e-9)
-  }
-  return kept && total <= powerW * (1 + 1e-9)
 }
 
 /**

@@ -1,10 +1,9 @@
 import { PctodlError } from '@pctodl/platform'
-import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
-import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
+import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
-import { type FleetPlan, totalsOf } from '../fleet/fleet-plan.js'
+import { answeredBy, type FleetPlan, totalsOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
-import { boardAt, type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
+import { type FleetBoard, type FleetSegment, freePlace, keepWatts, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertSplit,
   checkedByRequests,
@@ -12,8 +11,8 @@ import {
   type FleetOptions,
   planOnce,
 } from '../fleet/plan-fleet.js'
-import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
-import type { MappedBoard } from '../map/fleet-map.js'
+import { type RunningBoard, solveProgram } from '../fleet/program.js'
+import { instancesOf, type MappedBoard, type MappedFleetSegment } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import {
@@ -21,10 +20,8 @@ import {
   type FleetInstance,
   type FleetStep,
   fleetMigrationOrder,
-  keepWatts,
+  type Migration,
 } from './fleet-migration.js'
-import { freePlace, laidOver } from './fleet-places.js'
-import { serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /**
@@ -103,8 +100,7 @@ async function change(
   { consolidate, maxIterations }: { consolidate: boolean; maxIterations: number },
 ): Promise<FleetReplan> {
   const rows = fleetRows(fleet, fresh.served, gate, 'one-way')
-  const all = fleetRows(fleet, fresh.served, gate, 'all')
-  const running = current.map((board) => runningBoard(fleet, board, all))
+  const running = runningBoards(fleet, current, fresh.served, gate)
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const maxCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
   const standing = standingBoards(fleet, running)
@@ -124,13 +120,12 @@ async function change(
   let minMoves = 0
   for (const room of ROOMS) {
     const problem = { fleet, objectives: fresh.served, rows, running, maxIterations, room }
-    const goal = { kind: 'moves', maxCost } as const
-    const counts = await solveProgram({ ...problem, goal, keepPerS })
-    if (counts === 'infeasible' || !('instances' in counts)) break
+    const counts = await solveProgram({ ...problem, goal: { kind: 'moves', maxCost }, keepPerS })
+    if (!counts.instances) break
     // With less than the full power, the bound does not hold for all plans. The weights of boards and missing capacity
     // are subtracted from it, and the rest is rounded up to half instances.
     if (room === 1) minMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
-    const boards = nextBoards(fleet, running, rows, counts)
+    const boards = placeBoards(fleet, rows, counts, running)
     const found = boards && next(boards, minMoves)
     // If the program ran out of iterations, its solution may move instances that could have stayed.
     if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
@@ -139,37 +134,42 @@ async function change(
   return next(asIs && inUse <= maxCost ? asIs : laidOver(fleet, fresh.boards, running), minMoves)
 }
 
-/** The instances on a running board, and which of them may stay. */
-export function runningBoard(
-  { groups, lanes }: CheckedFleet,
-  board: MappedBoard,
-  rows: readonly FleetRow[],
-): RunningBoard {
-  const { gpu, smClockMhz, segments } = board
-  const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
-  const { geometry } = groups[group]!
-  const lane = lanes.findIndex((each) => each.group === group && each.smClockMhz === smClockMhz)
-  const instances = placesOf(segments).map(({ profile, start, members }) => {
-    const slot = geometry.profiles.findIndex(({ name }) => name === profile)
-    const row = rows.find(
-      ({ lane: of, profile: at, parts }) =>
-        of === lane &&
-        at === slot &&
-        parts.length === members.length &&
-        parts.every(({ model, point: { batchSize, processes } }) =>
-          members.some((each) => each.model === model && each.batchSize === batchSize && each.processes === processes),
-        ),
-    )
-    return { profile: geometry.profiles[slot]!, start, ...(row && { row }) }
+/** Returns boards in use with their instances, and says which of these may stay. */
+export function runningBoards(
+  fleet: CheckedFleet,
+  current: readonly MappedBoard[],
+  objectives: readonly ServiceObjective[],
+  gate: FleetGate,
+): RunningBoard[] {
+  const rows = fleetRows(fleet, objectives, gate, 'all')
+  return current.map((board) => {
+    const lane = laneOf(fleet, board)
+    const group = fleet.groups.findIndex(({ geometry }) => geometry.key === board.gpu)
+    const { profiles } = fleet.groups[group]!.geometry
+    const instances = instancesOf(board.segments).map(({ profile: name, start, members }) => {
+      const profile = profiles.find((each) => each.name === name)!
+      const row = rows.find(
+        (each) =>
+          each.lane === lane &&
+          profiles[each.profile] === profile &&
+          processesOf(partsOf(each)) === processesOf(members),
+      )
+      return { profile, start, ...(row && { row }) }
+    })
+    return { ...board, group, ...(lane >= 0 && { lane }), instances }
   })
-  return { ...board, group, ...(lane >= 0 && { lane }), instances }
 }
 
-function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly T[]) {
-  return [...new Set(segments.map(({ start }) => start))].map((start) => {
-    const members = segments.filter((segment) => segment.start === start)
-    return { start, profile: members[0]!.profile, members }
-  })
+type Processes = Pick<MappedFleetSegment, 'model' | 'batchSize' | 'processes'>
+
+function partsOf({ parts }: FleetRow): Processes[] {
+  return parts.map(({ model, point: { batchSize, processes } }) => ({ model, batchSize, processes }))
+}
+
+/** A key of what runs in an instance. */
+function processesOf(members: readonly Processes[]): string {
+  const each = members.map(({ model, batchSize, processes }) => `${model} ${batchSize} ${processes}`)
+  return each.sort().join()
 }
 
 /**
@@ -180,61 +180,69 @@ export function keptRates(
   served: readonly ServiceObjective[],
   running: readonly RunningBoard[],
 ): ReadonlyMap<string, number> {
-  const now = new Map<string, number>()
-  for (const { model, ratePerS } of running.flatMap(({ instances }) =>
-    instances.flatMap(({ row }) => row?.parts ?? []),
-  )) {
-    now.set(model, (now.get(model) ?? 0) + ratePerS)
-  }
+  const now = answeredBy(running.flatMap(({ instances }) => instances.flatMap(({ row }) => row?.parts ?? [])))
   return new Map(served.map(({ model, ratePerS }) => [model, Math.min(ratePerS, now.get(model) ?? 0)]))
 }
 
-/** Boards in use with their old and new instances, and further boards at free places; null if limits are exceeded. */
-export function nextBoards(
+/** Returns the boards as they run now; null if an instance misses its objective. */
+function standingBoards(fleet: CheckedFleet, running: readonly RunningBoard[]): FleetBoard[] | null {
+  if (running.some(({ instances }) => instances.some(({ row }) => !row))) return null
+  const kept = running.map(({ instances }) => instances.map(() => true))
+  return placeBoards(fleet, [], { instances: [], boards: [], kept, placed: running.map(() => []) }, running)
+}
+
+/** Whether boards serve all rates within the fleet's limits. */
+export function serves(
   fleet: CheckedFleet,
-  running: readonly RunningBoard[],
-  rows: readonly FleetRow[],
-  counts: ProgramCounts,
-): FleetBoard[] | null {
-  const inUse: (FleetBoard | undefined)[] = new Array(running.length)
-  const others: OpenBoard[] = []
-  for (const [l, lane] of fleet.lanes.entries()) {
-    const group = fleet.groups[lane.group]!
-    const { profiles } = group.geometry
-    const standing = running.flatMap((board, b) => {
-      if (board.lane !== l) return []
-      const kept = board.instances.filter((_, i) => counts.kept[b]![i])
-      const layout = counts.placed[b]!.map(({ profile, start }) => ({ profile: profiles[profile]!, start }))
-      const places = profiles.map((profile) => layout.filter((each) => each.profile === profile).length)
-      const open: OpenBoard = {
-        ...{ lane: l, pattern: { counts: places, layout }, free: [...places], rows: [] },
-        drawnW: kept.reduce((sum, { row }) => sum + (row!.powerW ?? 0), lane.idleW),
-      }
-      return [{ b, kept, open }]
-    })
-    const given = standing.map(({ open }) => open)
-    const filled = fillLane(fleet, l, rows, counts, given)
-    // Boards that are left without instances draw no power.
-    const used = filled?.filter(
-      (board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0),
-    )
-    if (!used || !coolDown(used, group.boardCapW)) return null
-    others.push(...used.filter((board) => !given.includes(board)))
-    for (const { b, kept, open } of standing) {
-      const stays = kept.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start))
-      const segments = [...stays, ...segmentsOf(open, group)]
-      if (segments.length > 0) inUse[b] = boardAt(fleet, l, running[b]!, segments)
+  boards: readonly FleetBoard[],
+  objectives: readonly ServiceObjective[],
+): boolean {
+  const answered = answeredBy(boards.flatMap(({ segments }) => segments))
+  return (
+    objectives.every(({ model, ratePerS }) => (answered.get(model) ?? 0) >= ratePerS * (1 - 1e-9)) &&
+    fleet.groups.every(({ boards: most }, g) => boards.filter(({ group }) => group === g).length <= most) &&
+    keepWatts(fleet, boards)
+  )
+}
+
+/**
+ * Moves the boards of a plan from scratch to the places of running boards, so that many instances can stay. On nodes
+ * with a power limit, boards stay where the plan put them, because only this arrangement is known to be within the
+ * limit.
+ */
+export function laidOver(
+  { groups }: CheckedFleet,
+  fresh: readonly FleetBoard[],
+  current: readonly MappedBoard[],
+): FleetBoard[] {
+  const isFixed = (gpu: string) => groups.some(({ geometry, nodeCapW }) => geometry.key === gpu && nodeCapW < Infinity)
+  const placed = fresh.filter(({ gpu }) => isFixed(gpu))
+  const open = current.filter(({ gpu }) => !isFixed(gpu))
+  const left: FleetBoard[] = []
+  for (const board of fresh) {
+    if (isFixed(board.gpu)) continue
+    const staying = open.map((running) => stayingOf(board, running))
+    const most = Math.max(0, ...staying)
+    if (most === 0) {
+      left.push(board)
+      continue
     }
+    const [{ node, index }] = open.splice(staying.indexOf(most), 1) as [MappedBoard]
+    placed.push({ ...board, node, index })
   }
-  const boards = inUse.filter((board) => board !== undefined)
-  if (!keepWatts(fleet, boards)) return null
-  for (const board of others.sort((a, b) => b.drawnW - a.drawnW)) {
-    const group = fleet.groups[fleet.lanes[board.lane]!.group]!
-    const place = freePlace(group, board.drawnW, boards, running)
-    if (!place) return null
-    boards.push(boardAt(fleet, board.lane, place, segmentsOf(board, group)))
-  }
-  return boards
+  for (const board of left)
+    placed.push({ ...board, ...freePlace(groups[board.group]!, board.powerW, placed, current)! })
+  return placed
+}
+
+/**
+ * Number of running instances that the planned board also has, at the same place and with the same processes and clock.
+ */
+function stayingOf(board: FleetBoard, running: MappedBoard): number {
+  if (board.gpu !== running.gpu || board.smClockMhz !== running.smClockMhz) return 0
+  const key = (segment: MappedFleetSegment) => [segment.profile, segment.start, processesOf([segment])].join()
+  const standing = new Set(running.segments.map(key))
+  return board.segments.filter((segment) => standing.has(key(segment))).length
 }
 
 /**
@@ -247,9 +255,9 @@ export function stepsTo(
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
   keepPerS: ReadonlyMap<string, number>,
-): FleetChanges & { readonly steps: readonly FleetStep[] } {
+): FleetChanges & Migration {
   const before = running.flatMap((board) =>
-    placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
+    instancesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
       const { row } = board.instances[i]!
       const powerW = row?.powerW ?? measuredW(fleet, board.lane, place.profile, members)
       // An instance that may not stay answers no requests in time.
@@ -262,12 +270,12 @@ export function stepsTo(
     }),
   )
   const after = boards.flatMap((board) =>
-    placesOf(board.segments).map(
+    instancesOf(board.segments).map(
       ({ members, ...place }): FleetInstance => ({ ...at(board), ...place, segments: members }),
     ),
   )
   const changes = changesOf(before, after)
-  return { ...changes, steps: fleetMigrationOrder(changes, fleet, keepPerS) }
+  return { ...changes, ...fleetMigrationOrder(changes, fleet, keepPerS) }
 }
 
 /** Highest measured power of the models that run in such an instance, each alone, W; 0 if it was not measured. */
@@ -291,11 +299,6 @@ function at({ gpu, node, index, smClockMhz }: MappedBoard) {
 function changesOf(before: readonly FleetInstance[], after: readonly FleetInstance[]): FleetChanges {
   const place = ({ gpu, node, index, smClockMhz, profile, start }: FleetInstance) =>
     [gpu, node, index, smClockMhz, profile, start].join()
-  const processes = ({ segments }: FleetInstance) =>
-    segments
-      .map(({ model, batchSize, processes: count }) => `${model} ${batchSize} ${count}`)
-      .sort()
-      .join()
   const old = new Map(before.map((instance) => [place(instance), instance]))
   const kept: FleetInstance[] = []
   const restarted: { before: FleetInstance; after: FleetInstance }[] = []
@@ -304,7 +307,7 @@ function changesOf(before: readonly FleetInstance[], after: readonly FleetInstan
     const standing = old.get(place(instance))
     old.delete(place(instance))
     if (!standing) created.push(instance)
-    else if (processes(standing) === processes(instance)) kept.push(instance)
+    else if (processesOf(standing.segments) === processesOf(instance.segments)) kept.push(instance)
     else restarted.push({ before: standing, after: instance })
   }
   return { kept, restarted, created, removed: [...old.values()] }

@@ -1,5 +1,5 @@
-import { InvalidInputError } from '@pctodl/platform'
 import type { ArrivalProcess } from '@pctodl/traffic'
+import { check } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
 import type { SimulationOptions } from './simulate-queue.js'
 
@@ -69,10 +69,9 @@ export function statedSamples(traffic: StatedTraffic, seed: number): SimulationO
  * @throws InvalidInputError for numbers out of range
  */
 export function assertTraffic({ burstiness = 1, rateError = 0.05, timeError = 0.05 }: StatedTraffic): void {
-  if (!(burstiness >= 0.1 && burstiness <= 100)) {
-    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
-  }
+  const expected = 'a number from 0.1 to 100; 1 is Poisson'
+  check(burstiness >= 0.1 && burstiness <= 100, 'burstiness', burstiness, expected)
   for (const [name, error] of Object.entries({ rateError, timeError })) {
-    if (!(error >= 0 && error <= 1)) throw new InvalidInputError(name, error, 'a share from 0 to 1')
+    check(error >= 0 && error <= 1, name, error, 'a share from 0 to 1')
   }
 }

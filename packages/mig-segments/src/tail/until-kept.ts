@@ -7,7 +7,7 @@ import { LATE_SHARE } from './ways.js'
  */
 const CHECKED_LATE = 0.008
 /** Number of times that a service gets a larger margin before it counts as not served. */
-const MAX_TIMES = 11
+export const MAX_TIMES = 11
 /** Factor on the fraction of late requests that the estimate may allow, applied each time a service was late. */
 const TIGHTER = 0.4
 /**
@@ -42,24 +42,4 @@ export function roomOf(times: TimesLate | undefined, model: string): Room | null
 
 export function isLate({ late, requests }: QueueOutcome): boolean {
   return late > CHECKED_LATE * requests
-}
-
-/**
- * Plans repeatedly, with larger margins for services that are late in the check, until none is late. A service that is
- * still late after eleven times is dropped, so that every service in the plan was in time in the check.
- */
-export async function planUntilKept<Plan>(
-  planBy: (times: TimesLate) => Promise<Plan>,
-  lateIn: (plan: Plan) => Iterable<string>,
-): Promise<Plan> {
-  const times = new Map<string, number>()
-  for (;;) {
-    const plan = await planBy(times)
-    const late = [...lateIn(plan)]
-    if (late.length === 0) return plan
-    for (const model of late) {
-      const next = (times.get(model) ?? 0) + 1
-      times.set(model, next > MAX_TIMES ? Number.POSITIVE_INFINITY : next)
-    }
-  }
 }

@@ -1,7 +1,6 @@
 import { type InstancePoint, throughputOf } from '../profile.js'
 import { batchTimes, withBatchRates } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
-import { minHolding } from './least-holding.js'
 
 /**
  * Fraction of requests that the estimate may allow to be late: half of what a p99 objective allows. The other half
@@ -182,6 +181,23 @@ function minCapacity(
     if (high > 200 * (ratePerS + workerPerS)) return null
   } while (!enough(high))
   return minHolding(low, high, 5e-4, enough)
+}
+
+/**
+ * Finds by bisection the smallest value from which a condition holds.
+ *
+ * @param from a value at which it does not hold
+ * @param to a value at which it holds
+ * @param precision accepted error, as a fraction of the value
+ */
+export function minHolding(from: number, to: number, precision: number, holds: (value: number) => boolean): number {
+  let [low, high] = [from, to]
+  while (high - low > precision * high) {
+    const middle = (low + high) / 2
+    if (holds(middle)) high = middle
+    else low = middle
+  }
+  return high
 }
 
 /** Drops ways if another way answers at least as much in each slot. */

@@ -1,0 +1,33 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { ZodError } from 'zod'
+
+/** @throws InvalidInputError if a value is not as expected */
+export function check(ok: boolean, field: string, value: unknown, expected: string): asserts ok {
+  if (!ok) throw new InvalidInputError(field, value, expected)
+}
+
+/** @throws InvalidInputError if a value is not an integer within limits */
+export function checkInteger(
+  field: string,
+  value: number,
+  least: number,
+  most: number = Number.POSITIVE_INFINITY,
+): void {
+  const limit = most < Number.POSITIVE_INFINITY ? ` and at most ${most}` : ''
+  check(
+    Number.isInteger(value) && value >= least && value <= most,
+    field,
+    value,
+    `an integer of at least ${least}${limit}`,
+  )
+}
+
+/** Whether a number is above 0 and finite. */
+export function isPositive(value: number): boolean {
+  return value > 0 && value < Number.POSITIVE_INFINITY
+}
+
+/** The first problem of a file's content, with its place. */
+export function firstIssue({ issues: [issue] }: ZodError): string {
+  return `${issue!.path.join('.') || 'the file'}: ${issue!.message}`
+}
