@@ -170,6 +170,13 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
     standing.device.check('nvmlDeviceResetGpuLockedClocks')
   })
 
+  it('knows the SM clocks under a memory clock lock of the operator that the driver rounds', async () => {
+    const locked = (maxMhz: number) => openGpu(1, { ...options, standingLocks: { memClock: { minMhz: 405, maxMhz } } })
+    await withLease(await locked(9000), (lease) => lease.lockSmClock(1005))
+    const low = withLease(await locked(400), (lease) => lease.lockSmClock(1005))
+    await expect(low).rejects.toThrow(/smClock.minMhz: got 1005, .* 210 to 420 MHz/)
+  })
+
   it('reports a setter that a busy board ignores', async () => {
     const ignoring = await startHost({
       tenants: [{ gpuIndex: 0, model: 'resnet50', mpsPercent: 100, batchSize: 32 }],

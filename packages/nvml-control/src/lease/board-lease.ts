@@ -109,8 +109,10 @@ export abstract class BoardLease implements GpuLease {
         assertRange('memClock', change.range!, memClocks, `one of ${memClocks.join(', ')} on ${name}`)
         return
       case 'sm-clock': {
-        // The memory clock in force decides which SM clocks the board supports.
-        const inForceMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? performanceMemClocksMhz[0]!
+        // The memory clock in force decides which SM clocks the board supports. An operator's lock need not be one of the
+        // board's clocks: the driver rounds it.
+        const lockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? performanceMemClocksMhz[0]!
+        const [inForceMhz = lockMhz] = memClocks.toSorted((a, b) => Math.abs(a - lockMhz) - Math.abs(b - lockMhz))
         const states = smClocksAt(this.#spec, inForceMhz) ?? []
         const supported = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
         assertRange('smClock', change.range!, states, `a supported state of ${name}: ${supported}`)
