@@ -40,6 +40,8 @@ export class BoardKeeper {
   /** The last readings, for metrics; null if the board could not be read. */
   readings: BoardReadings | null = null
   #reading: Promise<BoardReadings | null> | null = null
+  /** Settles when the board's settings are as the present policy allows. */
+  tightening: Promise<void> = Promise.resolve()
   readonly #options: BoardKeeperOptions
   /** Leases, by the UUID of their board or instance. */
   readonly #held = new Map<string, HeldLease>()

@@ -93,7 +93,6 @@ export class NodeService {
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
   #tending: Promise<void> = Promise.resolve()
-  #tightening: Promise<unknown> = Promise.resolve()
   #closing = false
 
   private constructor(options: NodeServiceOptions, locks: readonly FileLock[]) {
@@ -278,11 +277,10 @@ export class NodeService {
       this.#audit.note({ event: 'policy', detail })
       if (unknownNames.length > 0) this.#say(`${policyFile}: ${detail}`)
       this.#letIn()
-      this.#tightening = Promise.all(
-        this.#keepers.map((keeper) =>
-          keeper.tighten(policy).catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`)),
-        ),
-      )
+      for (const keeper of this.#keepers)
+        keeper.tightening = keeper
+          .tighten(policy)
+          .catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`))
     } catch (error) {
       if (!(error instanceof PctodlError)) throw error
       this.#policy = { stamp, policy: Policy.nothing, error }
@@ -328,10 +326,7 @@ export class NodeService {
     this.#currentPolicy()
     // A board that has not answered the running check for this long is not waited for again.
     const heard = this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS)
-    await soon([
-      ...heard.map((keeper) => keeper.look()),
-      heard.length === this.#keepers.length ? this.#tightening : null,
-    ])
+    await soon(heard.flatMap((keeper) => [keeper.look(), keeper.tightening]))
   }
 
   /** Returns the metrics. Requests within the same short time share one reading of the boards. */

@@ -197,21 +197,9 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
       'mps-start',
       'mps-stop',
       'mps-verify',
-      'report',
       'end-leases',
     ]
-    const fields = [
-      'board',
-      'change',
-      'pid',
-      'graceMs',
-      'defaultPercent',
-      'uid',
-      'boards',
-      'versions',
-      'program',
-      'tenants',
-    ]
+    const fields = ['board', 'change', 'pid', 'graceMs', 'defaultPercent', 'uid', 'boards', 'versions', 'program']
     const frame = () => {
       const body: Record<string, unknown> = { type: oneOf([...types, odd()]) }
       for (let i = whole(5); i > 0; i--) body[oneOf(fields)] = odd()

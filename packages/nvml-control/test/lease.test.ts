@@ -100,6 +100,11 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
       )
       await expect(lease.lockSmClock({ minMhz: 1005, maxMhz: 210 })).rejects.toThrow(InvalidInputError)
       await expect(lease.lockMemClock(9000)).rejects.toThrow(/405, 810, 5001, 9251, 9501/)
+      for (const kind of ['sm-clock', 'mem-clock'] as const) {
+        const [minMhz, maxMhz] = kind === 'sm-clock' ? [1005, 210] : [9501, 405]
+        await expect(lease.change({ kind, range: { minMhz, maxMhz } })).rejects.toThrow(/minMhz of at most maxMhz/)
+        await expect(lease.change({ kind, range: { maxMhz } as never })).rejects.toThrow(/Clock.minMhz: got undefined/)
+      }
       await expect(lease.setPowerLimit(99)).rejects.toThrow(/100 to 400 W/)
       await expect(lease.setComputeMode('exclusive-thread')).rejects.toThrow(InvalidInputError)
       // At 405 MHz the SM clock ends at 420.
@@ -163,6 +168,13 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
     await withLease(standing, (lease) => lease.lockSmClock(1005))
     await eventually(() => standing.device.smClockMhz() === 600, 'the standing lock is back')
     standing.device.check('nvmlDeviceResetGpuLockedClocks')
+  })
+
+  it('knows the SM clocks under a memory clock lock of the operator that the driver rounds', async () => {
+    const locked = (maxMhz: number) => openGpu(1, { ...options, standingLocks: { memClock: { minMhz: 405, maxMhz } } })
+    await withLease(await locked(9000), (lease) => lease.lockSmClock(1005))
+    const low = withLease(await locked(400), (lease) => lease.lockSmClock(1005))
+    await expect(low).rejects.toThrow(/smClock.minMhz: got 1005, .* 210 to 420 MHz/)
   })
 
   it('reports a setter that a busy board ignores', async () => {

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { findGpuSpec } from '@pctodl/platform'
 import { afterEach, describe, expect, it } from 'vitest'
-import { InstanceLease } from '../src/index.js'
+import { InstanceLease, ServiceLease } from '../src/index.js'
 
 const found = { powerLimitW: 250, computeMode: 'default', persistence: true, smClockLock: null, memClockLock: null }
 const open: (() => void)[] = []
@@ -77,6 +78,16 @@ describe('a lease from the node service', () => {
     })
     await lease.release()
     expect(asked).toEqual(['hello', 'acquire MIG-1'])
+  })
+
+  it('leaves power limits to the policy, and says which ones no policy allows', async () => {
+    const { socket, asked } = await service(3)
+    const lease = await ServiceLease.acquire({ uuid: 'GPU-1', subject: 'GPU 0', spec: findGpuSpec('A100') }, { socket })
+    await lease.setPowerLimit(1)
+    for (const powerLimitW of [0, -5, Number.NaN])
+      await expect(lease.setPowerLimit(powerLimitW)).rejects.toThrow(`got ${powerLimitW}, expected a limit above 0 W`)
+    await lease.release()
+    expect(asked).toEqual(['hello', 'acquire GPU-1', 'change GPU-1', 'release GPU-1'])
   })
 
   it('is refused by a service of another version', async () => {

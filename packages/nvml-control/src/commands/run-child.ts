@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { Interruption, onEnding, type Terminal, UsageError } from '@pctodl/command-line'
 import { endProcess } from '../lease/end-process.js'
-import { childrenOf, isRunning, type ProcessIdentity } from '../lease/process-identity.js'
+import { descendantsOf, isRunning, type ProcessIdentity } from '../lease/process-identity.js'
 
 export interface RunChildOptions {
   /** Additional environment variables. */
@@ -88,11 +88,6 @@ function killIfRunning(identity: ProcessIdentity): void {
   } catch {
     // The process has exited meanwhile, or its user has changed and it must not be signalled.
   }
-}
-
-/** Returns all running descendants of a process. */
-function descendantsOf(pid: number): ProcessIdentity[] {
-  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child.pid)])
 }
 
 function merged(a: readonly ProcessIdentity[], b: readonly ProcessIdentity[]): ProcessIdentity[] {

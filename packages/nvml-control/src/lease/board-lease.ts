@@ -94,41 +94,42 @@ export abstract class BoardLease implements GpuLease {
   }
 
   #assertSupported(change: BoardChange): void {
-    const { name, powerLimitW, clockStates } = this.#spec
+    const { name, powerLimitW, clockStates, performanceMemClocksMhz } = this.#spec
     const memClocks = clockStates.map((state) => state.memClockMhz)
     switch (change.kind) {
       case 'power-limit': {
         // The node service knows which limits its policy allows, and says so.
-        const { min, max } = this.path === 'service' ? { min: 0.001, max: Number.POSITIVE_INFINITY } : powerLimitW
-        if (change.powerLimitW >= min && change.powerLimitW <= max) return
-        throw new InvalidInputError('powerLimitW', change.powerLimitW, `a limit of ${min} to ${max} W on ${name}`)
+        const isServed = this.path === 'service'
+        const { min, max } = powerLimitW
+        if (isServed ? change.powerLimitW > 0 : change.powerLimitW >= min && change.powerLimitW <= max) return
+        const allowed = isServed ? 'a limit above 0 W' : `a limit of ${min} to ${max} W on ${name}`
+        throw new InvalidInputError('powerLimitW', change.powerLimitW, allowed)
       }
-      case 'mem-clock': {
-        const wrong = Object.values(change.range!).find((mhz) => !memClocks.includes(mhz))
-        if (wrong === undefined) return
-        throw new InvalidInputError('memClockMhz', wrong, `one of ${memClocks.join(', ')} on ${name}`)
-      }
-      case 'sm-clock':
-        this.#assertSmClocks(change.range!)
+      case 'mem-clock':
+        assertRange('memClock', change.range!, memClocks, `one of ${memClocks.join(', ')} on ${name}`)
         return
+      case 'sm-clock': {
+        // The memory clock in force decides which SM clocks the board supports. An operator's lock need not be one of the
+        // board's clocks: the driver rounds it.
+        const lockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? performanceMemClocksMhz[0]!
+        const [inForceMhz = lockMhz] = memClocks.toSorted((a, b) => Math.abs(a - lockMhz) - Math.abs(b - lockMhz))
+        const states = smClocksAt(this.#spec, inForceMhz) ?? []
+        const supported = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
+        assertRange('smClock', change.range!, states, `a supported state of ${name}: ${supported}`)
+        return
+      }
       case 'compute-mode':
         if (settableModes.includes(change.mode)) return
         throw new InvalidInputError('computeMode', change.mode, `one of ${settableModes.join(', ')}`)
       case 'persistence':
     }
   }
+}
 
-  /** The memory clock in force decides which SM clocks the board supports. */
-  #assertSmClocks(range: ClockRange): void {
-    const memClockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? this.#spec.performanceMemClocksMhz[0]!
-    const states = smClocksAt(this.#spec, memClockMhz) ?? []
-    for (const [field, mhz] of Object.entries(range)) {
-      if (states.includes(mhz)) continue
-      const supported = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
-      throw new InvalidInputError(`smClock.${field}`, mhz, `a supported state of ${this.#spec.name}: ${supported}`)
-    }
-    if (range.minMhz > range.maxMhz) throw new InvalidInputError('smClock', range, 'minMhz of at most maxMhz')
-  }
+function assertRange(field: string, { minMhz, maxMhz }: ClockRange, states: readonly number[], allowed: string): void {
+  for (const [end, mhz] of Object.entries({ minMhz, maxMhz }))
+    if (!states.includes(mhz)) throw new InvalidInputError(`${field}.${end}`, mhz, allowed)
+  if (minMhz > maxMhz) throw new InvalidInputError(field, { minMhz, maxMhz }, 'minMhz of at most maxMhz')
 }
 
 function rangeOf(clock: number | ClockRange): ClockRange {

@@ -42,6 +42,14 @@ export function childrenOf(pid: number): ProcessIdentity[] {
   return processesWhere((each) => statFieldsOf(each)?.[1] === String(pid))
 }
 
+/** Returns all running descendants of a process. Reads each process only once, as a machine may run thousands. */
+export function descendantsOf(pid: number): ProcessIdentity[] {
+  const all = processesWhere(() => true).map((each) => ({ each, parent: statFieldsOf(each.pid)?.[1] }))
+  const under = (above: number): ProcessIdentity[] =>
+    all.flatMap(({ each, parent }) => (parent === String(above) ? [each, ...under(each.pid)] : []))
+  return under(pid)
+}
+
 /** Returns the running processes of one user. */
 export function processesOf(uid: number): ProcessIdentity[] {
   return processesWhere((each) => userOf(each) === uid)

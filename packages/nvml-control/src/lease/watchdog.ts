@@ -74,7 +74,8 @@ export class Watchdog {
   }
 
   /**
-   * Tells the watchdog that the lease has ended, so that it exits. If there is still a journal, the watchdog restores the board first.
+   * Tells the watchdog that the lease has ended, so that it exits. If there is still a journal, the watchdog restores
+   * the board first.
    */
   dismiss(): void {
     this.#child.stdin?.end('\n')
