@@ -40,12 +40,12 @@ function replaced(of: { prototype: object }, name: string, standIn: StandIn): ()
 }
 
 const { predict } = ServingClocks.prototype
-const { update, demand } = ServiceWatch.prototype
+const { update } = ServiceWatch.prototype
 const { ceilingMhz } = CapLaw.prototype
 
 /** Switches each part off. The parts `replan` and `lean-tenants` are switched off where the policy is created. */
 const parts: Record<string, () => () => void> = {
-  caution: () => replaced(ServiceWatch, 'demand', (self) => demand.call(self, false)),
+  caution: () => replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS),
   // The model assumes Poisson traffic; the windows of the arrival rate still use the measured burstiness.
   burstiness: () => replaced(ServingClocks, 'predict', (self, clock, rates) => predict.call(self, clock, rates)),
   window: () => replaced(ArrivalRate, 'perS', (self) => self.meanPerS(1)),

@@ -1,6 +1,6 @@
 /** Number of samples kept: one minute at ten samples a second. */
 const REMEMBERED = 600
-/** Counts that differ by more than this many standard deviations show another rate, not the chance of one rate. */
+/** A short window contradicts a longer one if their counts differ by more than this many standard deviations. */
 const CONTRADICTION_SIGMAS = 4
 /** A lower rate counts as a contradiction only in a window of at least this many samples. */
 const LULL_SAMPLES = 4
@@ -15,8 +15,8 @@ const PRIOR_REQUESTS = 50
  * windows go down to one sample. The measured burstiness sets how large a difference counts as a contradiction.
  */
 export class ArrivalRate {
-  /** Numbers of requests since the service began. */
-  readonly #counts: { readonly timeMs: number; readonly arrived: number }[] = []
+  readonly #timesMs: number[] = []
+  readonly #counts: number[] = []
   readonly #ratesPerS: number[] = []
   #perS: number
   #burstiness = 1
@@ -38,7 +38,7 @@ export class ArrivalRate {
 
   /** The highest estimated rate of the last minute, requests/s. */
   get peakPerS(): number {
-    return Math.max(this.#perS, ...this.#ratesPerS)
+    return this.#ratesPerS.reduce((most, rate) => Math.max(most, rate), this.#perS)
   }
 
   /** Mean rate over the given time, requests/s; the present estimate if fewer samples were counted. */
@@ -49,11 +49,17 @@ export class ArrivalRate {
 
   /** @param arrived number of requests since the service began; a lower number than before restarts the count */
   update(timeMs: number, arrived: number): void {
-    const last = this.#counts.at(-1)
-    if (last && arrived < last.arrived) this.#counts.length = 0
-    else if (last && timeMs <= last.timeMs) return
-    this.#counts.push({ timeMs, arrived })
-    if (this.#counts.length > REMEMBERED + 1) this.#counts.shift()
+    const last = this.#timesMs.length - 1
+    if (last >= 0 && arrived < this.#counts[last]!) {
+      this.#timesMs.length = 0
+      this.#counts.length = 0
+    } else if (last >= 0 && timeMs <= this.#timesMs[last]!) return
+    this.#timesMs.push(timeMs)
+    this.#counts.push(arrived)
+    if (this.#counts.length > REMEMBERED + 1) {
+      this.#timesMs.shift()
+      this.#counts.shift()
+    }
     if (this.#counts.length < 2) return
     this.#burstiness = this.#dispersion()
     this.#perS = this.#longest()
@@ -63,19 +69,17 @@ export class ArrivalRate {
 
   /**
    * Variance divided by mean of the counts per sample. The variance is taken from differences of successive counts,
-   * which a slow change of the rate does not affect. A larger difference than `CONTRADICTION_SIGMAS` counts as that
-   * many, because it is a change of the rate.
+   * which a slow change of the rate does not affect.
    */
   #dispersion(): number {
-    const arrived = this.#counts.map((count) => count.arrived)
+    const counts = this.#counts
     let squares = 0
-    for (let i = 2; i < arrived.length; i++) {
-      const difference = arrived[i]! - 2 * arrived[i - 1]! + arrived[i - 2]!
-      const variance = this.#burstiness * Math.max(1, arrived[i]! - arrived[i - 2]!)
-      squares += Math.min(difference ** 2, CONTRADICTION_SIGMAS ** 2 * variance)
+    for (let i = 2; i < counts.length; i++) {
+      const difference = counts[i]! - 2 * counts[i - 1]! + counts[i - 2]!
+      squares += difference * difference
     }
-    const weight = arrived.at(-1)! - arrived[0]! + PRIOR_REQUESTS
-    return Math.min(1000, Math.max(1, (squares / 2 + PRIOR_REQUESTS) / weight))
+    const arrived = counts.at(-1)! - counts[0]!
+    return Math.min(1000, Math.max(1, (squares / 2 + PRIOR_REQUESTS) / (arrived + PRIOR_REQUESTS)))
   }
 
   #longest(): number {
@@ -100,10 +104,10 @@ export class ArrivalRate {
 
   /** Mean rate over the given number of last samples, requests/s. */
   #over(samples: number): number {
-    return (this.#counts.at(-1)!.arrived - this.#counts.at(-1 - samples)!.arrived) / this.#seconds(samples)
+    return (this.#counts.at(-1)! - this.#counts.at(-1 - samples)!) / this.#seconds(samples)
   }
 
   #seconds(samples: number): number {
-    return (this.#counts.at(-1)!.timeMs - this.#counts.at(-1 - samples)!.timeMs) / 1000
+    return (this.#timesMs.at(-1)! - this.#timesMs.at(-1 - samples)!) / 1000
   }
 }

@@ -19,11 +19,15 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
+/** Fractions of the caution to try, because bursts may need more than the highest clock serves. */
+const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
+/** A queue must drain within this share of the service's objective. */
+const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
 const AT_CAP = 0.9
 /**
  * The clock falls only to the highest clock needed in this many samples, and only if that is more than `BAND_STATES`
- * states lower.
+ * states lower. At the cap, the clock rises only by more than `BAND_STATES` states.
  */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
@@ -84,8 +88,6 @@ export class ServicesPolicy implements PowerCapPolicy {
   #binding = ''
   /** The clocks and admitted shares, chosen together while requests are shed; otherwise undefined. */
   #admission: Admission | undefined
-  /** The shares that were requested last, 0..1, by service name; 1 if absent. */
-  readonly #admitted = new Map<string, number>()
   #shedMs = 0
   #memoryMs = 0
   #borneMs = 0
@@ -207,42 +209,54 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.perS)
   }
 
+  /** Rates to be ready for: the largest fraction of the caution that the tenants can serve under the cap. */
+  get #readyPerS(): number[] {
+    for (const part of CAUTION_PARTS) {
+      const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
+      if (this.#memories.some((clocks) => this.#bear(clocks, ratesPerS))) return ratesPerS
+    }
+    return this.#ratesPerS
+  }
+
   get #burstiness(): number[] {
     return this.#watches.map(({ rate }) => rate.burstiness)
   }
 
   /**
-   * Returns the lowest clock at which every service meets its objective and drains its queue, with caution if the cap
-   * allows it. Undefined if no clock suffices even without caution.
+   * Returns the lowest clock at which every service meets its objective and works off its backlog, and the constraint
+   * that rules out the next lower clock. Undefined if no clock suffices.
    */
-  #need(clocks: ServingClocks): (Need & { readonly cautious: boolean }) | undefined {
-    for (const cautious of [true, false]) {
-      const demands = this.#watches.map((watch) => watch.demand(cautious))
-      const ratesPerS = demands.map(({ perS }) => perS)
-      const lacking = (smClockMhz: number) => {
-        const { services } = clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
-        for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
-          if (!objectiveMet) return `p99 of ${service}`
-          if (demands[i]!.drainPerS > capacityPerS) return `backlog of ${service}`
-        }
-        return undefined
-      }
-      const smClockMhz = clocks.lowestWhere((clock) => lacking(clock) === undefined)
+  #need(): Need | undefined {
+    // With caution if the tenants can serve it, else without.
+    for (const [ratesPerS, part] of [[this.#readyPerS], [this.#ratesPerS, 0]] as const) {
+      const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS, part) === undefined)
       if (smClockMhz === undefined) continue
-      if (cautious && clocks.predict(smClockMhz, ratesPerS, this.#burstiness).powerW > this.#powerCapW) continue
-      const lower = clocks.smClocksMhz.findLast((clock) => clock < smClockMhz)
-      return { smClockMhz, cautious, binding: lower === undefined ? 'lowest clock' : lacking(lower)! }
+      const lower = this.#clocks.smClocksMhz.findLast((clock) => clock < smClockMhz)
+      return { smClockMhz, binding: (lower && this.#lacking(lower, ratesPerS, part)) || 'lowest clock' }
+    }
+    return undefined
+  }
+
+  /** The constraint that a clock violates; undefined if the clock suffices. */
+  #lacking(smClockMhz: number, ratesPerS: readonly number[], part: number | undefined): string | undefined {
+    const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
+    for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
+      if (!objectiveMet) return `p99 of ${service}`
+      if (!drains(this.#watches[i]!, capacityPerS, part)) return `backlog of ${service}`
     }
     return undefined
   }
 
   #chooseClock({ applied, smClockRefusedMs }: SampleObservation): Action {
-    const need = this.#need(this.#clocks)
-    const top = { smClockMhz: this.#admission?.smClockMhz ?? this.#clocks.smClocksMhz.at(-1)!, binding: 'top' }
-    const held = this.#hold(need ?? top)
+    const clocks = this.#clocks.smClocksMhz
+    const need = this.#need()
+    const held = this.#hold(need ?? { smClockMhz: this.#admission?.smClockMhz ?? clocks.at(-1)!, binding: 'top' })
     const ceilingMhz = this.#ceilingMhz(held.smClockMhz)
     const capped = held.smClockMhz > ceilingMhz
-    this.#smClockMhz = Math.min(ceilingMhz, held.smClockMhz)
+    const smClockMhz = capped ? ceilingMhz : held.smClockMhz
+    // At the cap, a small rise would soon be followed by a fall, so it is skipped.
+    const rise = clocks.indexOf(smClockMhz) - clocks.indexOf(this.#smClockMhz)
+    if (!capped || rise < 0 || rise > BAND_STATES) this.#smClockMhz = smClockMhz
     this.#short = need === undefined || capped
     const binding = capped ? 'cap' : held.binding
     const rates = this.#watches.map(({ service, rate }) => `${service.name} ${rate.perS.toFixed(0)}/s`)
@@ -272,13 +286,12 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /** Predicted power at a clock for the admitted and the waiting requests, W. */
-  #powerW(smClockMhz: number, clocks = this.#clocks): number {
+  #powerW(smClockMhz: number): number {
+    const clocks = this.#clocks.smClocksMhz
     // All waiting requests count as arriving in this sample, because they keep the tenants busy.
-    const ratesPerS = this.#watches.map(
-      ({ service, rate, backlog }) => this.#shareOf(service) * rate.perS + SAMPLES_PER_S * backlog,
-    )
-    const state = clocks.smClocksMhz.findLast((clock) => clock <= smClockMhz) ?? clocks.smClocksMhz[0]!
-    return clocks.predict(state, ratesPerS, this.#burstiness).powerW
+    const ratesPerS = this.#watches.map(({ rate, admitted, backlog }) => admitted * rate.perS + SAMPLES_PER_S * backlog)
+    const state = clocks.findLast((clock) => clock <= smClockMhz) ?? clocks[0]!
+    return this.#clocks.predict(state, ratesPerS, this.#burstiness).powerW
   }
 
   /**
@@ -291,33 +304,34 @@ export class ServicesPolicy implements PowerCapPolicy {
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
     const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === clocks[0]
     const atTop = this.#smClockMhz === clocks.at(-1) && applied.smClockMhz === clocks.at(-1)
-    if (this.#reconfiguring || !(atCap || atTop)) return this.#setAdmission(undefined)
+    if (this.#reconfiguring || !(atCap || atTop)) return this.#admitted(undefined)
     if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
-    const drains = services.every(({ capacityPerS }, i) => this.#watches[i]!.demand(false).drainPerS <= capacityPerS)
-    if (!this.#admission && drains && !above) return {}
+    const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS, 0))
+    if (!this.#admission && !tooMany) return {}
     this.#shedMs = this.#timeMs
-    const memories = [this.#clocks, ...this.#memories.filter((clocks) => clocks !== this.#clocks)]
+    const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
     const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
-    const admission = this.#letIn(memories, this.#smClockMhz, this.#ratesPerS, this.#cap.offsetW, backlogPerS)
+    const admission = this.#letIn(
+      [this.#clocks, ...others],
+      this.#smClockMhz,
+      this.#ratesPerS,
+      this.#cap.offsetW,
+      backlogPerS,
+    )
     const memory = admission.clocks === this.#clocks ? {} : this.#setMemory(admission.clocks, 'more is answered')
-    return { ...memory, ...this.#setAdmission(admission) }
+    return { ...memory, ...this.#admitted(admission) }
   }
 
-  #shareOf({ name }: Service): number {
-    return this.#admitted.get(name) ?? 1
-  }
-
-  #setAdmission(admission: Admission | undefined): Action {
+  #admitted(admission: Admission | undefined): Action {
     this.#admission = admission?.shares.some((share) => share < 1) ? admission : undefined
     const admitted: Record<string, number> = {}
-    for (const [i, { service }] of this.#watches.entries()) {
+    this.#watches.forEach((watch, i) => {
       const share = this.#admission?.shares[i] ?? 1
-      const before = this.#shareOf(service)
-      if (share === before || (share < 1 && Math.abs(share - before) < SAME_SHARE)) continue
-      this.#admitted.set(service.name, share)
-      admitted[service.name] = share
-    }
+      if (Math.abs(share - watch.admitted) < SAME_SHARE && !(share === 1 && watch.admitted < 1)) return
+      watch.admitted = share
+      admitted[watch.service.name] = share
+    })
     if (Object.keys(admitted).length === 0) return {}
     this.#cap.forget()
     const power = `${this.#cap.secondW?.toFixed(0)} of ${this.#powerCapW} W at ${this.#smClockMhz} MHz`
@@ -338,23 +352,19 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Chooses the memory clock with the least power. Memory clocks that satisfy the caution precede the others, so that
-   * the memory clock does not follow each lull.
+   * Chooses the memory clock with the lowest power at the present rates. Only memory clocks at which the tenants can
+   * also serve the rates with caution are considered.
    */
   #weighMemory(): Action {
     const dueMs = this.#short ? SHED_MS : MEMORY_MS
     if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
     this.#memoryMs = this.#timeMs
-    const needs = this.#memories.map((clocks) => ({ clocks, ...this.#need(clocks) }))
-    const sufficient = needs.filter(({ smClockMhz }) => smClockMhz !== undefined)
-    const cautious = sufficient.filter((need) => need.cautious)
-    const choices = (cautious.length > 0 ? cautious : sufficient).map(({ clocks, smClockMhz }) => {
-      const gain = clocks === this.#clocks ? MEMORY_GAIN : 0
-      return { clocks, powerW: (1 - gain) * this.#powerW(smClockMhz!, clocks) }
-    })
-    if (choices.length === 0) return {}
-    const { clocks } = choices.reduce((a, b) => (b.powerW < a.powerW ? b : a))
-    return clocks === this.#clocks ? {} : this.#setMemory(clocks, 'less power is needed')
+    const powerW = this.#memories.map((clocks) =>
+      this.#bear(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
+    )
+    const minW = Math.min(...powerW)
+    if (!(minW < (1 - MEMORY_GAIN) * powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
+    return this.#setMemory(this.#memories[powerW.indexOf(minW)]!, 'less power is needed')
   }
 
   #setMemory(clocks: ServingClocks, why: string): Action {
@@ -364,11 +374,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { memClockMhz: clocks.memClockMhz, reason }
   }
 
+  /** Lowest power at which the tenants serve the rates, W; Infinity if no clock suffices. */
+  #minW(clocks: ServingClocks, ratesPerS: readonly number[]): number {
+    const clock = clocks.lowest(ratesPerS, this.#burstiness)
+    return clock === undefined ? Infinity : clocks.predict(clock, ratesPerS, this.#burstiness).powerW
+  }
+
   /** Whether the tenants can serve the rates within the cap. */
   #bear(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
-    const smClockMhz = clocks.lowest(ratesPerS, this.#burstiness)
-    if (smClockMhz === undefined) return false
-    return clocks.predict(smClockMhz, ratesPerS, this.#burstiness).powerW <= this.#powerCapW
+    return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
   /**
@@ -398,4 +412,13 @@ export class ServicesPolicy implements PowerCapPolicy {
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {
     this.#decisions.push({ kind, reason, timeMs: this.#timeMs, ...details })
   }
+}
+
+/**
+ * Whether the queue drains early enough for its last request. With caution, the queue counts as at least that part of
+ * the largest batch, because the batch may arrive at once.
+ */
+function drains({ queued, service, caution }: ServiceWatch, capacityPerS: number, part = caution): boolean {
+  const { maxBatchSize, objective } = service
+  return 1000 * Math.max(queued, part * maxBatchSize) <= DRAIN * objective.p99Ms * capacityPerS
 }

@@ -21,16 +21,20 @@ export class ServingClocks {
   }
 
   predict(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): ServingPrediction {
+    return this.#serving(smClockMhz).predict(
+      ratesPerS.map((rate) => Math.max(0.01, rate)),
+      burstiness,
+    )
+  }
+
+  #serving(smClockMhz: number): ServingModel {
     let serving = this.#models.get(smClockMhz)
     if (!serving) {
       const { tenants, memClockMhz } = this
       serving = new ServingModel(this.#model, { tenants, smClockMhz, memClockMhz }, this.#services)
       this.#models.set(smClockMhz, serving)
     }
-    return serving.predict(
-      ratesPerS.map((rate) => Math.max(0.01, rate)),
-      burstiness,
-    )
+    return serving
   }
 
   /** Whether all services meet their objectives at a clock. */
