@@ -45,7 +45,7 @@ export interface ServiceStep {
   readonly lateShare: number
   readonly queued: number
   readonly requests: number
-  /** Energy since the start, J. It is updated once a minute. */
+  /** Energy since the start, J. */
   readonly joules: number
 }
 

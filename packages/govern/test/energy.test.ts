@@ -22,7 +22,6 @@ async function run({ board, loads, seed }: Trial, working: readonly boolean[], j
     if (judged) for (let i = 0; i < 4; i++) await stepOf(law, server)
     else await server.advance(1000)
   }
-  law.power.settle()
   const { energyJ, meteredEnergyJ } = server.gpu.truth()
   return {
     joules: energyJ - beginJ,

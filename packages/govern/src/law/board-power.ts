@@ -18,10 +18,6 @@ const VOLTAGE_FLOOR = 0.72
 const KEPT = 0.9995
 /** Weights of the prior, and its power over the board's limit: for the board's terms, and for a service's terms. */
 const PRIOR = { board: { weight: 0.1, share: 0.12 }, service: { weight: 0.005, share: 0.25 } }
-/** Time over which power readings are averaged, s. It reduces the error from batches that an interval's end cuts. */
-const GATHERED_S = 0.99
-/** Energy is attributed at this interval, s. Early samples then profit from the power model fitted in the meantime. */
-const SETTLED_S = 60
 
 interface Spent {
   readonly smClockMhz: number
@@ -39,14 +35,11 @@ interface Spent {
 export class BoardPower {
   /** Clock above which a unit of work takes more energy, because the voltage rises, MHz. */
   readonly kneeMhz: number
-  /** Energy of each service so far, J; the current minute is not yet included. */
+  /** Energy of each service so far, J. */
   readonly joules: number[]
   readonly #boostMhz: number
   readonly #fit: NonNegativeFit
   readonly #prior: readonly { terms: number[]; value: number; weight: number }[]
-  /** Intervals that are not yet attributed, and those of them that the fit has not yet seen. */
-  #unsettled: Spent[] = []
-  #unfitted: Spent[] = []
 
   constructor(spec: GpuSpec, services: number) {
     this.#boostMhz = spec.boostClockMhz
@@ -63,42 +56,20 @@ export class BoardPower {
   }
 
   /** @param spent the energy of an interval by the board's counter, and what ran in it */
-  observe(spent: Spent): void {
-    this.#unsettled.push(spent)
-    if (this.#unfitted[0]?.smClockMhz !== spent.smClockMhz) this.#unfitted = []
-    this.#unfitted.push(spent)
-    const seconds = secondsOf(this.#unfitted)
-    if (seconds >= GATHERED_S) {
-      const terms = Array.from({ length: this.#prior.length }, () => 0)
-      for (const each of this.#unfitted) {
-        this.#termsOf(each.smClockMhz, each.work).forEach((term, i) => {
-          terms[i]! += (term * each.seconds) / seconds
-        })
-      }
-      const value = this.#unfitted.reduce((sum, { joules }) => sum + joules, 0) / seconds
-      this.#fit.update([{ terms, value, weight: 1 }], this.#prior)
-      this.#unfitted = []
-    }
-    if (secondsOf(this.#unsettled) >= SETTLED_S) this.settle()
+  observe({ smClockMhz, seconds, joules, work }: Spent): void {
+    const terms = this.#termsOf(smClockMhz, work)
+    this.#fit.update([{ terms, value: joules / seconds, weight: seconds }], this.#prior)
+    const [idle = 0, clock = 0, ...own] = this.#parts(smClockMhz, work)
+    const total = own.reduce((sum, part) => sum + part, idle + clock)
+    work.forEach((_, i) => {
+      const part = own[2 * i]! + own[2 * i + 1]! + (idle + clock) / work.length
+      this.joules[i]! += total > 0 ? (joules * part) / total : joules / work.length
+    })
   }
 
   /** Predicted power of the board, W. */
   predict(smClockMhz: number, work: readonly Work[]): number {
     return this.#parts(smClockMhz, work).reduce((sum, part) => sum + part, 0)
-  }
-
-  /** Attributes the energy observed so far. */
-  settle(): void {
-    const services = this.joules.length
-    for (const { joules, smClockMhz, work } of this.#unsettled) {
-      const [idle = 0, clock = 0, ...own] = this.#parts(smClockMhz, work)
-      const total = own.reduce((sum, part) => sum + part, idle + clock)
-      work.forEach((_, i) => {
-        const part = own[2 * i]! + own[2 * i + 1]! + (idle + clock) / services
-        this.joules[i]! += total > 0 ? (joules * part) / total : joules / services
-      })
-    }
-    this.#unsettled = []
   }
 
   /** The terms of the power, W: idle, clock, then two for each service. */
@@ -112,8 +83,4 @@ export class BoardPower {
     const squared = Math.max(VOLTAGE_FLOOR, 1 - slope * (1 - clock)) ** 2
     return [1, clock * squared, ...work.flatMap(({ full, busy }) => [full * squared, busy * clock * squared])]
   }
-}
-
-function secondsOf(spent: readonly Spent[]): number {
-  return spent.reduce((sum, { seconds }) => sum + seconds, 0)
 }

@@ -21,9 +21,10 @@ const NO_WORK: Work = { full: 0, busy: 0 }
 const WAIT_SPREAD = 2.2
 /** Share of the allowed late requests that should become late in the long run. */
 const SPENT = 0.5
+const FIRST_AIM = 0.6
 /** Bounds of the aim, and the time over which it follows the late requests, s; at few requests/s, over `AIM_REQUESTS`. */
 const [LOWEST_AIM, HIGHEST_AIM] = [0.1, 3]
-const AIM_S = 40
+const AIM_S = 60
 const AIM_REQUESTS = 100
 /** With the lowest aim, the law prepares for the peak rate times this factor. */
 const PEAK_FACTOR = 1.1
@@ -40,7 +41,7 @@ export class GovernedService {
    * Share of the allowed late requests that a clock may have by the forecast. Late requests lower it, and other requests
    * raise it. So the measured share approaches `SPENT`, even if the forecast errs.
    */
-  #aim = SPENT
+  #aim = FIRST_AIM
   readonly #rate = new ArrivalRate(1)
   #before: ServiceSample | null = null
   #queued = 0
@@ -59,7 +60,7 @@ export class GovernedService {
     return { perS: this.#rate.perS, burstiness: this.#rate.burstiness }
   }
 
-  /** The arrivals to prepare for. An aim below 1 moves their rate from the present one to the peak of the last minutes. */
+  /** The arrivals to prepare for. An aim below 1 moves their rate towards the peak of the last minutes. */
   get ahead(): Arrivals {
     const { perS, burstiness } = this.now
     const caution = Math.max(0, 1 - this.#aim)
