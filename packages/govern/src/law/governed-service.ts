@@ -22,8 +22,11 @@ const WAIT_SPREAD = 2.2
 /** Share of the allowed late requests that should become late in the long run. */
 const SPENT = 0.5
 const FIRST_AIM = 0.6
-/** Bounds of the aim, and the time over which it follows the late requests, s; at few requests/s, over `AIM_REQUESTS`. */
-const [LOWEST_AIM, HIGHEST_AIM] = [0.1, 1.5]
+/**
+ * Bounds of the aim, and the time over which it follows the late requests, s; at few requests/s, over `AIM_REQUESTS`.
+ * Above 1, the law would plan with more late requests than the objective allows.
+ */
+const [LOWEST_AIM, HIGHEST_AIM] = [0.1, 1]
 const AIM_S = 60
 const AIM_REQUESTS = 100
 /** With the lowest aim, the law prepares for the peak rate times this factor. */
