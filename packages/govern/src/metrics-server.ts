@@ -32,7 +32,7 @@ export async function startMetricsServer(host: string, port: number): Promise<Me
     of('service_late_share', 'Share of the last requests beyond the objective.', ({ lateShare }) => lateShare),
     of('service_queued', 'Requests that wait.', ({ queued }) => queued),
     of('service_requests_total', 'Requests answered since the start.', ({ requests }) => requests),
-    of('service_energy_joules_total', 'Energy since the start, settled once a minute.', ({ joules }) => joules),
+    of('service_energy_joules_total', 'Energy since the start.', ({ joules }) => joules),
   ]
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end('see /metrics\n')

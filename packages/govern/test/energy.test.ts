@@ -22,12 +22,11 @@ async function run({ board, loads, seed }: Trial, working: readonly boolean[], j
     if (judged) for (let i = 0; i < 4; i++) await stepOf(law, server)
     else await server.advance(1000)
   }
-  law.energy.settle()
   const { energyJ, meteredEnergyJ } = server.gpu.truth()
   return {
     joules: energyJ - beginJ,
     meteredJ: meteredEnergyJ - meteredJ,
-    split: law.energy.joules,
+    split: law.power.joules,
     busy: server.batches.map(({ bySize }) => [...bySize.values()].reduce((sum, { ns }) => sum + ns, 0)),
   }
 }

@@ -1,6 +1,7 @@
 import { poissonArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
-import { ServiceForecast } from '../src/law/service-forecast.js'
+import { GovernedService } from '../src/law/governed-service.js'
+import type { QueueForecast } from '../src/law/queue-forecast.js'
 import { drawLlm, runLlm } from './virtual-llm.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
 import { drawTrial, judgeTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
@@ -42,7 +43,8 @@ describe('the law against the serving engine', () => {
     const top = await meanMs(topMhz)
     for (const smClockMhz of [510, 1005]) {
       const there = await meanMs(smClockMhz)
-      law.services.forEach(({ service, times }, i) => {
+      law.services.forEach(({ goal, forecast }, i) => {
+        const { times } = forecast as QueueForecast
         let [sum, topSum, learnt, topLearnt] = [0, 0, 0, 0]
         for (const [size, { count, ms }] of top[i]!) {
           const other = there[i]!.get(size)
@@ -53,7 +55,7 @@ describe('the law against the serving engine', () => {
           topLearnt += count * times.timeMs(size, topMhz)
         }
         const error = learnt / topLearnt / (sum / topSum) - 1
-        expect(Math.abs(error), `${service.name} at ${smClockMhz} MHz`).toBeLessThan(0.05)
+        expect(Math.abs(error), `${goal.name} at ${smClockMhz} MHz`).toBeLessThan(0.05)
       })
     }
   })
@@ -77,18 +79,18 @@ describe('the law against the serving engine', () => {
   })
 
   it('knows a low rate while waiting requests start to run', () => {
-    const service = new ServiceForecast(
+    const service = new GovernedService(
       { name: 'a', objectiveMs: 1000, attainment: 0.99, limits: { maxBatchSize: 1, maxQueueDelayMs: 0, instances: 1 } },
       1410,
     )
-    const interval = { seconds: 0.25, clockMhz: 1410, isSteady: true, busyShare: 0.5, excused: false }
+    const interval = { seconds: 0.25, clockMhz: 1410, isSteady: true, busyShare: 0.5 }
     // Each second, a request waits at two samples and runs at the other two.
     for (let i = 0; i < 240; i++) {
       const completed = Math.floor(i / 4)
       const sums = { completed, failed: 0, latencyMs: 900 * completed, waitMs: 500 * completed }
       const sample = { ...sums, queued: i % 4 < 2 ? 1 : 0, running: null, late: null, batches: [], judged: null }
-      service.update(sample, { ...interval, timeMs: 250 * i })
-      if (i > 40) expect(service.rates[1]).toBeCloseTo(1, 0)
+      service.update(sample, 250 * i, interval)
+      if (i > 40) expect(service.now.perS).toBeCloseTo(1, 0)
     }
   })
 

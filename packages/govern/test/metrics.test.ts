@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../src/config.js'
 import { Endpoint } from '../src/endpoint.js'
+import { HttpReader } from '../src/http-reader.js'
 import { readTriton, readVllm } from '../src/index.js'
 import { readMapped } from '../src/metrics/histograms.js'
 import { endpointState, type ServiceSample, since } from '../src/metrics/service-sample.js'
@@ -176,18 +177,45 @@ describe('a server', () => {
     const triton = new TritonStandIn()
     triton.hidden = what
     await triton.start()
+    const reader = new HttpReader()
     const objective = { ms: 60, attainment: 0.99 }
-    const endpoint = new Endpoint({
-      name: 'a',
-      triton: triton.url,
-      metrics: `${triton.url}/metrics`,
-      model: 'm',
-      objective,
-    })
+    const config = { name: 'a', triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm', objective }
+    const endpoint = new Endpoint(config, reader, 0)
     const message = `a: ${triton.url}/v2/models/m/${what} answers 403, access is restricted; allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api`
     await expect(endpoint.limits()).rejects.toThrow(message)
     triton.hidden = ''
+    reader.next()
     expect(await endpoint.limits()).toMatchObject({ maxBatchSize: 8 })
+    await triton.stop()
+  })
+
+  it('that does not count waiting requests is refused with cause and remedy', async () => {
+    const triton = new TritonStandIn()
+    triton.counted = 'other'
+    await triton.start()
+    const metrics = `${triton.url}/metrics`
+    const config = { name: 'a', triton: triton.url, metrics, model: 'm', objective: { ms: 60, attainment: 0.99 } }
+    const message = `a: ${metrics} has no nv_inference_pending_request_count of the model m; name this server's metrics in the configuration, or update Triton`
+    await expect(new Endpoint(config, new HttpReader(), 0).limits()).rejects.toThrow(message)
+    await triton.stop()
+  })
+
+  it('is asked once in a round for metrics that its models share', async () => {
+    const triton = new TritonStandIn()
+    await triton.start()
+    const reader = new HttpReader()
+    const objective = { ms: 60, attainment: 0.99 }
+    const endpoints = ['a', 'b'].map(
+      (name) =>
+        new Endpoint({ name, triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm', objective }, reader, 0),
+    )
+    for (const round of [1, 2, 3]) {
+      reader.next()
+      await Promise.all(endpoints.map((endpoint) => endpoint.scrape(() => 1000 * round)))
+      expect(triton.asked('/metrics')).toBe(round)
+      expect(triton.asked('/v2/health/ready')).toBe(round)
+    }
+    expect(endpoints.map(({ state }) => state)).toEqual(['serving', 'serving'])
     await triton.stop()
   })
 })

@@ -11,9 +11,17 @@ export class TritonStandIn {
   ready = true
   /** What is restricted: PyTriton hides `stats` by default. */
   hidden = ''
+  /** The model whose waiting requests it counts. */
+  counted = 'm'
   #server: Server | undefined
   #port = 0
   #startedMs = performance.now()
+  readonly #asked = new Map<string, number>()
+
+  /** Number of requests for a path. */
+  asked(url: string): number {
+    return this.#asked.get(url) ?? 0
+  }
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
@@ -23,6 +31,7 @@ export class TritonStandIn {
   async start(): Promise<void> {
     this.#startedMs = performance.now()
     const server = createServer(async ({ url }, response) => {
+      this.#asked.set(url!, this.asked(url!) + 1)
       if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
       if (url === '/v2/health/ready') response.writeHead(this.ready ? 200 : 400)
       if (this.hidden !== '' && url?.endsWith(`/${this.hidden}`)) response.writeHead(403)
@@ -43,7 +52,7 @@ export class TritonStandIn {
 
   #answer(url: string): string {
     const count = Math.floor((RATE_PER_S * (performance.now() - this.#startedMs)) / 1000)
-    if (url === '/metrics') return 'nv_inference_pending_request_count{model="m",version="1"} 0\n'
+    if (url === '/metrics') return `nv_inference_pending_request_count{model="${this.counted}",version="1"} 0\n`
     if (url.endsWith('/config'))
       return '{"max_batch_size": 8, "dynamic_batching": {}, "instance_group": [{"count": 1}]}'
     if (!url.endsWith('/stats')) return ''

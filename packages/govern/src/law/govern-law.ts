@@ -1,13 +1,12 @@
 import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
 import { CapLaw } from '@pctodl/scheduler'
 import type { ServiceSample } from '../metrics/service-sample.js'
-import { EnergyLedger } from './energy-ledger.js'
-import { PowerFit } from './power-fit.js'
-import { type GovernedService, ServiceForecast } from './service-forecast.js'
+import { BoardPower } from './board-power.js'
+import { GovernedService, type ServiceGoal } from './governed-service.js'
 
 export interface GovernLawOptions {
   readonly spec: GpuSpec
-  readonly services: readonly GovernedService[]
+  readonly services: readonly ServiceGoal[]
   /** Power cap, W. Default: only the board's own limit applies. */
   readonly powerCapW?: number | undefined
 }
@@ -26,18 +25,11 @@ export interface GovernDecision {
   readonly reason: string
 }
 
-/** The chosen clock may use this share of the late requests that the objective allows. */
-const AIM = 0.5
-/** If no clock meets the objective, a lower clock may cost this much attainment compared with the highest clock. */
-const GIVEN_UP = 0.003
+/** If no clock meets the objective, a lower clock may cost this part of the aimed share compared with the highest. */
+const GIVEN_UP = 0.6
 /** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
-/**
- * After the clock was raised to the highest, late requests count as unavoidable only after this time, ms. Before, the
- * lower clock may have caused them.
- */
-const EXCUSED_MS = 2000
 /**
  * After a change of the clock, the next fall waits for this time, ms, so that intervals are measured at the new clock.
  */
@@ -49,15 +41,13 @@ const SETTLE_MS = 1000
  * answers almost as many requests in time as the highest.
  */
 export class GovernLaw {
-  readonly services: readonly ServiceForecast[]
-  readonly power: PowerFit
-  readonly energy: EnergyLedger
+  readonly services: readonly GovernedService[]
+  readonly power: BoardPower
   readonly #spec: GpuSpec
   readonly #cap: CapLaw
   readonly #powerCapW: number | undefined
   #clocks: readonly number[]
   #changedMs = 0
-  #belowTopMs = Number.NEGATIVE_INFINITY
   #timeMs: number | null = null
   #energyJ: number | null = null
   /** The SM clock at the last step, MHz. */
@@ -70,9 +60,8 @@ export class GovernLaw {
     this.#cap = new CapLaw(spec)
     this.#clocks = this.#clocksAt(spec.performanceMemClocksMhz[0]!)!
     const topMhz = this.#clocks.at(-1)!
-    this.services = services.map((service) => new ServiceForecast(service, topMhz))
-    this.power = new PowerFit(spec, services.length)
-    this.energy = new EnergyLedger(this.power, services.length)
+    this.services = services.map((goal) => new GovernedService(goal, topMhz))
+    this.power = new BoardPower(spec, services.length)
   }
 
   step({ timeMs, samples, telemetry }: GovernInput): GovernDecision {
@@ -83,28 +72,15 @@ export class GovernLaw {
     const clockMhz = telemetry.smClockMhz ?? this.#smClockMhz
     const isSteady = clockMhz === this.#ranMhz
     this.#ranMhz = clockMhz
-    const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
-    if (!atTop) this.#belowTopMs = timeMs
-    const excused = timeMs - this.#belowTopMs > EXCUSED_MS + this.#shownAfterMs
+    const busyShare = (telemetry.smUtilPercent ?? 0) / 100
     this.services.forEach((service, i) => {
       const sample = samples[i]
-      const busyShare = (telemetry.smUtilPercent ?? 0) / 100
-      const interval = { timeMs, seconds, clockMhz, isSteady, busyShare, excused }
-      if (sample && seconds > 0) service.update(sample, interval)
+      if (sample && seconds > 0) service.update(sample, timeMs, { seconds, clockMhz, isSteady, busyShare })
       else service.rebase(sample ?? null)
     })
     this.#readPower(telemetry, seconds, clockMhz)
-    if (!this.services.every(({ known }) => known)) return { smClockMhz: null, reason: 'learning' }
+    if (!this.services.every(({ forecast }) => forecast.known)) return { smClockMhz: null, reason: 'learning' }
     return this.#choose(timeMs, memClockMhz, clockMhz)
-  }
-
-  get #shownAfterMs(): number {
-    return Math.max(...this.services.map(({ shownAfterMs }) => shownAfterMs))
-  }
-
-  /** Clocks up to the boost clock, because firmware exceeds it only if a higher clock is locked. */
-  #clocksAt(memClockMhz: number): readonly number[] | undefined {
-    return smClocksAt(this.#spec, memClockMhz)?.filter((clock) => clock <= this.#spec.boostClockMhz)
   }
 
   /** Records that the operator's clock settings are in force again. The next choice starts from the present clock. */
@@ -112,18 +88,18 @@ export class GovernLaw {
     this.#smClockMhz = null
   }
 
+  /** Clocks up to the boost clock, because firmware exceeds it only if a higher clock is locked. */
+  #clocksAt(memClockMhz: number): readonly number[] | undefined {
+    return smClocksAt(this.#spec, memClockMhz)?.filter((clock) => clock <= this.#spec.boostClockMhz)
+  }
+
   #readPower(telemetry: Telemetry, seconds: number, clockMhz: number | null): void {
     const { energyJ, powerAverageW, timeMs } = telemetry
     const work = this.services.map((service) => service.work)
     if (clockMhz !== null && seconds > 0) {
-      const meteredW =
-        energyJ !== null && this.#energyJ !== null && energyJ >= this.#energyJ
-          ? (energyJ - this.#energyJ) / seconds
-          : powerAverageW
-      if (meteredW !== null) {
-        this.power.observe(clockMhz, seconds, work, meteredW)
-        this.energy.add({ joules: meteredW * seconds, seconds, smClockMhz: clockMhz, work })
-      }
+      const isCounted = energyJ !== null && this.#energyJ !== null && energyJ >= this.#energyJ
+      const joules = isCounted ? energyJ - this.#energyJ! : powerAverageW === null ? null : powerAverageW * seconds
+      if (joules !== null) this.power.observe({ joules, seconds, smClockMhz: clockMhz, work })
     }
     this.#energyJ = energyJ
     this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
@@ -135,13 +111,19 @@ export class GovernLaw {
     const present = this.#smClockMhz ?? Math.min(topMhz, clockMhz ?? topMhz)
     let { smClockMhz: chosenMhz, reason } = this.#need()
     if (chosenMhz < present) {
-      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
+      const shownAfterMs = Math.max(...this.services.map(({ forecast }) => forecast.shownAfterMs))
+      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + shownAfterMs
       const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
     }
     if (this.#powerCapW !== undefined) {
-      const ceilingMhz = this.#cap.ceilingMhz(memClockMhz, this.#powerCapW, chosenMhz, (clock) => this.#powerAt(clock))
+      const powerAt = (clock: number) =>
+        this.power.predict(
+          clock,
+          this.services.map(({ forecast, now }) => forecast.workAt(clock, now)),
+        )
+      const ceilingMhz = this.#cap.ceilingMhz(memClockMhz, this.#powerCapW, chosenMhz, powerAt)
       if (ceilingMhz < chosenMhz) reason = 'cap'
       chosenMhz = Math.min(chosenMhz, ceilingMhz)
     }
@@ -150,44 +132,31 @@ export class GovernLaw {
     return { smClockMhz: chosenMhz, reason }
   }
 
-  /** Predicted power at a clock and the present arrival rates, W. */
-  #powerAt(smClockMhz: number): number {
-    return this.power.predict(
-      smClockMhz,
-      this.services.map((service) => service.workAt(smClockMhz, service.rates[1])),
-    )
-  }
-
   /**
-   * The clock needed for the predicted loads. The cautious load can raise the clock only up to the efficiency knee; a
-   * clock above the knee must be needed by the present load.
+   * The clock needed for the predicted loads. The load to prepare for can raise the clock only up to the efficiency
+   * knee; a clock above the knee must be needed by the present load.
    */
   #need(): Need {
-    const cautious = this.#lowest(true)
-    if (cautious.smClockMhz <= this.power.kneeMhz) return cautious
-    const now = this.#lowest(false)
+    const ahead = this.#lowest('ahead')
+    if (ahead.smClockMhz <= this.power.kneeMhz) return ahead
+    const now = this.#lowest('now')
     const kneeMhz = this.#clocks.findLast((clock) => clock <= this.power.kneeMhz) ?? this.#clocks[0]!
     return now.smClockMhz > kneeMhz ? now : { smClockMhz: kneeMhz, reason: 'knee' }
   }
 
-  /**
-   * The lowest sufficient clock, and the constraint that prevents a lower one.
-   *
-   * @param ready whether to plan for the load with caution instead of the present load
-   */
-  #lowest(ready: boolean): Need {
+  /** The lowest sufficient clock for the present load or the one ahead, and the constraint that prevents a lower one. */
+  #lowest(load: 'now' | 'ahead'): Need {
     const clocks = this.#clocks
     const goals = this.services.map((service) => {
-      const ratePerS = service.rates[ready ? 0 : 1]
-      const target = 1 - AIM * (1 - service.service.attainment)
-      return { ratePerS, wanted: Math.min(target, service.attainmentAt(clocks.at(-1)!, ratePerS) - GIVEN_UP) }
+      const arrivals = service[load]
+      const best = service.forecast.attainmentAt(clocks.at(-1)!, arrivals)
+      return { service, arrivals, wanted: Math.min(1 - service.aimedLate, best - GIVEN_UP * service.aimedLate) }
     })
     const lackingAt = (smClockMhz: number) => {
-      for (const [i, service] of this.services.entries()) {
-        const { ratePerS, wanted } = goals[i]!
-        const { name } = service.service
-        if (service.attainmentAt(smClockMhz, ratePerS) < wanted) return `latency of ${name}`
-        if (!service.drainsAt(smClockMhz, ready ? 0.5 : 1)) return `backlog of ${name}`
+      for (const { service, arrivals, wanted } of goals) {
+        const { name } = service.goal
+        if (service.forecast.attainmentAt(smClockMhz, arrivals) < wanted) return `latency of ${name}`
+        if (!service.drainsAt(smClockMhz, load === 'now' ? 1 : 0.5)) return `backlog of ${name}`
       }
       return null
     }

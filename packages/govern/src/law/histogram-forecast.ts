@@ -1,123 +1,81 @@
 import type { Latencies } from '../metrics/service-sample.js'
 import { BatchTimes, type TimesPrior } from './batch-times.js'
+import type { Work } from './board-power.js'
+import type { Arrivals, Forecast, Interval } from './forecast.js'
 
 /** Approximate number of recent requests whose latencies count. */
 const REMEMBERED = 600
 /** Number of requests that must have been answered before the forecast is used. */
 const ENOUGH = 30
-/** Maximum predicted load, as a share of the server's capacity. */
-const MAX_LOAD = 0.98
-/** Resolution of the measurements: steps per octave of concurrency; below it, steps of the clock, MHz. */
-const SIZES_PER_OCTAVE = 4
-const CLOCK_STEP_MHZ = 15
-/** Times of requests vary more than times of batches, so they get other weights. */
+/** Number of requests over which the mean time in the server is measured. */
+const MEAN_OVER = 50
+/** Latencies vary more than times of batches, so they get other weights. */
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
-/** Counts between two samples. */
-export interface LatencyInterval {
-  readonly seconds: number
-  readonly smClockMhz: number
-  readonly ratePerS: number
-  /** Number of requests in the server now; null if the server does not report it. */
-  readonly inServer: number | null
-  readonly completed: number
-  /** Number of requests whose latency was judged. */
-  readonly answered: number
-  /** Sum of the latencies of the completed requests, ms. */
-  readonly wholeMs: number
-  /** Latencies of the kind that the objective judges. */
-  readonly judged: Latencies
-}
-
 /**
- * Forecasts the latencies of a server that reports only histograms. The mean latency is modelled like a batch time: it
- * is linear in the number of requests in the server and in (highest clock / clock). By Little's law, that number is the
- * arrival rate times the latency. This gives the mean latency at any clock and rate. The shape of the distribution
- * comes from the buckets.
+ * Forecast for a server that reports only histograms. The mean latency is modelled like the time of a batch, with the
+ * arrival rate in place of the batch size. The shape of the distribution comes from the buckets.
  */
-export class HistogramForecast {
+export class HistogramForecast implements Forecast {
+  readonly #objectiveMs: number
   readonly #topMhz: number
-  /** Latency by the number of requests in the server, which replaces the batch size. */
-  readonly #whole: BatchTimes
-  readonly #judged: BatchTimes
-  /** Number of requests in the counts, with exponential decay. */
-  #requests = 0
-  /**
-   * Latency counts by bucket with exponential decay (several per request if the objective is per token); below, the
-   * mean latencies.
-   */
+  readonly #times: BatchTimes
+  /** Counts of latencies by bucket with exponential decay, and their mean, ms. */
   #boundsMs: readonly number[] = []
   #counts: number[] = []
   #counted = 0
   #judgedMs = 0
+  /** Number of requests in the counts; if the objective is per token, one request has several latencies. */
+  #requests = 0
+  /** Mean time of a request in the server, ms, and (highest clock / clock) averaged over it. */
   #meanMs = 0
-  /** Concurrency and clock ratio, averaged over about the duration of a request. */
-  #inServer = 0
-  #ratio = 1
+  #ratio = 0
+  #busyShare = 0
 
-  constructor(topMhz: number) {
+  constructor(objectiveMs: number, topMhz: number) {
+    this.#objectiveMs = objectiveMs
     this.#topMhz = topMhz
-    this.#whole = new BatchTimes(topMhz, PRIOR)
-    this.#judged = new BatchTimes(topMhz, PRIOR)
+    this.#times = new BatchTimes(topMhz, PRIOR)
   }
 
   get known(): boolean {
-    return this.#requests >= ENOUGH && this.#judged.known && this.#whole.known
+    return this.#requests >= ENOUGH && this.#times.known
   }
 
-  /** Mean time of a request in the server, ms. A change of the clock shows in the latencies only after this time. */
-  get meanMs(): number {
+  get shownAfterMs(): number {
     return this.#meanMs
   }
 
-  observe(interval: LatencyInterval): void {
-    const { seconds, smClockMhz, ratePerS, inServer, completed, answered, wholeMs, judged } = interval
-    const weight = Math.min(1, (2000 * seconds) / Math.max(1, this.#meanMs))
-    const now = inServer ?? (ratePerS * this.#meanMs) / 1000
-    if (this.#counted === 0) this.#ratio = this.#topMhz / smClockMhz
-    this.#inServer += weight * (now - this.#inServer)
-    this.#ratio += weight * (this.#topMhz / smClockMhz - this.#ratio)
+  observe({ before, after, seconds, clockMhz, busyShare, ratePerS, answered, judged }: Interval): Work {
+    const weight = this.#ratio === 0 ? 1 : Math.min(1, (2000 * seconds) / Math.max(1, this.#meanMs))
+    this.#ratio += weight * (this.#topMhz / clockMhz - this.#ratio)
+    const completed = after.completed - before.completed
     if (completed > 0) {
-      const kept = Math.exp(-completed / 50)
-      const seen = this.#meanMs === 0 ? 0 : kept
-      this.#meanMs = seen * this.#meanMs + (1 - seen) * (wholeMs / completed)
+      const kept = this.#meanMs === 0 ? 0 : Math.exp(-completed / MEAN_OVER)
+      this.#meanMs = kept * this.#meanMs + ((1 - kept) * (after.latencyMs - before.latencyMs)) / completed
     }
-    const size = 2 ** (Math.round(SIZES_PER_OCTAVE * Math.log2(Math.max(0.05, this.#inServer))) / SIZES_PER_OCTAVE)
-    const clockMhz = CLOCK_STEP_MHZ * Math.round(this.#topMhz / this.#ratio / CLOCK_STEP_MHZ)
-    const count = judged.counts.at(-1)!
-    this.#whole.observe(clockMhz, size, completed, wholeMs)
-    this.#judged.observe(clockMhz, size, count, judged.sumMs)
-    this.#whole.fit()
-    this.#judged.fit()
-    if (count > 0) this.#count(judged, answered)
+    const count = judged?.counts.at(-1) ?? 0
+    if (judged !== null && count > 0) {
+      this.#times.observe(this.#topMhz / this.#ratio, [{ size: Math.max(0.05, ratePerS), count, ms: judged.sumMs }])
+      this.#count(judged, answered)
+    }
+    // NVML's busy share is attributed to this server, because the server reports no better figure.
+    this.#busyShare = busyShare
+    return { full: 0, busy: busyShare }
   }
 
-  /** Predicted share of the requests within a latency, 0..1. */
-  attainmentAt(smClockMhz: number, ratePerS: number, objectiveMs: number): number {
-    const meanMs = this.#meanAt(smClockMhz, ratePerS)
-    return 1 - this.#beyond((objectiveMs * this.#judgedMs) / meanMs)
+  attainmentAt(smClockMhz: number, { perS }: Arrivals): number {
+    return 1 - this.#beyond((this.#objectiveMs * this.#judgedMs) / this.#times.timeMs(perS, smClockMhz))
   }
 
-  /** Predicted busy share at a clock, from the present busy share. */
-  busyAt(smClockMhz: number, busyShare: number): number {
-    return Math.min(
-      1,
-      (busyShare * this.#whole.slowdown(smClockMhz)) / this.#whole.slowdown(this.#topMhz / this.#ratio),
-    )
+  /** The number of requests that such a server works on at once is unknown, so a queue cannot be judged. */
+  drainsAt(): boolean {
+    return true
   }
 
-  /** Predicted load as a share of the server's capacity. */
-  #loadAt(smClockMhz: number, ratePerS: number): number {
-    return (ratePerS / 1000) * (this.#whole.timeMs(1, smClockMhz) - this.#whole.timeMs(0, smClockMhz))
-  }
-
-  #inServerAt(smClockMhz: number, ratePerS: number): number {
-    const load = Math.min(MAX_LOAD, this.#loadAt(smClockMhz, ratePerS))
-    return ((ratePerS / 1000) * this.#whole.timeMs(0, smClockMhz)) / (1 - load)
-  }
-
-  #meanAt(smClockMhz: number, ratePerS: number): number {
-    return this.#judged.timeMs(this.#inServerAt(smClockMhz, ratePerS), smClockMhz)
+  workAt(smClockMhz: number, { perS }: Arrivals): Work {
+    const now = this.#times.timeMs(perS, this.#topMhz / this.#ratio)
+    return { full: 0, busy: Math.min(1, (this.#busyShare * this.#times.timeMs(perS, smClockMhz)) / now) }
   }
 
   #count({ boundsMs, counts, sumMs }: Latencies, requests: number): void {

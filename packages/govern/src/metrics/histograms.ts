@@ -1,5 +1,5 @@
-import { bucketWithin, histogramNames, latenciesOf, parsePrometheus, sumOf } from './prometheus-text.js'
-import type { Latencies, ServiceSample } from './service-sample.js'
+import { PrometheusText } from './prometheus-text.js'
+import type { ServiceSample } from './service-sample.js'
 
 /** Kind of latency that an objective limits: of the whole answer, of its first token, or per further token. */
 export type LatencyKind = 'e2e' | 'ttft' | 'tpot'
@@ -19,14 +19,13 @@ export interface HistogramSample extends ServiceSample {
   readonly objectiveMs: number
 }
 
+const VLLM_WHOLE = 'vllm:e2e_request_latency_seconds'
 /** Names of vLLM's histograms, the newest name first. */
 const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
-  e2e: ['vllm:e2e_request_latency_seconds'],
+  e2e: [VLLM_WHOLE],
   ttft: ['vllm:time_to_first_token_seconds'],
   tpot: ['vllm:inter_token_latency_seconds', 'vllm:time_per_output_token_seconds'],
 }
-const [running, waiting] = ['vllm:num_requests_running', 'vllm:num_requests_waiting']
-const vllmNames = new Set([...Object.values(vllmHistograms).flat().flatMap(histogramNames), running, waiting])
 
 /**
  * Reads the series of one model of a vLLM server; null if there are none.
@@ -39,12 +38,10 @@ export function readVllm(
   objectiveMs: number,
   kind: LatencyKind,
 ): HistogramSample | null {
-  const series = parsePrometheus(metrics, vllmNames)
-  const labels = { model_name: model }
-  const first = (of: LatencyKind) =>
-    vllmHistograms[of].map((name) => latenciesOf(series, name, labels)).find((each) => each !== null)
-  const gauge = (name: string) => sumOf(series.get(name), labels) ?? 0
-  return sampleOf(first('e2e'), first(kind), objectiveMs, gauge(waiting), gauge(running))
+  const gauges = { running: 'vllm:num_requests_running', queued: 'vllm:num_requests_waiting' }
+  const names = { whole: VLLM_WHOLE, judged: vllmHistograms[kind], labels: { model_name: model }, ...gauges }
+  const sample = read(metrics, names, objectiveMs)
+  return sample && { ...sample, running: sample.running ?? 0 }
 }
 
 /**
@@ -54,37 +51,42 @@ export function readVllm(
  */
 export function readMapped(
   metrics: string,
-  { histogram, inFlight, labels = {} }: MetricNames,
+  { histogram, inFlight, labels }: MetricNames,
   objectiveMs: number,
 ): HistogramSample | null {
-  const names = [...histogramNames(histogram), ...(inFlight === undefined ? [] : [inFlight])]
-  const series = parsePrometheus(metrics, new Set(names))
-  const whole = latenciesOf(series, histogram, labels) ?? undefined
-  const inServer = inFlight === undefined ? null : sumOf(series.get(inFlight), labels)
-  return sampleOf(whole, whole, objectiveMs, 0, inServer)
+  return read(metrics, { whole: histogram, judged: [histogram], labels, running: inFlight }, objectiveMs)
 }
 
-function sampleOf(
-  whole: Latencies | undefined,
-  judged: Latencies | undefined,
-  objectiveMs: number,
-  queued: number,
-  running: number | null,
-): HistogramSample | null {
-  if (whole === undefined || judged === undefined) return null
-  const bucket = bucketWithin(judged, objectiveMs)
+interface Names {
+  /** Histogram of whole requests, and names of the one to which the objective applies: the first that exists counts. */
+  readonly whole: string
+  readonly judged: readonly string[]
+  readonly running: string | undefined
+  readonly queued?: string
+  readonly labels: Readonly<Record<string, string>> | undefined
+}
+
+function read(metrics: string, names: Names, objectiveMs: number): HistogramSample | null {
+  const { running = '', queued = '', labels = {} } = names
+  const histograms = [names.whole, ...names.judged].flatMap((name) => [`${name}_bucket`, `${name}_sum`])
+  const text = new PrometheusText(metrics, [...histograms, running, queued], labels)
+  const whole = text.latencies(names.whole)
+  const judged = names.judged.map((name) => text.latencies(name)).find((each) => each !== null)
+  if (whole === null || judged === undefined) return null
+  const { boundsMs, counts } = judged
+  const bucket = boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
   if (bucket < 0)
-    throw new Error(`no bucket of its histogram lies within ${objectiveMs} ms; the first: ${judged.boundsMs[0]} ms`)
+    throw new Error(`no bucket of its histogram lies within ${objectiveMs} ms; the first: ${boundsMs[0]} ms`)
   return {
     completed: whole.counts.at(-1)!,
     failed: 0,
-    queued,
-    running,
+    queued: text.sum(queued) ?? 0,
+    running: text.sum(running),
     latencyMs: whole.sumMs,
     waitMs: null,
-    late: judged.counts.at(-1)! - judged.counts[bucket]!,
+    late: counts.at(-1)! - counts[bucket]!,
     batches: [],
     judged,
-    objectiveMs: judged.boundsMs[bucket]!,
+    objectiveMs: boundsMs[bucket]!,
   }
 }

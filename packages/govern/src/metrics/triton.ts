@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { parsePrometheus, sumOf } from './prometheus-text.js'
+import { PrometheusText } from './prometheus-text.js'
 import type { BatchLimits, ServiceSample } from './service-sample.js'
 
-const PENDING = 'nv_inference_pending_request_count'
-const names = new Set([PENDING])
+/** Series of the number of waiting requests. */
+export const PENDING = 'nv_inference_pending_request_count'
 
 /** A larger number in the statistics is not a batch size. */
 const LARGEST_BATCH = 65_536
@@ -36,7 +36,7 @@ const configuration = z.object({
  * @throws ZodError for invalid statistics
  */
 export function readTriton(model: string, metrics: string, stats: unknown): ServiceSample | null {
-  const queued = sumOf(parsePrometheus(metrics, names).get(PENDING), { model })
+  const queued = new PrometheusText(metrics, [PENDING], { model }).sum(PENDING)
   const versions = statistics.parse(stats).model_stats
   if (queued === null || versions.length === 0) return null
   const sum = (of: (stats: (typeof versions)[number]['inference_stats']) => number) =>

@@ -1,0 +1,86 @@
+import type { GpuSpec } from '@pctodl/platform'
+import { NonNegativeFit } from './non-negative-fit.js'
+
+/**
+ * Work of a service per second, in two measures for the power model. `full`: the time that the requests would take in
+ * full batches at the highest clock; its energy does not depend on the clock. `busy`: the time in which batches run;
+ * its power depends on the clock.
+ */
+export interface Work {
+  readonly full: number
+  readonly busy: number
+}
+
+/** Share of the boost clock below which the core voltage is constant, and that voltage over the one at boost. */
+const KNEE = 0.7
+const VOLTAGE_FLOOR = 0.72
+/** Factor on the weight of old readings with each new one. */
+const KEPT = 0.9995
+/** Weights of the prior, and its power over the board's limit: for the board's terms, and for a service's terms. */
+const PRIOR = { board: { weight: 0.1, share: 0.12 }, service: { weight: 0.005, share: 0.25 } }
+
+interface Spent {
+  readonly smClockMhz: number
+  readonly seconds: number
+  readonly joules: number
+  readonly work: readonly Work[]
+}
+
+/**
+ * Models the board's power as P = a + b x v^2 + sum over services of (c full + d busy x) v^2. x is the clock and v the
+ * voltage, both relative to boost; `full` and `busy` are a service's work. The terms are idle power, a part that
+ * depends on the clock, and a part for each service. By this model, it attributes the board's energy to services: each
+ * gets its own part and an equal share of the first two terms, scaled so that all sum to the board's energy counter.
+ */
+export class BoardPower {
+  /** Clock above which a unit of work takes more energy, because the voltage rises, MHz. */
+  readonly kneeMhz: number
+  /** Energy of each service so far, J. */
+  readonly joules: number[]
+  readonly #boostMhz: number
+  readonly #fit: NonNegativeFit
+  readonly #prior: readonly { terms: number[]; value: number; weight: number }[]
+
+  constructor(spec: GpuSpec, services: number) {
+    this.#boostMhz = spec.boostClockMhz
+    this.kneeMhz = KNEE * spec.boostClockMhz
+    this.joules = Array.from({ length: services }, () => 0)
+    const size = 2 + 2 * services
+    this.#fit = new NonNegativeFit(size, KEPT)
+    this.#prior = Array.from({ length: size }, (_, i) => {
+      const { weight, share } = i < 2 ? PRIOR.board : PRIOR.service
+      const terms = Array.from({ length: size }, (_, j) => (i === j ? 1 : 0))
+      return { terms, value: share * spec.powerLimitW.default, weight }
+    })
+    this.#fit.update([], this.#prior)
+  }
+
+  /** @param spent the energy of an interval by the board's counter, and what ran in it */
+  observe({ smClockMhz, seconds, joules, work }: Spent): void {
+    const terms = this.#termsOf(smClockMhz, work)
+    this.#fit.update([{ terms, value: joules / seconds, weight: seconds }], this.#prior)
+    const [idle = 0, clock = 0, ...own] = this.#parts(smClockMhz, work)
+    const total = own.reduce((sum, part) => sum + part, idle + clock)
+    work.forEach((_, i) => {
+      const part = own[2 * i]! + own[2 * i + 1]! + (idle + clock) / work.length
+      this.joules[i]! += total > 0 ? (joules * part) / total : joules / work.length
+    })
+  }
+
+  /** Predicted power of the board, W. */
+  predict(smClockMhz: number, work: readonly Work[]): number {
+    return this.#parts(smClockMhz, work).reduce((sum, part) => sum + part, 0)
+  }
+
+  /** The terms of the power, W: idle, clock, then two for each service. */
+  #parts(smClockMhz: number, work: readonly Work[]): number[] {
+    return this.#termsOf(smClockMhz, work).map((term, i) => term * this.#fit.coefficients[i]!)
+  }
+
+  #termsOf(smClockMhz: number, work: readonly Work[]): number[] {
+    const clock = smClockMhz / this.#boostMhz
+    const slope = (1 - VOLTAGE_FLOOR) / (1 - KNEE)
+    const squared = Math.max(VOLTAGE_FLOOR, 1 - slope * (1 - clock)) ** 2
+    return [1, clock * squared, ...work.flatMap(({ full, busy }) => [full * squared, busy * clock * squared])]
+  }
+}
