@@ -71,8 +71,8 @@ export function elementBytes({ precision = 'fp16' }: Execution): number {
 }
 
 /**
- * Number of int8 products that one lane of the vector units computes at once before Turing (DP4A, from compute
- * capability 6.1 on).
+ * Number of int8 products that one lane of the vector units computes in one instruction before Turing (DP4A, compute
+ * capability 6.1 and above).
  */
 const INT8_PER_VECTOR_LANE = 4
 

@@ -273,8 +273,8 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Gives the board services to answer. From now on, tenants that name a service answer its requests; other tenants
-   * still run batch after batch. If it throws, nothing has changed.
+   * Makes the board answer requests of services. From now on, tenants that name a service answer its requests; other
+   * tenants still run batch after batch. If it throws, nothing has changed.
    *
    * @throws InvalidInputError for invalid services
    * @throws PctodlError `IN_USE` if services are served already or processes run; `NOT_SUPPORTED` on a board with MIG

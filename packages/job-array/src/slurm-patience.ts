@@ -143,11 +143,11 @@ export class SlurmPatience {
   }
 
   /**
-   * Repeats an idempotent request as long as Slurm's controller cannot be reached. If the signal aborts during a
-   * request, the request gets a little more time, because it may have taken effect.
+   * Repeats an idempotent request until Slurm's controller answers. If the signal aborts during a request, the request
+   * gets a little more time, because it may have taken effect.
    *
-   * @param maxMs limit for clean-up, ms, if shorter than `longestSilenceMs`; it becomes 0 if Slurm already does not
-   * answer
+   * @param maxMs given only for clean-up: how long to retry, ms, at most `longestSilenceMs`. There is no retry if Slurm
+   *   had already stopped answering.
    * @throws the errors of `ask`
    */
   async untilReached<T>(

@@ -31,7 +31,9 @@ export class CrossCheck {
     return this.state.disagrees ? this.state.ratio : 1
   }
 
-  /** True if in the unfinished window the other meter already has more power than the usual ratio allows. */
+  /**
+   * True if, in the unfinished window, the other meter has already counted more energy than the usual ratio allows.
+   */
   get contradicts(): boolean {
     const { first, second, baseline } = this.state
     return first > 0 && second / first / baseline - 1 > this.#toleratedShare

@@ -27,7 +27,7 @@ export class NonNegativeFit {
     return this.#coefficients
   }
 
-  /** @param prior readings to assume, which do not lose weight */
+  /** @param prior assumed readings. Their weight stays constant. */
   update(readings: readonly Reading[], prior: readonly Reading[]): void {
     for (let i = 0; i < this.#normal.length; i++) this.#normal[i]! *= this.#kept
     for (let i = 0; i < this.#target.length; i++) this.#target[i]! *= this.#kept

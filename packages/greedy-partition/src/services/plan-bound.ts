@@ -14,9 +14,9 @@ interface Least {
 const CLOCKS = 8
 
 /**
- * Bound that the model gives for any plan: a lower bound of the power (W) for `min-power`, an upper bound of the factor
- * for `max-load`, or of the weighted requests/s for `max-value`. Each request costs at least its least energy above the
- * idle board and its least board time. Both are those of a process that runs alone with full batches.
+ * Bound that the model gives for any plan: a lower bound of the power (W) for `min-power`, an upper bound of the load
+ * factor for `max-load`, or of the weighted requests/s for `max-value`. A request costs at least the energy (above
+ * idle) and the board time that it costs a process running alone with full batches.
  *
  * Between two evaluated clocks, the bound takes energy from the lower clock and time from the higher clock: the least
  * energy of a request rises with the clock, and its least time falls.

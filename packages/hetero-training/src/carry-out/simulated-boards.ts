@@ -25,11 +25,10 @@ export interface SimulatedBoards {
 }
 
 /**
- * @param units boards by name, e.g. `3080Ti`; `3080Ti#2` is another unit with its own sensor error. Units are numbered
- * consecutively
+ * @param units boards by name, e.g. `3080Ti`; `3080Ti#2` is another unit with its own sensor error
  * @param network as named by `@pctodl/model-zoo`
  * @throws PctodlError `GPU_SIM_MISSING` without the simulation packages; UnknownNameError for an unknown board or
- * network; InvalidInputError for an inexact unit number
+ *   network; InvalidInputError for a unit number above `Number.MAX_SAFE_INTEGER`
  */
 export async function openSimulatedBoards(
   units: readonly string[],

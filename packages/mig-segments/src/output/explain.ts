@@ -63,8 +63,7 @@ function usedPercent({ ratePerS, capacity }: ServedService): string {
 /**
  * Describes the number of GPUs and compute slices, and their bounds.
  *
- * @param of which plans the bounds are about, if not all: with `tail`, they are about plans with the estimated
- *   capacities
+ * @param of the plans to which the bounds apply, if not all: with `tail`, plans with the estimated capacities
  */
 export function explainBounds(
   { gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs, power }: BoundedPlan,

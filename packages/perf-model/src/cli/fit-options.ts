@@ -17,7 +17,7 @@ export interface CommandFitOptions {
   readonly gpu: string
   /** Trace files. If empty, files in the Python code's layout are searched in the current folder. */
   readonly traces: readonly string[]
-  /** Networks to fit; empty, or with `all`: all networks in the traces. */
+  /** Networks to fit. If empty or `all`: all networks in the traces. */
   readonly model: readonly string[]
   readonly dataset?: string
   readonly memClock?: number

@@ -114,7 +114,9 @@ export interface SimulationResult {
   readonly idleWhileWaiting: number
   /** Fraction of the held GPU time used by jobs on several servers, 0..1. */
   readonly spreadShare: number
-  /** With GPU types: power drawn from each time on, and the budget, W. */
+  /**
+   * Steps of the power drawn and of the budget, W, each valid from `fromS` on. Absent if the servers have no GPU types.
+   */
   readonly power?: readonly { readonly fromS: number; readonly powerW: number; readonly powerBudgetW: number }[]
   /** With GPU types: energy of all GPUs from the first arrival on, idle GPUs included, J. */
   readonly energyJ?: number
