@@ -116,7 +116,7 @@ const text = [
     '| --- | ---: | ---: | ---: | ---: |',
     ...rows,
   ].join('\n'),
-  `At their own rates, these tasks use ${used('3080Ti')} (3080 Ti) and ${used('A100')} (A100) of the rates that the tenants can serve.`,
+  `Without scaling, the rates of these tasks are ${used('3080Ti')} (3080 Ti) and ${used('A100')} (A100) of the highest rates that the tenants can serve.`,
 ].join('\n\n')
 process.stdout.write(`${text}\n`)
 const page = path.resolve(import.meta.dirname, '../docs/results.md')

@@ -309,7 +309,10 @@ export class SlurmJobs {
     writeNote(this.#file('job', id), slurmId)
   }
 
-  /** Mark of the folder. It is created once. */
+  /**
+   * Random id of the work folder, created once. It begins the Slurm comment of each job, by which the jobs are
+   * recognised.
+   */
   #ownMark(): string {
     const file = path.join(this.#options.workDir, 'mark')
     if (readNote(file) === undefined) writeNote(file, randomBytes(8).toString('hex'))

@@ -161,7 +161,7 @@ export class GraphBuilder {
     return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })
   }
 
-  /** Adds a node of an attention layer. For the kinds of operators that need no method of their own. */
+  /** Adds an operator of an attention layer that has no method of its own here. */
   operator<Kind extends AttentionKind>(
     id: string,
     kind: Kind,

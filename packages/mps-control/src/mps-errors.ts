@@ -16,7 +16,7 @@ export type MpsErrorCode =
   | 'NOT_SUPPORTED'
   /** A daemon that this package started already runs at this place. */
   | 'MPS_ALREADY_RUNNING'
-  /** A daemon that another program started already runs at this place. */
+  /** Another program's daemon already runs in this folder. */
   | 'MPS_FOREIGN_DAEMON'
   /** A folder cannot be created, or other users can write to it. */
   | 'MPS_FOLDER'

@@ -14,8 +14,8 @@ export const gpuSpecs: Readonly<Record<string, GpuSpec>> = Object.fromEntries(sh
 const added = new Map<string, GpuSpec>()
 
 /**
- * Registers a board under its key, name and aliases. It replaces an included board with the same key if both have the
- * same chip, because a file written on such a board is more precise.
+ * Registers a board under its key, name and aliases. It replaces an included board with the same key and chip, because
+ * a spec that was read from a real board is more precise than the included one.
  *
  * @throws InvalidInputError if the key belongs to a board with another chip
  */

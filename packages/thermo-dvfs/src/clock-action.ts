@@ -37,7 +37,7 @@ export interface ClockAction {
 export interface BoardSeen {
   readonly clock: ClockHypothesis
   readonly sensor: SensorHypothesis
-  /** Estimated delay of the readings beyond their averaging, ms. */
+  /** Estimated delay of the power readings, in addition to the delay that averaging causes, ms. */
   readonly delayMs: number
   /** Factor by which the power reading is too low according to another meter; 1 if no meter disagrees. */
   readonly correction: number

@@ -465,7 +465,7 @@ export class ClockController {
     return offSinceMs === null ? -1 : timeMs - Math.max(offSinceMs, changedMs)
   }
 
-  /** Watch readings at the lowest clock. Only these readings can make a cap infeasible. */
+  /** Checks whether power stays too high even at the lowest clock. Only this can show that a cap is infeasible. */
   #watchMinimum(ran: number, capW: number): void {
     const m = this.#m
     if (ran > 0) m.lowestSinceMs = null

@@ -38,7 +38,8 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
 
 /**
  * Returns the half-width of a split-conformal interval, in predicted standard deviations. It is a quantile of the
- * errors for training colocations of the same novelty, each predicted by a process that knows equally little about it.
+ * held-out errors of training colocations of the same novelty. Each of them was predicted by a Gaussian process that
+ * had been fitted without the data that makes it known.
  *
  * @returns null if too few colocations of this novelty, or of those that may replace it, were predicted
  */

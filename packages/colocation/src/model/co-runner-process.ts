@@ -67,7 +67,7 @@ export class CoRunnerProcess {
     return this.#process.leaveOut((group) => isLeft[group]!)
   }
 
-  /** Prepares predictions for a list of workloads. Trained workloads are recognised by name. */
+  /** Prepares predictions for a list of workloads. Workloads of the training data are recognised by name. */
   view(workloads: readonly Workload[]): ProcessView {
     const { workloads: trained, variances, mean } = this.#fitted
     const covariance = new SlowdownCovariance([...trained, ...workloads].map(this.#point))

@@ -1,7 +1,7 @@
 import { batchSizesUpTo } from '@pctodl/perf-model/serving'
 import type { PlanProblem } from './plan-problem.js'
 
-/** Lower bounds of what a request costs at a clock, over all processes and batch sizes. */
+/** Lower bounds of what a request costs at a clock, over all shares and batch sizes. */
 interface Least {
   readonly idleW: number
   /** Energy per request of each service, J. */

@@ -42,7 +42,7 @@ export interface FleetPlan {
    * proved.
    */
   readonly lowerBoundPowerW: number
-  /** Lower bound on the compute slices of plans of this cost; 0 if the plan minimises power instead. */
+  /** Least number of compute slices that any plan of this cost uses; 0 if the plan minimises power instead. */
   readonly lowerBoundSlices: number
 }
 

@@ -31,7 +31,7 @@ export class LanguageModelPass {
   ) {}
 
   /**
-   * Cost the operators of a pass.
+   * Computes the cost of each operator of a pass.
    *
    * @throws InvalidInputError for a number format that was not measured on the board
    */
