@@ -22,8 +22,8 @@ export async function runMatrix(
 ): Promise<MatrixOutcome> {
   const { resultDir, resume, timeout, jobs, slurm } = options
   const store = new ResultStore(resultDir)
-  // Which results are kept is decided here, once. Whoever executes a cell also keeps an existing result, so that a job
-  // can be restarted.
+  // This process decides once which results are kept. A worker also keeps an existing result, so that it can be
+  // restarted.
   store.removeUnfinished()
   if (!resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)

@@ -23,7 +23,7 @@ describe.skipIf(missing)(`the Debian package${missing ? ` (${missing})` : ''}`, 
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-deb-'))
     const script = path.join(packageFolder, 'packaging', 'build-deb.mjs')
-    // Whoever builds it, all users run it.
+    // All users can run the program, even if it was built under a restrictive umask.
     const build = [
       '-c',
       'umask 077; exec "$@"',

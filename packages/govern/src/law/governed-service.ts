@@ -66,8 +66,7 @@ export class GovernedService {
   /** The arrivals to prepare for. An aim below 1 moves their rate towards the peak of the last minutes. */
   get ahead(): Arrivals {
     const { perS, burstiness } = this.now
-    const caution = Math.max(0, 1 - this.#aim)
-    return { perS: perS + caution * (PEAK_FACTOR * this.#rate.peakPerS - perS), burstiness }
+    return { perS: perS + (1 - this.#aim) * (PEAK_FACTOR * this.#rate.peakPerS - perS), burstiness }
   }
 
   /** Share of late requests to plan for. */
