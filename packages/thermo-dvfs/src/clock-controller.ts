@@ -36,6 +36,8 @@ export interface ClockMemory {
   plantChanged: boolean
   ceiling: number
   fullSinceMs: number | null
+  /** Time at which all tenants last worked, ms. */
+  activeMs: number
   offSinceMs: number | null
   lowestSinceMs: number | null
   /** Time at which the firmware last held the clock below the requested one. */
@@ -62,7 +64,7 @@ interface Outlook {
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 11
+  readonly version: 12
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -97,7 +99,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 11) throw new InvalidInputError('state.version', state.version, '11')
+    if (state !== undefined && state.version !== 12) throw new InvalidInputError('state.version', state.version, '12')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -112,7 +114,7 @@ export class ClockController {
   /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 11,
+      version: 12,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -241,13 +243,20 @@ export class ClockController {
     if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
     else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
     const { readW, windowMs } = this.#sensor
+    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
+    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
+    // After a long pause, even late readings describe the load from which full load rises. So its rise shows the delay.
+    const paused = timeMs - m.activeMs > control.maxDelayMs + windowMs + control.sampleMs
+    if (active && paused && readW !== null) {
+      this.#history.settle(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
+    }
+    if (active) m.activeMs = timeMs
     this.#history.add(timeMs, m.capW, modelW, readW)
     if (ran < m.index) {
       m.trimmedMs = timeMs
       m.trimmedIndex = this.#runningIndex(ran)
     }
-    const working = !loading && !idle && (activeShare ?? 1) >= 1
-    m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
+    m.fullSinceMs = active && !idle ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = this.#lookBackMs
     const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
     const full = fullMs >= lookBackMs
@@ -271,7 +280,7 @@ export class ClockController {
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
     // Firmware that trims alternates between clocks, and a sample sees only one of these.
-    const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs))
+    const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
     const spread = control.sampleMs
     const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
     const noticeMs = this.#without.has('low-belief')
@@ -553,6 +562,7 @@ function newMemory(ceiling: number): ClockMemory {
     plantChanged: false,
     ceiling,
     fullSinceMs: null,
+    activeMs: LONG_AGO_MS,
     offSinceMs: null,
     lowestSinceMs: null,
     trimmedMs: LONG_AGO_MS,

@@ -41,8 +41,21 @@ export class PowerHistory {
 
   /** Convert the history to the watts of a new model, after a change of tenants or memory clock. */
   scale(factor: number): void {
+    this.#remodel(({ modelW }) => factor * modelW)
+  }
+
+  /** Set the model power of the slots after a time to that of a load which only its readings tell, W. */
+  settle(afterMs: number, loadW: number): void {
+    this.#remodel(({ timeMs, modelW }) => (timeMs > afterMs ? loadW : modelW))
+  }
+
+  #remodel(modelOf: (sample: HistorySample) => number): void {
+    let last: HistorySample | undefined
     for (const [i, sample] of this.#samples.entries()) {
-      this.#samples[i] = { ...sample, modelW: factor * sample.modelW, modelWMs: factor * sample.modelWMs }
+      const modelW = modelOf(sample)
+      const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (sample.timeMs - last.timeMs)
+      last = { ...sample, modelW, modelWMs }
+      this.#samples[i] = last
     }
   }
 

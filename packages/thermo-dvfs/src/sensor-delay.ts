@@ -35,7 +35,7 @@ export class SensorDelay {
   /** True if the power has moved enough to determine the delay. */
   get known(): boolean {
     const { losses, chosen } = this.state
-    return Math.max(...losses) - losses[chosen]! > control.delayEvidence
+    return losses[chosen]! <= control.delayEvidence && Math.max(...losses) > control.delayEvidence
   }
 
   /**

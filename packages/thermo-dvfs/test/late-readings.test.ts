@@ -58,3 +58,30 @@ describe('a clock that is chosen by late readings', () => {
     expect(after(1800)).toBeLessThan(after(0))
   })
 })
+
+describe('the start of the load after a pause of three seconds', () => {
+  it.each([0, 700, 1300, 1900])('tells that readings are %d ms late, and the clock waits for it', (lateMs) => {
+    const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'part-time' })
+    controller.setPlant(clocksMhz.map(modelAt))
+    const board = new ToyBoard({ seed: 11, instantNoiseW: 1, truth: (modelW) => 1.1 * modelW }, modelAt)
+    const told: (number | null)[] = []
+    const clocks: number[] = []
+    let highestW = 0
+    for (let timeMs = 0; timeMs <= 20_000; timeMs += 100) {
+      const loading = timeMs < 3000
+      board.activity = loading ? 0 : 1
+      told.push(board.read('both').powerInstantW ?? null)
+      const powerInstantW = told.at(-1 - lateMs / 100) ?? null
+      const seen = { powerAverageW: null, powerInstantW, smClockMhz: board.clockMhz, loading, activeShare: 1 }
+      const action = controller.step({ timeMs, powerCapW: 120, ...seen })
+      if (timeMs === 3000 + lateMs) expect(Math.max(...clocks)).toBe(clocks[0])
+      if (timeMs === 4000 + lateMs) expect(Math.abs(action.seen.delayMs - lateMs)).toBeLessThanOrEqual(200)
+      clocks.push(action.smClockMhz)
+      board.request(action.smClockMhz)
+      for (let i = 0; i < 10; i++) board.tick()
+      highestW = Math.max(highestW, timeMs < 3000 + lateMs + 3000 ? 0 : board.secondW)
+    }
+    expect(highestW).toBeLessThan(1.01 * 120)
+    expect(board.secondW).toBeGreaterThan(0.96 * 120)
+  })
+})
