@@ -1,7 +1,8 @@
 import type { Decoder, DecoderOperator, DecoderPass } from '@pctodl/model-zoo'
+import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
 import { atClock, type CostedOperator, costOperator } from './operator-model.js'
-import { type OperatorDtype, type OperatorWork, weightBytes } from './operator-work.js'
+import { denseDtype, type OperatorDtype, type OperatorWork, weightBytes } from './operator-work.js'
 
 /** Functions of `@pctodl/model-zoo`, passed in so that this module does not depend on that package. */
 export interface DecoderGraphs {
@@ -33,7 +34,7 @@ export class LanguageModelPass {
   /**
    * Computes the cost of each operator of a pass.
    *
-   * @throws InvalidInputError for a number format that was not measured on the board
+   * @throws InvalidInputError for a number format that was not measured on the board, or that the model cannot have
    */
   static of(
     graphs: DecoderGraphs,
@@ -42,8 +43,10 @@ export class LanguageModelPass {
     board: OperatorBoard,
     dtype: OperatorDtype,
   ): LanguageModelPass {
+    if (decoder.experts === null && denseDtype(dtype) !== dtype)
+      throw new InvalidInputError('dtype', dtype, 'a format for models without experts')
     const operators = graphs.decoderOperators(decoder, pass).map((operator) => ({
-      ...costed(operator, board, operator.name === 'vocabulary' || operator.name === 'router' ? 'bfloat16' : dtype),
+      ...costed(operator, board, dtype),
       count: operator.count,
     }))
     return new LanguageModelPass(operators, board)
@@ -103,7 +106,10 @@ export class LanguageModelPass {
 function costed(operator: DecoderOperator, board: OperatorBoard, dtype: OperatorDtype): CostedOperator {
   const { kind } = operator
   if (kind === 'elementwise') return elementwise(operator.elements, board)
-  if (kind === 'gemm') return costOperator({ ...operator, kind, dtype }, board)
+  if (kind === 'gemm') {
+    const unquantised = operator.name === 'vocabulary' || operator.name === 'router'
+    return costOperator({ ...operator, kind, dtype: unquantised ? 'bfloat16' : denseDtype(dtype) }, board)
+  }
   if (kind === 'moe') return costOperator({ ...operator, kind, dtype, skewed: true }, board)
   return costOperator({ ...operator, kind, dtype: 'bfloat16', kvDtype: 'bfloat16' }, board)
 }
@@ -129,8 +135,11 @@ export function memoryBytes(
   batch: number,
   length: number,
 ): { readonly weights: number; readonly cache: number; readonly total: number } {
-  const embeddings = (decoder.tied ? 1 : 2) * decoder.vocabulary * decoder.hidden
-  const weights = (graphs.decoderParameters(decoder) - embeddings) * weightBytes(dtype) + 2 * embeddings
+  const { experts, hidden, tied, vocabulary } = decoder
+  const embeddings = (tied ? 1 : 2) * vocabulary * hidden
+  const routed = experts ? experts.layers * 3 * hidden * experts.count * experts.inter : 0
+  const dense = graphs.decoderParameters(decoder) - embeddings - routed
+  const weights = 2 * embeddings + dense * weightBytes(denseDtype(dtype)) + routed * weightBytes(dtype)
   const cache = graphs.kvCacheBytes(decoder, batch, length, 2)
   return { weights, cache, total: weights + cache }
 }
