@@ -11,7 +11,7 @@ import {
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { LanguageModelPass, memoryBytes, type PassEstimate } from '../operators/language-model.js'
-import { findOperatorBoard, type OperatorBoard } from '../operators/operator-board.js'
+import { findOperatorBoard } from '../operators/operator-board.js'
 import { type OperatorDtype, operatorDtypes } from '../operators/operator-work.js'
 import { loadModelZoo } from './optional-packages.js'
 import { newTable } from './prediction-report.js'
@@ -79,7 +79,7 @@ function estimate(options: LlmOptions, graphs: Graphs) {
   const { quantization_config: quantised } = config as { readonly quantization_config?: { quant_method?: unknown } }
   const memory = memoryBytes(graphs, decoder, dtype, batch, context)
   const passOf = (phase: 'prefill' | 'decode', sequences: number, length: number) =>
-    LanguageModelPass.of(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
+    new LanguageModelPass(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
   const [prefill, decode] = [passOf('prefill', 1, prompt), passOf('decode', batch, context)]
   const wattsFrom = [...new Set([...prefill.wattsFrom, ...decode.wattsFrom])]
   const maxSeconds = maxTpotMs === undefined ? Number.POSITIVE_INFINITY : maxTpotMs / 1000
@@ -93,9 +93,9 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     prompt,
     parameters: graphs.decoderParameters(decoder),
     memory: { ...memory, boardBytes: board.memoryGiB * 2 ** 30, fits: memory.total <= board.memoryGiB * 2 ** 30 },
-    prefill: phaseOf(prefill.within(capW), prompt, board),
-    decode: phaseOf(decode.within(capW), batch, board),
-    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch, board) },
+    prefill: phaseOf(prefill.within(capW), prompt),
+    decode: phaseOf(decode.within(capW), batch),
+    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch) },
     unsupported: notes([
       [
         'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
@@ -140,17 +140,17 @@ function notes(list: readonly (readonly [text: string, applies?: boolean])[]): s
   return list.flatMap(([text, applies = true]) => (applies ? [text] : []))
 }
 
-const lowestW = (pass: LanguageModelPass) => Math.ceil(pass.at(pass.lowestClock).watts)
+const lowestW = ({ estimates }: LanguageModelPass) => Math.ceil(estimates[0]!.watts)
 
-function phaseOf(pass: PassEstimate | null, tokens: number, board: OperatorBoard) {
+function phaseOf(pass: PassEstimate | null, tokens: number) {
   if (pass === null) return null
-  const { seconds, watts, energyJ, clock } = pass
+  const { seconds, watts, energyJ, smClockMhz } = pass
   return {
     ms: seconds * 1000,
     tokensPerS: tokens / seconds,
     powerW: watts,
     joulesPerToken: energyJ / tokens,
-    smClockMhz: Math.round(clock * board.boostClockMhz),
+    smClockMhz,
   }
 }
 

@@ -13,93 +13,54 @@ export interface DecoderGraphs {
 
 /** Time, power and energy of one pass through a model on one board. */
 export interface PassEstimate {
-  /** SM clock as a fraction of the default clock. */
-  readonly clock: number
+  readonly smClockMhz: number
   readonly seconds: number
   readonly watts: number
   readonly energyJ: number
 }
 
-interface CountedOperator extends CostedOperator {
-  readonly count: number
-}
-
-/** One prefill or decode step on a board. Its operators are costed once and can then be evaluated at many clocks. */
+/** One prefill or decode step on a board, at each SM clock up to the default one, in steps of a megahertz. */
 export class LanguageModelPass {
-  private constructor(
-    private readonly operators: readonly CountedOperator[],
-    readonly board: OperatorBoard,
-  ) {}
+  /** Estimates with rising clock. */
+  readonly estimates: readonly PassEstimate[]
+  /** Boards whose measured power stands in for this board's. */
+  readonly wattsFrom: readonly string[]
 
   /**
-   * Computes the cost of each operator of a pass.
-   *
    * @throws InvalidInputError for a number format that was not measured on the board, or that the model cannot have
    */
-  static of(
-    graphs: DecoderGraphs,
-    decoder: Decoder,
-    pass: DecoderPass,
-    board: OperatorBoard,
-    dtype: OperatorDtype,
-  ): LanguageModelPass {
+  constructor(graphs: DecoderGraphs, decoder: Decoder, pass: DecoderPass, board: OperatorBoard, dtype: OperatorDtype) {
     if (decoder.experts === null && denseDtype(dtype) !== dtype)
       throw new InvalidInputError('dtype', dtype, 'a format for models without experts')
     const operators = graphs.decoderOperators(decoder, pass).map((operator) => ({
       ...costed(operator, board, dtype),
       count: operator.count,
     }))
-    return new LanguageModelPass(operators, board)
-  }
-
-  /** Boards whose measured power stands in for this board's. */
-  get wattsFrom(): string[] {
-    return [...new Set(this.operators.flatMap(({ wattsFrom }) => wattsFrom ?? []))]
-  }
-
-  at(clock: number): PassEstimate {
-    let [seconds, energyJ] = [0, 0]
-    for (const { at, count } of this.operators) {
-      const cost = at(clock)
-      seconds += count * cost.seconds
-      energyJ += count * cost.seconds * cost.watts
-    }
-    return { clock, seconds, energyJ, watts: energyJ / seconds }
-  }
-
-  /** Lowest SM clock as a fraction of the default clock. */
-  get lowestClock(): number {
-    return this.board.lowestClockMhz / this.board.boostClockMhz
+    this.wattsFrom = operators.flatMap(({ wattsFrom }) => wattsFrom ?? [])
+    const { lowestClockMhz, boostClockMhz } = board
+    this.estimates = Array.from({ length: Math.floor(boostClockMhz - lowestClockMhz) + 1 }, (_, i) => {
+      const smClockMhz = lowestClockMhz + i
+      let [seconds, energyJ] = [0, 0]
+      for (const { at, count } of operators) {
+        const cost = at(smClockMhz / boostClockMhz)
+        seconds += count * cost.seconds
+        energyJ += count * cost.seconds * cost.watts
+      }
+      return { smClockMhz, seconds, energyJ, watts: energyJ / seconds }
+    })
   }
 
   /** The fastest estimate within the cap; null if the power exceeds the cap even at the lowest clock. */
   within(capW: number): PassEstimate | null {
-    if (this.at(1).watts <= capW) return this.at(1)
-    let [low, high] = [this.lowestClock, 1]
-    if (this.at(low).watts > capW) return null
-    for (let i = 0; i < 30; i++) {
-      const middle = (low + high) / 2
-      if (this.at(middle).watts <= capW) low = middle
-      else high = middle
-    }
-    return this.at(low)
+    return this.estimates.findLast(({ watts }) => watts <= capW) ?? null
   }
 
   /**
    * The estimate with minimum energy among those within the cap that take at most `seconds`; null if there is none.
    */
   minEnergy(capW: number, seconds: number): PassEstimate | null {
-    let best: PassEstimate | null = null
-    for (let i = 0; i <= 100; i++) {
-      const found = this.at(this.lowestClock + ((1 - this.lowestClock) * i) / 100)
-      if (
-        found.watts <= capW &&
-        found.seconds <= seconds &&
-        found.energyJ < (best?.energyJ ?? Number.POSITIVE_INFINITY)
-      )
-        best = found
-    }
-    return best
+    const found = this.estimates.filter((each) => each.watts <= capW && each.seconds <= seconds)
+    return found.sort((a, b) => a.energyJ - b.energyJ)[0] ?? null
   }
 }
 
