@@ -16,7 +16,6 @@ import { BoardHeat } from './board-heat.js'
 import type { BoardPhysics } from './board-physics.js'
 import { boardPower } from './board-power.js'
 import { BoardSettings } from './board-settings.js'
-import { combineStates } from './combine-states.js'
 import { assertExecution, type Execution, hostUnder, physicsUnder } from './execution.js'
 import { FaultInjector } from './fault-injector.js'
 import type { Fault, FaultScenario, Setter } from './fault-scenario.js'
@@ -32,7 +31,7 @@ import { ServingEngine, type ServingEngineOptions } from './serving/serving-engi
 import { SimulatedServices } from './serving/simulated-services.js'
 import { simulatedLease } from './simulated-lease.js'
 import type { SimulatedProcess } from './simulated-process.js'
-import { idleState, type SteadyState } from './steady-state.js'
+import { combineStates, idleState, type SteadyState } from './steady-state.js'
 
 export interface SimulatedGpuOptions extends Execution {
   readonly clock: Clock

@@ -39,18 +39,22 @@ export interface SteadyState {
   readonly memUtilPercent: number
 }
 
-/** State of a board without work. */
-export const idleState: SteadyState = {
-  tenants: [],
-  throughput: 0,
-  busySms: 0,
-  flopPerS: 0,
-  vectorOpsPerS: 0,
-  l2BytesPerS: 0,
-  dramBytesPerS: 0,
-  smUtilPercent: 0,
-  memUtilPercent: 0,
+type RateName = 'throughput' | 'busySms' | 'flopPerS' | 'vectorOpsPerS' | 'l2BytesPerS' | 'dramBytesPerS'
+
+/** The rates of a state, which add up over the parts of a board. */
+function ratesOf(value: (name: RateName) => number): Pick<SteadyState, RateName> {
+  return {
+    throughput: value('throughput'),
+    busySms: value('busySms'),
+    flopPerS: value('flopPerS'),
+    vectorOpsPerS: value('vectorOpsPerS'),
+    l2BytesPerS: value('l2BytesPerS'),
+    dramBytesPerS: value('dramBytesPerS'),
+  }
 }
+
+/** State of a board without work. */
+export const idleState: SteadyState = { tenants: [], ...ratesOf(() => 0), smUtilPercent: 0, memUtilPercent: 0 }
 
 /** Mean of a state and of idleness. `part` is the fraction of time in the state. */
 export function scaledState(state: SteadyState, part: number): SteadyState {
@@ -60,14 +64,25 @@ export function scaledState(state: SteadyState, part: number): SteadyState {
       throughput: part * tenant.throughput,
       deviceShare: part * tenant.deviceShare,
     })),
-    throughput: part * state.throughput,
-    busySms: part * state.busySms,
-    flopPerS: part * state.flopPerS,
-    vectorOpsPerS: part * state.vectorOpsPerS,
-    l2BytesPerS: part * state.l2BytesPerS,
-    dramBytesPerS: part * state.dramBytesPerS,
+    ...ratesOf((name) => part * state[name]),
     smUtilPercent: Math.min(100, part * state.smUtilPercent),
     memUtilPercent: Math.min(100, part * state.memUtilPercent),
+  }
+}
+
+/**
+ * Combines the states of a board's MIG instances into the state of the board. Tenants are in the order of the
+ * instances.
+ */
+export function combineStates(
+  parts: readonly { readonly state: SteadyState; readonly bandwidthShare: number }[],
+): SteadyState {
+  return {
+    tenants: parts.flatMap(({ state }) => state.tenants),
+    ...ratesOf((name) => parts.reduce((total, { state }) => total + state[name], 0)),
+    // The board counts as busy while a kernel runs in any instance.
+    smUtilPercent: 100 * (1 - parts.reduce((none, { state }) => none * (1 - state.smUtilPercent / 100), 1)),
+    memUtilPercent: parts.reduce((total, part) => total + part.bandwidthShare * part.state.memUtilPercent, 0),
   }
 }
 

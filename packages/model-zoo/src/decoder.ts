@@ -76,6 +76,7 @@ const families = [
   'gemma2',
   'gemma3_text',
   'phi3',
+  'gpt_oss',
 ]
 
 /**
@@ -133,7 +134,7 @@ export function decoderFromConfig(json: unknown): Decoder {
 }
 
 /** Larger sizes are mistakes: no real model has them, and they would exhaust memory. */
-const LARGEST_SIZE = 1e7
+const LARGEST_SIZE = 1e8
 const MAX_LAYERS = 10_000
 
 type SizeOf = (field: string, fallback?: number, most?: number) => number
@@ -158,7 +159,7 @@ function windowsOf(config: Record<string, unknown>, family: string, layers: numb
   if (!flag(config, 'use_sliding_window', !family.startsWith('qwen'))) return all(() => 0)
   const window = size('sliding_window')
   if (Array.isArray(types)) return all((layer) => (types[layer] === 'sliding_attention' ? window : 0))
-  if (family === 'gemma2') return all((layer) => (layer % 2 === 0 ? window : 0))
+  if (family === 'gemma2' || family === 'gpt_oss') return all((layer) => (layer % 2 === 0 ? window : 0))
   if (family === 'gemma3_text') {
     const pattern = size('sliding_window_pattern', 6)
     return all((layer) => ((layer + 1) % pattern === 0 ? 0 : window))

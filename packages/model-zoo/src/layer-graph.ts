@@ -1,9 +1,10 @@
+import { networkName } from '@pctodl/platform'
 import { buildNetwork } from './build-network.js'
-import { networkFacts } from './network-facts.js'
 import type { NetworkGraph } from './network-graph.js'
+import { peakActivationElements } from './peak-activations.js'
 import { inferShapes, type Shape } from './shapes.js'
 import { isView } from './views.js'
-import { type OperatorWork, operatorWork, type WorkOptions } from './work.js'
+import { type OperatorWork, operatorWork, sumElements, type WorkOptions } from './work.js'
 
 /** One operator that launches a kernel, and its work for one sample. */
 export interface Layer extends OperatorWork {
@@ -62,20 +63,20 @@ export interface LayerGraph {
 export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph {
   const { inputSize = 224 } = options
   const graph = buildNetwork(name)
-  const facts = networkFacts(name, options)
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]))
   const source = throughViews(graph)
+  const parameters = sumElements(graph.nodes.flatMap(({ weights }) => weights))
   return {
-    name: facts.name,
+    name: networkName(name),
     layers: operatorWork(graph, options).map((work) => {
       const node = nodes.get(work.name)!
       const inputs = node.inputs.map((id) => source.get(id) ?? id)
       return { ...work, operator: node.kind, inputs, outputShape: shapes.get(node.id) ?? [] }
     }),
-    parameters: facts.parameters,
-    weightElements: facts.weightBytes / 2,
-    peakActivationElements: facts.peakActivationBytes / 2,
+    parameters,
+    weightElements: parameters + sumElements(graph.nodes.flatMap(({ buffers }) => buffers)),
+    peakActivationElements: peakActivationElements(graph, shapes),
     unknownOperators: [],
   }
 }

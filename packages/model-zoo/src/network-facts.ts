@@ -1,7 +1,6 @@
 import { type NetworkName, networkName } from '@pctodl/platform'
-import { buildNetwork } from './build-network.js'
-import { peakActivationElements } from './peak-activations.js'
-import { operatorWork, type WorkOptions } from './work.js'
+import { layerGraph } from './layer-graph.js'
+import type { WorkOptions } from './work.js'
 
 /** Bytes per element in half precision, which all memory figures use. */
 const BYTES_PER_ELEMENT = 2
@@ -29,26 +28,15 @@ export interface NetworkFacts {
  * @throws InvalidInputError if the network cannot take images of that size.
  */
 export function networkFacts(name: string, options: WorkOptions = {}): NetworkFacts {
-  const graph = buildNetwork(name)
-  const work = operatorWork(graph, options)
-  let flops = 0
-  let activationElements = 0
-  for (const operator of work) {
-    flops += operator.flops
-    activationElements += operator.inputElements + operator.outputElements
-  }
-  let [parameters, statistics] = [0, 0]
-  for (const { weights, buffers } of graph.nodes) {
-    for (const { elements } of weights) parameters += elements
-    for (const { elements } of buffers) statistics += elements
-  }
+  const { layers, parameters, weightElements, peakActivationElements } = layerGraph(name, options)
+  const sum = (value: (layer: (typeof layers)[number]) => number) => layers.reduce((all, each) => all + value(each), 0)
   return {
     name: networkName(name),
     parameters,
-    weightBytes: (parameters + statistics) * BYTES_PER_ELEMENT,
-    peakActivationBytes: peakActivationElements(graph, options) * BYTES_PER_ELEMENT,
-    gflops: flops / 1e9,
-    operators: work.length,
-    activationElements,
+    weightBytes: weightElements * BYTES_PER_ELEMENT,
+    peakActivationBytes: peakActivationElements * BYTES_PER_ELEMENT,
+    gflops: sum(({ flops }) => flops) / 1e9,
+    operators: layers.length,
+    activationElements: sum(({ inputElements, outputElements }) => inputElements + outputElements),
   }
 }

@@ -1,7 +1,6 @@
 import type { NetworkGraph } from './network-graph.js'
-import { elementCount, inferShapes } from './shapes.js'
+import { elementCount, type Shape } from './shapes.js'
 import { sharesFirstInput } from './views.js'
-import type { WorkOptions } from './work.js'
 
 /** An operator, described by the memory that it reads and writes. A view writes none. */
 export interface MemoryStep {
@@ -46,8 +45,7 @@ export function peakElements(
  * Views and in-place operators share the memory of their first input. A real framework needs more, because its
  * allocator caches memory and callers keep references.
  */
-export function peakActivationElements(graph: NetworkGraph, { inputSize = 224 }: WorkOptions = {}): number {
-  const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
+export function peakActivationElements(graph: NetworkGraph, shapes: ReadonlyMap<string, Shape>): number {
   const owner = new Map<string, string>()
   const steps = graph.nodes.map((node): MemoryStep => {
     const reads = node.inputs.map((id) => owner.get(id)!)

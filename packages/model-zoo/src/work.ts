@@ -143,6 +143,7 @@ function classOf(node: GraphNode): OperatorClass {
   }
 }
 
-function sumElements(tensors: readonly { readonly elements: number }[]): number {
+/** Elements of tensors in total. */
+export function sumElements(tensors: readonly { readonly elements: number }[]): number {
   return tensors.reduce((sum, tensor) => sum + tensor.elements, 0)
 }

@@ -36,6 +36,20 @@ const gemma2 = {
   sliding_window: 4096,
 }
 
+const gptOss = {
+  model_type: 'gpt_oss',
+  hidden_size: 2880,
+  intermediate_size: 2880,
+  num_hidden_layers: 36,
+  num_attention_heads: 64,
+  num_key_value_heads: 8,
+  head_dim: 64,
+  vocab_size: 201088,
+  num_local_experts: 128,
+  num_experts_per_tok: 4,
+  sliding_window: 128,
+}
+
 const flopOf = (decoder: Decoder, phase: 'prefill' | 'decode', batch: number, length: number) =>
   decoderOperators(decoder, { phase, batch, length }).reduce((sum, operator) => {
     if (operator.kind === 'gemm') return sum + 2 * operator.count * operator.m * operator.n * operator.k
@@ -50,6 +64,7 @@ describe('decoders from config.json', () => {
     ['Mixtral 8x7B', mixtral, 46.7],
     ['Qwen3 30B A3B', qwen3Moe, 30.5],
     ['Gemma 2 9B', gemma2, 9.24],
+    ['gpt-oss 120B', gptOss, 116.8],
   ])('%s has the published number of parameters', (_, config, billions) => {
     expect(decoderParameters(decoderFromConfig(config)) / 1e9 / billions).toBeCloseTo(1, 2)
   })

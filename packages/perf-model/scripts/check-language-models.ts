@@ -77,7 +77,9 @@ const serving = read(join(measured, 'llm_serving_times.csv')).filter((row) => ro
 for (const gpus of [2, 4, 8]) {
   const rows = serving.filter((row) => Number(row.tensor_parallel) === gpus)
   const estimate = (phase: 'prefill' | 'decode', batch: number, length: number) => {
-    const pass = LanguageModelPass.of(graphs, shard(gpus), { phase, batch, length }, a100, 'bfloat16').at(1)
+    const pass = new LanguageModelPass(graphs, shard(gpus), { phase, batch, length }, a100, 'bfloat16').estimates.at(
+      -1,
+    )!
     const tokens = phase === 'prefill' ? batch * length : batch
     return { ...pass, seconds: pass.seconds + 160 * allReduceS(gpus, 2 * 8192 * tokens) }
   }
@@ -150,7 +152,7 @@ for (const workload of new Set(sweep.map((row) => row.workload))) {
   const rows = sweep.filter((row) => row.workload === workload)
   const phase = workload.startsWith('prefill') ? 'prefill' : 'decode'
   const decoder = workload.includes('A3B') ? sparse : dense
-  const pass = LanguageModelPass.of(
+  const pass = new LanguageModelPass(
     graphs,
     decoder,
     { phase, batch: 1, length: 4096 },
@@ -158,18 +160,17 @@ for (const workload of new Set(sweep.map((row) => row.workload))) {
     decoder === dense ? 'int4_wo' : 'bfloat16',
   )
   const top = rows.reduce((a, b) => (Number(a.power_w) >= Number(b.power_w) ? a : b))
-  const full = pass.at(1)
+  const full = pass.estimates.at(-1)!
   const [speed, clock]: [number[], number[]] = [[], []]
   let [right, pairs] = [0, 0]
   const perJoule: [number, number][] = []
   for (const row of rows) {
     // The power above idle is scaled to that of the measured point.
     const scale = (full.watts - rtx3090.idleW) / (Number(top.power_w) - rtx3090.idleW)
-    const found =
-      pass.within(rtx3090.idleW + scale * (Number(row.power_w) - rtx3090.idleW)) ?? pass.at(pass.lowestClock)
+    const found = pass.within(rtx3090.idleW + scale * (Number(row.power_w) - rtx3090.idleW)) ?? pass.estimates[0]!
     const relative = full.seconds / found.seconds
     speed.push(relative / (Number(row.throughput_tok_s) / Number(top.throughput_tok_s)))
-    clock.push(found.clock / (Number(row.sm_clock_mhz) / Number(top.sm_clock_mhz)))
+    clock.push(found.smClockMhz / full.smClockMhz / (Number(row.sm_clock_mhz) / Number(top.sm_clock_mhz)))
     const predicted = relative / (rtx3090.idleW + (found.watts - rtx3090.idleW) / scale)
     const actual = Number(row.throughput_tok_s) / Number(row.power_w)
     for (const [otherPredicted, otherActual] of perJoule) {

@@ -215,20 +215,31 @@ for (const [label, { time, watts, settled, baseline }] of [...totals].sort())
         : `, watts ${percent(watts)}, of settled readings ${percent(settled)}, baseline ${percent(baseline)} (${watts.length})`),
   )
 
-// One shape and the next row: what no law of the shape can tell apart.
-console.log('\nnoise floor of watts: rows m and m + 1 of a product, times within 3 %, below 0.9 of the limit')
-for (const name of ['H200 vllm', 'GB200 trtllm', 'GB200 vllm']) {
-  const byShape = new Map<string, Row>()
-  for (const [key, rows] of groups)
-    if (key.startsWith(`${name} gemm`))
-      for (const row of rows.filter(below)) byShape.set(key + JSON.stringify(row.operator), row)
-  const differences = [...byShape].flatMap(([text, row]) => {
-    const { m } = row.operator as { m: number }
-    const next = byShape.get(text.replace(`"m":${m},`, `"m":${m + 1},`))
-    return next && relative(next.seconds, row.seconds) < 0.03 ? [relative(next.watts!, row.watts!)] : []
-  })
-  console.log(`${name}: ${percent(differences)} (${differences.length} pairs)`)
-}
+// What no law of the shape can tell apart: a product and the next row; prefills with the same FLOP and other key-value heads.
+console.log('\nnoise floor of watts: pairs of rows whose times are within 3 %, settled, below 0.9 of the limit')
+for (const name of ['H200 vllm', 'GB200 trtllm', 'GB200 vllm'])
+  for (const kind of ['gemm', 'prefill'] as const) {
+    const differences = [...groups].flatMap(([key, rows]) => {
+      if (!key.startsWith(`${name} ${kind} `)) return []
+      const settled = rows.filter((row) => below(row) && !row.lagging)
+      const byShape = new Map<string, Row[]>()
+      for (const row of settled) {
+        const { m: _, kvHeads: __, ...shape } = row.operator as Operator & { m?: number; kvHeads?: number }
+        const text = JSON.stringify(shape)
+        byShape.set(text, [...(byShape.get(text) ?? []), row])
+      }
+      const size = ({ operator }: Row) => (operator.kind === 'gemm' ? operator.m : (operator as Attention).kvHeads)
+      return [...byShape.values()].flatMap((alike) => {
+        const inOrder = alike.sort((a, b) => size(a) - size(b))
+        return inOrder.slice(1).flatMap((row, i) => {
+          const before = inOrder[i]!
+          const near = kind === 'prefill' || size(row) === size(before) + 1
+          return near && relative(row.seconds, before.seconds) < 0.03 ? [relative(row.watts!, before.watts!)] : []
+        })
+      })
+    })
+    console.log(`${name} ${kind}: ${percent(differences)} (${differences.length} pairs)`)
+  }
 
 // Boards without measured power use the power law of another board, by the use of the peaks alone.
 const usage: Record<string, LinearLaw> = {}

@@ -51,14 +51,32 @@ describe('pctodl llm', () => {
     expect(tight.fewestJoules.decode.joulesPerToken).toBeGreaterThanOrEqual(fewestJoules.decode.joulesPerToken)
   })
 
-  it('says that a config states quantised weights where --dtype does not', async () => {
-    const file = path.join(folder, 'quantised.json')
-    writeFileSync(file, JSON.stringify({ ...llama8b, quantization_config: { quant_method: 'fp8' } }))
-    const notes = async (...argv: string[]) =>
-      (await runCommand('pctodl llm', llm, ['--config', file, '--gpu', 'H200', ...argv])).stdout
-    expect(await notes()).toContain('quantised weights, this is for bfloat16: see --dtype')
-    expect(await notes('--dtype', 'fp8')).not.toContain('quantised')
-    expect((await call('--gpu', 'H200')).stdout).not.toContain('quantised')
+  it.each([
+    ['a config of quantised weights', { quantization_config: { quant_method: 'fp8' } }, [], /quantised.*see --dtype/],
+    ['a prompt beyond the context', {}, ['--prompt', '132000'], /longer than the model's, 131072 tokens/],
+    ['a prompt beyond the measured ones', {}, ['--prompt', '16385'], /longest measured prompt has 16384/],
+    ['a batch beyond the measured ones', {}, ['--batch', '2049'], /largest batch 2048: this extrapolates/],
+    ['a cap above the limit', {}, ['--power-cap', '701'], /above the board's default limit counts as 700 W/],
+    ['a cap that no clock keeps', {}, ['--power-cap', '100'], /least power, at the lowest clock, is \d+ W in prefill/],
+  ])('says so for %s', async (_, fields, argv, note) => {
+    const file = path.join(folder, 'other.json')
+    writeFileSync(file, JSON.stringify({ ...llama8b, ...fields }))
+    const { stdout } = await runCommand('pctodl llm', llm, ['--config', file, '--gpu', 'H200', ...argv])
+    expect(stdout).toMatch(note)
+    expect((await call('--gpu', 'H200')).stdout).not.toMatch(note)
+  })
+
+  it('keeps all but the experts of an MXFP4 model in bfloat16, and refuses the format without experts', async () => {
+    const file = path.join(folder, 'gpt-oss.json')
+    const shape = { hidden_size: 2880, intermediate_size: 2880, num_hidden_layers: 36, num_attention_heads: 64 }
+    const experts = { num_local_experts: 128, num_experts_per_tok: 4, sliding_window: 128, head_dim: 64 }
+    writeFileSync(file, JSON.stringify({ ...llama8b, ...shape, ...experts, model_type: 'gpt_oss', vocab_size: 201088 }))
+    const argv = ['--config', file, '--gpu', 'H100', '--dtype', 'w4a16_mxfp4', '--json']
+    const { memory } = JSON.parse((await runCommand('pctodl llm', llm, argv)).stdout)
+    // The published checkpoint has 60.8 GiB.
+    expect(memory.weights / 2 ** 30 / 60.8).toBeCloseTo(1, 1)
+    const dense = await call('--gpu', 'H100', '--dtype', 'w4a16_mxfp4')
+    expect([dense.code, dense.stderr]).toEqual([2, expect.stringMatching(/without experts/)])
   })
 
   it('says none where nothing keeps the cap or the objective, and whether it fits', async () => {

@@ -11,7 +11,7 @@ import {
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { LanguageModelPass, memoryBytes, type PassEstimate } from '../operators/language-model.js'
-import { findOperatorBoard, type OperatorBoard } from '../operators/operator-board.js'
+import { findOperatorBoard } from '../operators/operator-board.js'
 import { type OperatorDtype, operatorDtypes } from '../operators/operator-work.js'
 import { loadModelZoo } from './optional-packages.js'
 import { newTable } from './prediction-report.js'
@@ -79,8 +79,9 @@ function estimate(options: LlmOptions, graphs: Graphs) {
   const { quantization_config: quantised } = config as { readonly quantization_config?: { quant_method?: unknown } }
   const memory = memoryBytes(graphs, decoder, dtype, batch, context)
   const passOf = (phase: 'prefill' | 'decode', sequences: number, length: number) =>
-    LanguageModelPass.of(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
+    new LanguageModelPass(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
   const [prefill, decode] = [passOf('prefill', 1, prompt), passOf('decode', batch, context)]
+  const wattsFrom = [...new Set([...prefill.wattsFrom, ...decode.wattsFrom])]
   const maxSeconds = maxTpotMs === undefined ? Number.POSITIVE_INFINITY : maxTpotMs / 1000
   return {
     board: board.name,
@@ -92,47 +93,65 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     prompt,
     parameters: graphs.decoderParameters(decoder),
     memory: { ...memory, boardBytes: board.memoryGiB * 2 ** 30, fits: memory.total <= board.memoryGiB * 2 ** 30 },
-    prefill: phaseOf(prefill.within(capW), prompt, board),
-    decode: phaseOf(decode.within(capW), batch, board),
-    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch, board) },
-    unsupported: [
-      ...unsupported(
-        board,
-        [...prefill.wattsFrom, ...decode.wattsFrom],
-        context > decoder.maxContext ? decoder.maxContext : null,
-      ),
-      ...(quantised && dtype === 'bfloat16'
-        ? ['The config states quantised weights, this is for bfloat16: see --dtype.']
-        : []),
-    ],
+    prefill: phaseOf(prefill.within(capW), prompt),
+    decode: phaseOf(decode.within(capW), batch),
+    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch) },
+    unsupported: notes([
+      [
+        'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
+      ],
+      [
+        'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',
+      ],
+      [`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`, board.measuredAs !== board.name],
+      [
+        `Watts were not measured on this board: they follow ${wattsFrom.join(' and ')}, scaled by the power limit.`,
+        wattsFrom.length > 0,
+      ],
+      [
+        `The longest measured prompt has ${MEASURED.prompt} tokens, the longest context ${MEASURED.context}, the largest batch ${MEASURED.batch}: this extrapolates.`,
+        prompt > MEASURED.prompt || context > MEASURED.context || batch > MEASURED.batch,
+      ],
+      [
+        `Prompt or context is longer than the model's, ${decoder.maxContext} tokens.`,
+        Math.max(prompt, context) > decoder.maxContext,
+      ],
+      [
+        `A cap above the board's default limit counts as ${board.powerLimitW} W.`,
+        (options.powerCap ?? 0) > board.powerLimitW,
+      ],
+      [
+        `The least power, at the lowest clock, is ${lowestW(prefill)} W in prefill and ${lowestW(decode)} W in decode.`,
+        prefill.within(capW) === null || decode.within(capW) === null,
+      ],
+      [
+        'The config states quantised weights, this is for bfloat16: see --dtype.',
+        Boolean(quantised) && dtype === 'bfloat16',
+      ],
+    ]),
   }
 }
 
-function phaseOf(pass: PassEstimate | null, tokens: number, board: OperatorBoard) {
+/** Largest sizes among the measured operators, tokens and sequences. */
+const MEASURED = { prompt: 16_384, context: 131_072, batch: 2048 }
+
+/** The texts that apply. */
+function notes(list: readonly (readonly [text: string, applies?: boolean])[]): string[] {
+  return list.flatMap(([text, applies = true]) => (applies ? [text] : []))
+}
+
+const lowestW = ({ estimates }: LanguageModelPass) => Math.ceil(estimates[0]!.watts)
+
+function phaseOf(pass: PassEstimate | null, tokens: number) {
   if (pass === null) return null
-  const { seconds, watts, energyJ, clock } = pass
+  const { seconds, watts, energyJ, smClockMhz } = pass
   return {
     ms: seconds * 1000,
     tokensPerS: tokens / seconds,
     powerW: watts,
     joulesPerToken: energyJ / tokens,
-    smClockMhz: Math.round(clock * board.boostClockMhz),
+    smClockMhz,
   }
-}
-
-/** Notes on the parts of an answer that no public measurement supports. */
-function unsupported(board: OperatorBoard, wattsFrom: readonly string[], maxContext: number | null): string[] {
-  const notes = [
-    'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
-    'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',
-  ]
-  if (board.measuredAs !== board.name)
-    notes.push(`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`)
-  const others = [...new Set(wattsFrom)]
-  if (others.length > 0)
-    notes.push(`Watts were not measured on this board: they follow ${others.join(' and ')}, scaled by the power limit.`)
-  if (maxContext !== null) notes.push(`The context is longer than the model's, ${maxContext} tokens.`)
-  return notes
 }
 
 type Found = ReturnType<typeof estimate>

@@ -13,7 +13,6 @@ const formats = {
   int8_wo: [0, 2, 1],
   int4_wo: [0, 2, 0.53],
   w4a16_mxfp4: [0, 2, 0.53],
-  w4a8_mxfp4_mxfp8: [1, 1, 0.53],
 } as const
 
 export const operatorDtypes = Object.keys(formats) as readonly OperatorDtype[]
@@ -96,6 +95,11 @@ export function peakFlops(board: OperatorBoard, dtype: OperatorDtype): number {
 
 export function weightBytes(dtype: OperatorDtype): number {
   return formats[dtype][2]
+}
+
+/** Format of all products but those of routed experts. In MXFP4 models, only the experts are quantised. */
+export function denseDtype(dtype: OperatorDtype): OperatorDtype {
+  return dtype === 'w4a16_mxfp4' ? 'bfloat16' : dtype
 }
 
 export function operatorWork(operator: Operator, board: OperatorBoard): OperatorWork {
