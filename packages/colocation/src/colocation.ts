@@ -1,6 +1,6 @@
 import { sum } from '@pctodl/numerics'
-import { assertInput } from './input-checks.js'
-import type { Workload } from './workload.js'
+import { assertInput, isPositive } from './input-checks.js'
+import { assertWorkload, type Workload } from './workload.js'
 
 /** Workloads that run on one board at the same time. A workload may occur twice; the order has no meaning. */
 export type Members = readonly Workload[]
@@ -20,12 +20,12 @@ export function assertColocation({ members, throughputs, powerW }: Colocation): 
   assertInput(members.length >= 2, 'members', label, 'at least two workloads')
   const count = throughputs.length
   assertInput(count === members.length, `${label}: throughputs`, count, `one per member (${members.length})`)
-  const isPositive = (value: number) => value > 0 && value < Infinity
   const isPower = powerW === undefined || isPositive(powerW)
   assertInput(isPower, `${label}: powerW`, powerW, 'a number of watts above 0, or none')
-  for (const [i, { name }] of members.entries()) {
+  for (const [i, member] of members.entries()) {
+    assertWorkload(member)
     const throughput = throughputs[i]!
-    assertInput(isPositive(throughput), `${label}: throughput of ${name}`, throughput, 'a number above 0')
+    assertInput(isPositive(throughput), `${label}: throughput of ${member.name}`, throughput, 'a number above 0')
   }
 }
 

@@ -9,3 +9,5 @@ export function assertInput(isValid: boolean, field: string, value: unknown, exp
 export function assertInteger(field: string, value: number, least = 1): void {
   assertInput(Number.isInteger(value) && value >= least, field, value, `an integer of at least ${least}`)
 }
+
+export const isPositive = (value: number): boolean => value > 0 && value < Infinity

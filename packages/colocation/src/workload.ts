@@ -1,5 +1,5 @@
 import { UnknownNameError } from '@pctodl/platform'
-import { assertInput } from './input-checks.js'
+import { assertInput, isPositive } from './input-checks.js'
 
 /** Metrics of one step's kernels, as means weighted by kernel duration. */
 export interface KernelMetrics {
@@ -51,7 +51,6 @@ export function assertWorkload(workload: Workload): void {
   assertInput(workload.name !== '', 'workload.name', '', 'a name')
   const assert = (field: keyof Workload, isGood: boolean, expected: string) =>
     assertInput(isGood, `${workload.name}: ${field}`, workload[field], expected)
-  const isPositive = (value: number) => value > 0 && value < Infinity
   const { exclusiveThroughput, powerW, batchSize } = workload
   for (const field of metricNames) {
     assert(field, workload[field] === 0 || isPositive(workload[field]), 'a number of at least 0')
@@ -62,10 +61,8 @@ export function assertWorkload(workload: Workload): void {
 }
 
 /** Contents of a workload name such as `bert-base-cased_batch8-train`. */
-export interface WorkloadName {
+export interface WorkloadName extends Pick<Workload, 'batchSize' | 'training'> {
   readonly model: string
-  readonly batchSize: number
-  readonly training: boolean
 }
 
 /** @returns null for a name in another format */
@@ -81,10 +78,7 @@ export function parseWorkloadName(name: string): WorkloadName {
   return parsed
 }
 
-/**
- * Returns the key shared by workloads of one network and mode, such as `bert-base-cased-train`. A name in another
- * format is its own key.
- */
+/** Key of a network and mode, such as `bert-base-cased-train`. A name in another format is its own key. */
 export function kinOf(name: string): string {
   return name.replace(/_batch[1-9]\d*-(train|inf)$/, '-$1')
 }

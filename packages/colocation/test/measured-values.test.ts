@@ -48,6 +48,9 @@ describe('what was measured', () => {
     }
     expect(() => assertColocation({ ...measured, throughputs: [1] })).toThrow('one per member (2)')
     expect(() => assertColocation({ members: [first], throughputs: [1] })).toThrow('at least two workloads')
+    const broken = { ...second, exclusiveThroughput: Number.NaN }
+    const expected = `${second.name}: exclusiveThroughput: got NaN, expected above 0`
+    expect(() => assertColocation({ ...measured, members: [first, broken] })).toThrow(expected)
   })
 
   it('is kept shares, whatever the order of the members', () => {

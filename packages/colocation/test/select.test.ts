@@ -43,6 +43,12 @@ function byTrying(judge: GroupJudge, pool: readonly number[], maxMembers: number
   return place(0, [])
 }
 
+it('refuses candidates that the source does not have', () => {
+  const source = { workloads, keptShares: (members: readonly number[]) => members.map(() => 1) }
+  const ranking = () => rankPartners(source, 0, { objective: 'speedup', candidates: [1, 7] })
+  expect(ranking).toThrow('candidates: got 7, expected a place from 0 to 6')
+})
+
 describe('a pool of jobs', () => {
   it('is divided as well as by trying all ways, and each job is placed once', async () => {
     await fc.assert(

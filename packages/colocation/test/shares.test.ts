@@ -34,6 +34,8 @@ describe('the shares of a pair', () => {
     ])
     expect(() => expectedShareSweep(['a', 'x'], solo)).toThrow("unknown workload of the solo sweep 'x'; known: a, b, c")
     expect(() => expectedShareSweep(['c', 'c'], solo)).toThrow('shares of both that add up to 100')
+    const twice = () => parseSoloSweepTable('workload,20\na,10\na,11\n', 'solo.csv')
+    expect(twice).toThrow("solo.csv, line 3, column 'workload': 'a' occurs twice, expected one row per workload")
   })
 
   it('of a measured board lose less when chosen so than when halved', () => {

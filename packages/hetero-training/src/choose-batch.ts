@@ -7,20 +7,14 @@ import type { TrainingJob } from './training-job.js'
 export interface Convergence {
   /** Number of steps that an arbitrarily large batch needs. */
   readonly minSteps: number
-  /**
-   * Gradient noise scale, samples. A batch of this size needs twice the minimum number of steps, and twice the samples
-   * of a very small batch.
-   */
+  /** Gradient noise scale, samples. A batch of this size needs twice the minimum number of steps. */
   readonly noiseScale: number
 }
 
-export interface BatchChoice {
+/** Totals are those of all steps to the accuracy. */
+export interface BatchChoice extends Pick<FoundPlan, 'timeS' | 'energyJ' | 'cost'> {
   readonly globalBatch: number
   readonly steps: number
-  readonly timeS: number
-  readonly energyJ: number
-  /** eta * energy + (1 - eta) * sum of maximum limits * time, W s. */
-  readonly cost: number
   /** Plan of one step. */
   readonly plan: FoundPlan
 }
@@ -31,8 +25,8 @@ export interface ChosenBatch extends BatchChoice {
 }
 
 /**
- * Steps to an accuracy: minSteps * (1 + noiseScale / batch) (McCandlish et al. 2018, "An Empirical Model of Large-Batch
- * Training", arXiv 1812.06162, equation 2.11 and appendix D). This is an expectation; training runs scatter around it.
+ * Expected steps to an accuracy (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", arXiv 1812.06162,
+ * equation 2.11 and appendix D). Training runs scatter around it.
  */
 export function stepsToAccuracy({ minSteps, noiseScale }: Convergence, globalBatch: number): number {
   return minSteps * (1 + noiseScale / globalBatch)
@@ -46,7 +40,7 @@ export function stepsToAccuracy({ minSteps, noiseScale }: Convergence, globalBat
  */
 export function fitConvergence(runs: readonly { readonly globalBatch: number; readonly steps: number }[]): Convergence {
   for (const [i, { globalBatch, steps }] of runs.entries()) {
-    const isPositive = globalBatch > 0 && steps > 0 && Number.isFinite(globalBatch) && Number.isFinite(steps)
+    const isPositive = [globalBatch, steps].every((value) => value > 0 && value < Infinity)
     assertInput(isPositive, `runs[${i}]`, `batch ${globalBatch}, ${steps} steps`, 'two positive numbers')
   }
   const batches = new Set(runs.map(({ globalBatch }) => globalBatch))
@@ -63,8 +57,7 @@ export function fitConvergence(runs: readonly { readonly globalBatch: number; re
 
 /**
  * Finds the global batch, with its split and limits, that reaches an accuracy at the lowest cost. Large batches need
- * fewer steps, small ones fewer samples. Each batch uses its cheapest plan. Batches with no plan within the budgets and
- * the memory are skipped.
+ * fewer steps, small ones fewer samples. Batches with no plan within the budgets and the memory are skipped.
  *
  * @param batches candidate global batches, samples
  * @throws InvalidInputError for an invalid job, batch or convergence; InfeasibleBudgetError if no batch has a plan
@@ -77,10 +70,8 @@ export function chooseGlobalBatch(
 ): ChosenBatch {
   assertInput(batches.length > 0, 'batches', 'none', 'at least one global batch')
   const { minSteps, noiseScale } = convergence
-  const isSteps = minSteps > 0 && Number.isFinite(minSteps)
-  assertInput(isSteps, 'convergence.minSteps', minSteps, 'a positive number of steps')
-  const isScale = noiseScale >= 0 && Number.isFinite(noiseScale)
-  assertInput(isScale, 'convergence.noiseScale', noiseScale, 'samples, at least 0')
+  assertInput(minSteps > 0 && minSteps < Infinity, 'convergence.minSteps', minSteps, 'a positive number of steps')
+  assertInput(noiseScale >= 0 && noiseScale < Infinity, 'convergence.noiseScale', noiseScale, 'samples, at least 0')
   const isInSteps = job.gpus.every(({ profile }) => profile.unit === 'step')
   assertInput(isInSteps, 'gpus', 'profiles in windows', 'profiles in steps, the unit of the convergence')
   let reason: InfeasibleBudgetError | undefined

@@ -1,5 +1,6 @@
 import { sum } from '@pctodl/numerics'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
+import { assertInput } from './input-checks.js'
 import { DeadlineSearch, type Objective, SAME_TIME, type Split } from './search/best-deadline.js'
 import { LEFT_OUT } from './search/option-table.js'
 import { PowerSearch, type SplitWithinPower } from './search/within-power.js'
@@ -15,10 +16,7 @@ export interface Budgets {
 }
 
 export interface FoundPlan extends TrainingPlan {
-  /**
-   * Lower bound of the cost of any plan, W s. Equal to `cost` (to 1e-9) unless a power budget over many GPUs ends the
-   * search early.
-   */
+  /** Lower bound of the cost of any plan, W s: `cost` (to 1e-9), unless a power budget ends the search early. */
   readonly lowerBound: number
   readonly warnings: readonly string[]
 }
@@ -43,16 +41,15 @@ export class InfeasibleBudgetError extends PctodlError {
 
 /**
  * Finds the cheapest split and power limits for a job under the synchronous model. The result is exact, except under a
- * power budget over many GPUs (dozens); then it exceeds the optimum by at most `cost - lowerBound`. If only time counts
+ * power budget over dozens of GPUs; then it exceeds the optimum by at most `cost - lowerBound`. If only time counts
  * (eta 0), it is the fastest plan with the lowest energy.
  *
- * @throws InvalidInputError for an invalid job; InfeasibleBudgetError if no plan meets the budgets, with the lowest
- * feasible value
+ * @throws InvalidInputError for an invalid job; InfeasibleBudgetError with the lowest feasible value
  */
 export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const prepared = prepareJob(job)
-  for (const [name, value] of Object.entries(budgets)) {
-    if (value !== undefined && !(value > 0)) throw new InvalidInputError(`budgets.${name}`, value, 'a positive number')
+  for (const [name, value = Infinity] of Object.entries(budgets)) {
+    assertInput(value > 0, `budgets.${name}`, value, 'a positive number')
   }
   const { options, eta, maxPowerW } = prepared
   const { powerW = Infinity } = budgets
@@ -91,7 +88,7 @@ export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const fastest = least(fastestOf(prepared)).split
   // A search within a power budget may end early, without a plan, although the fastest one meets the budgets.
   if (fastest !== null && meets(fastest)) return planned(fastest, Math.max(0, costOf(fastest) - bound))
-  throw infeasible(prepared, budgets, fastest, thriftiest?.split ?? null)
+  throw new InfeasibleBudgetError(whyInfeasible(prepared, budgets, fastest, thriftiest?.split ?? null))
 }
 
 /** Returns the plan, or the error if no plan meets the budgets. */
@@ -130,37 +127,31 @@ export function planOf(
 ): TrainingPlan {
   const assignments = Array.from(shares, (share, gpu): Assignment => {
     if (limits[gpu] === LEFT_OUT) return { share, powerLimitW: null }
-    return { share, ...prepared.curves[gpu]!.settings[prepared.limitIndices[gpu]![limits[gpu]!]!]! }
+    return { share, ...prepared.options[gpu]!.settings[limits[gpu]!]! }
   })
   return evaluateAssignments(prepared, assignments)
 }
 
-/** Returns the error that names the infeasible budget and the lowest feasible value. */
-function infeasible(
-  prepared: PreparedJob,
-  budgets: Budgets,
-  fastest: Split | null,
-  thriftiest: Split | null,
-): InfeasibleBudgetError {
+/** Names the infeasible budget and the lowest feasible value. */
+function whyInfeasible(prepared: PreparedJob, budgets: Budgets, fastest: Split | null, thriftiest: Split | null) {
   const { options, job, maxPowerW } = prepared
   const { timeS, energyJ, powerW = Infinity } = budgets
   const watts = `power limits of at most ${powerW} W in total`
   const noPlan = powerW < maxPowerW ? `no plan was found with ${watts} that` : 'no plan'
-  const time = timeS === undefined ? '' : ` within ${timeS} s`
   if (fastest && fastest.timeS > objectiveOf(prepared, budgets).longestS) {
     const seconds = planOf(prepared, fastest).timeS.toPrecision(5)
-    return new InfeasibleBudgetError(`${noPlan} takes at most ${timeS} s: the fastest takes ${seconds} s`)
+    return `${noPlan} takes at most ${timeS} s: the fastest takes ${seconds} s`
   }
   if (thriftiest) {
     const joules = planOf(prepared, thriftiest).energyJ.toPrecision(5)
-    return new InfeasibleBudgetError(`${noPlan} takes at most ${energyJ} J${time}: the minimum is ${joules} J`)
+    const time = timeS === undefined ? '' : ` within ${timeS} s`
+    return `${noPlan} takes at most ${energyJ} J${time}: the minimum is ${joules} J`
   }
   if (new DeadlineSearch(options, job.globalBatch).cheapest(fastestOf(prepared)) === null) {
-    return new InfeasibleBudgetError(
-      `no split of ${job.globalBatch} samples fits the GPUs: raise maxShare, allow shares beyond the profile, let GPUs be left out, or change the global batch`,
-    )
+    const remedies = 'raise maxShare, allow shares beyond the profile, let GPUs be left out, or change the global batch'
+    return `no split of ${job.globalBatch} samples fits the GPUs: ${remedies}`
   }
-  const lowestW = sum(options.map(({ powerLimitsW }) => powerLimitsW[0]!))
+  const lowestW = sum(options.map(({ settings }) => settings[0]!.powerLimitW))
   const less = options.some((gpu) => gpu.mayBeLeftOut) ? ', less if some are left out' : ''
-  return new InfeasibleBudgetError(`no plan has ${watts}: the lowest limits of all GPUs sum to ${lowestW} W${less}`)
+  return `no plan has ${watts}: the lowest limits of all GPUs sum to ${lowestW} W${less}`
 }

@@ -4,22 +4,17 @@ import type { z } from 'zod'
 
 /**
  * @param what expected content, for messages
- * @throws InvalidInputError naming the file
+ * @param schemaOf gets the parsed JSON
+ * @throws InvalidInputError naming the file, the first invalid field and its value
  */
-export function readJson(file: string, what: string): unknown {
+export function readFile<T>(file: string, what: string, schemaOf: (json: unknown) => z.ZodType<T>): T {
+  let json: unknown
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    json = JSON.parse(readFileSync(file, 'utf8'))
   } catch (cause) {
     throw new InvalidInputError('file', file, `${what} (${(cause as Error).message})`, { cause })
   }
-}
-
-/**
- * @param what expected content, for messages
- * @throws InvalidInputError naming the file, the first invalid field and its value
- */
-export function checked<T>(schema: z.ZodType<T>, json: unknown, file: string, what: string): T {
-  const parsed = schema.safeParse(json)
+  const parsed = schemaOf(json).safeParse(json)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]!
   const isUnknown = issue.code === 'unrecognized_keys'

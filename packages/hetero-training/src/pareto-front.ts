@@ -1,18 +1,13 @@
-import { InvalidInputError } from '@pctodl/platform'
 import { fastestOf, minEnergyOf, planOf } from './find-plan.js'
+import { assertInput } from './input-checks.js'
 import { DeadlineSearch, SAME_TIME, type Split } from './search/best-deadline.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import type { TrainingPlan } from './training-plan.js'
 
-/**
- * Time-energy front: no plan is both slower and higher in energy than another. Ordered from the fastest to the lowest
- * in energy.
- */
+/** Plans of which none is both slower and higher in energy than another, the fastest first. */
 export interface ParetoFront {
   readonly plans: readonly TrainingPlan[]
-  /**
-   * Knee of the front, after which more time saves little energy: the plan farthest from the line between the ends.
-   */
+  /** The plan farthest from the line between the ends; after it, more time saves little energy. */
   readonly knee: TrainingPlan
 }
 
@@ -25,19 +20,14 @@ export interface ParetoFront {
  * @throws InvalidInputError for an invalid job, or if no split fits the GPUs
  */
 export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
-  if (!Number.isInteger(points) || points < 2) throw new InvalidInputError('points', points, 'an integer of at least 2')
+  assertInput(Number.isInteger(points) && points >= 2, 'points', points, 'an integer of at least 2')
   const prepared = prepareJob(job)
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const minEnergy = minEnergyOf(prepared)
   const fastest = search.cheapest(fastestOf(prepared))
   const thriftiest = search.cheapest(minEnergy)
-  if (!fastest || !thriftiest) {
-    throw new InvalidInputError(
-      'gpus',
-      `${job.globalBatch} samples`,
-      'GPUs whose shares can add up to the global batch',
-    )
-  }
+  const expected = 'GPUs whose shares can add up to the global batch'
+  assertInput(fastest !== null && thriftiest !== null, 'gpus', `${job.globalBatch} samples`, expected)
   const plans: TrainingPlan[] = []
   let known: Split | null = null
   let beforeS = 0

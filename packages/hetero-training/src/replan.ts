@@ -1,7 +1,8 @@
 import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets, planOrReason } from './find-plan.js'
 import { assertInput, assertPositiveInteger, repeated } from './input-checks.js'
+import type { ProfileRow } from './profile/gpu-profile.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
-import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
+import { evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 
 export interface ReplanOptions {
   /** Minimum relative cost saving that justifies new shares. Default 0.05. */
@@ -27,9 +28,7 @@ export interface ReplanState {
   readonly job: TrainingJob
   readonly budgets: Budgets
   readonly plan: TrainingPlan
-  /**
-   * Measured time over profiled time, by GPU name: above 1 for a GPU that throttles. GPUs that dropped out are absent.
-   */
+  /** Measured time over profiled time, by GPU name: above 1 for a GPU that throttles. Absent after a drop-out. */
   readonly slowdowns: ReadonlyMap<string, number>
   /** Consecutive rounds in which another plan predicted enough savings. */
   readonly promising: number
@@ -39,10 +38,7 @@ export interface ReplanAnswer {
   readonly state: ReplanState
   /** `change`: carry out `state.plan` from the next step on. */
   readonly action: 'keep' | 'change'
-  /**
-   * Relative cost saving of the best plan over the previous one. May be negative if the previous plan no longer meets
-   * the budgets; infinite if one of its GPUs has dropped out.
-   */
+  /** Relative cost saving of the best plan over the previous one; infinite if one of its GPUs has dropped out. */
   readonly gain: number
 }
 
@@ -53,18 +49,16 @@ export function startReplanning(job: TrainingJob, budgets: Budgets = {}): Replan
 }
 
 /**
- * Decides what to do after a round of steps. If a GPU computes slower than its profile (heat, co-runners, a lower
- * clock), it is assumed slower by the same factor at all shares and limits, at the same power.
+ * Decides what to do after a round of steps. A GPU that computes slower than its profile (heat, co-runners, a lower
+ * clock) is assumed slower by the same factor at all shares and limits, at the same power.
  *
  * A new split is adopted once it has predicted enough savings for several consecutive rounds, by the running estimate
  * and, to at least half that amount, by each round alone. So neither noise nor a single slow step triggers a change.
- * The same rule applies if the current plan no longer meets the budgets, whatever the cost. A GPU that drops out is
- * replanned around at once. The function uses no clock and no processes.
+ * The same rule applies if the current plan no longer meets the budgets. A drop-out is replanned around at once.
  *
  * @param reports one for each GPU with a share; optional for GPUs the plan leaves out
- * @throws InvalidInputError for a report of an unknown GPU, an invalid time, or a missing report; InfeasibleBudgetError
- * if the remaining GPUs cannot meet the budgets (at once after a drop-out, otherwise after `rounds` consecutive
- * rounds), or if no GPU is left
+ * @throws InvalidInputError for invalid or missing reports; InfeasibleBudgetError if the remaining GPUs cannot meet the
+ *   budgets (at once after a drop-out, otherwise after `rounds` consecutive rounds), or if no GPU is left
  */
 export function replan(state: ReplanState, reports: readonly GpuReport[], options: ReplanOptions = {}): ReplanAnswer {
   const { minGain = 0.05, rounds = 3, newWeight = 0.5 } = options
@@ -99,26 +93,21 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   return { state: { ...state, slowdowns, promising }, action: 'keep', gain }
 }
 
-/**
- * Returns the estimates updated with a round, the values of this round alone, and whether the current plan has lost a
- * GPU.
- */
+/** Returns the updated estimates, the values of this round alone, and whether the current plan has lost a GPU. */
 function learned({ job, plan, slowdowns: before }: ReplanState, reports: readonly GpuReport[], newWeight: number) {
   const { curves } = prepareJob(job)
   const [slowdowns, shown] = [new Map(before), new Map(before)]
   let isBroken = false
   for (const { name, timeS } of reports) {
-    const gpu = plan.gpus.find((each) => each.name === name)!
+    const { share, powerLimitW, smClockMhz } = plan.gpus.find((gpu) => gpu.name === name)!
     if (timeS === null) {
-      slowdowns.delete(name)
-      shown.delete(name)
-      isBroken ||= gpu.share > 0
+      for (const estimates of [slowdowns, shown]) estimates.delete(name)
+      isBroken ||= share > 0
     } else if (timeS === 'back') {
-      slowdowns.set(name, 1)
-      shown.set(name, 1)
-    } else if (gpu.powerLimitW !== null) {
-      const own = curves.find((each) => each.name === name)!
-      const measured = timeS / own.timeS(settingIndex(own, { ...gpu, powerLimitW: gpu.powerLimitW }), gpu.share)
+      for (const estimates of [slowdowns, shown]) estimates.set(name, 1)
+    } else if (powerLimitW !== null) {
+      const own = curves.find((gpu) => gpu.name === name)!
+      const measured = timeS / own.timeS(settingIndex(own, { powerLimitW, smClockMhz }), share)
       shown.set(name, measured)
       slowdowns.set(name, (1 - newWeight) * slowdowns.get(name)! + newWeight * measured)
     }
@@ -130,28 +119,22 @@ function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): 
   const gpus = job.gpus.flatMap((gpu) => {
     const slowdown = slowdowns.get(gpu.profile.name)
     if (slowdown === undefined) return []
-    const rows = gpu.profile.rows.map(({ timeS, energyJ, ...row }) => ({
-      ...row,
-      timeS: slowdown * timeS,
-      energyJ: slowdown * energyJ,
-    }))
+    const slowed = ({ timeS, energyJ }: ProfileRow) => ({ timeS: slowdown * timeS, energyJ: slowdown * energyJ })
+    const rows = gpu.profile.rows.map((row) => ({ ...row, ...slowed(row) }))
     return [{ ...gpu, profile: { ...gpu.profile, rows } }]
   })
   return { ...job, gpus }
 }
 
 function asBelieved(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
-  const assignments = job.gpus.map(({ profile }): Assignment => {
-    const { share, powerLimitW, smClockMhz } = plan.gpus.find(({ name }) => name === profile.name)!
-    return { share, powerLimitW, smClockMhz }
-  })
+  const assignments = job.gpus.map(({ profile }) => plan.gpus.find(({ name }) => name === profile.name)!)
   return evaluateAssignments(prepareJob(job), assignments)
 }
 
 function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
   return best.gpus.every(({ name, share, powerLimitW, smClockMhz }) => {
     const running = plan.gpus.find((gpu) => gpu.name === name)!
-    return running.share === share && running.powerLimitW === powerLimitW && (running.smClockMhz ?? null) === smClockMhz
+    return running.share === share && running.powerLimitW === powerLimitW && running.smClockMhz === smClockMhz
   })
 }
 

@@ -2,7 +2,7 @@ import { sum } from '@pctodl/numerics'
 import { minEnergyOf, objectiveOf, planOf } from './find-plan.js'
 import { DeadlineSearch, SAME_TIME } from './search/best-deadline.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
-import type { TrainingPlan } from './training-plan.js'
+import { settingIndex, type TrainingPlan } from './training-plan.js'
 
 /** Names of plans that need no search, for comparison. */
 export type SimplePlanName = `${'even' | 'proportional'} split, ${'largest' | 'best'} limits`
@@ -16,28 +16,24 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
   const { globalBatch } = job
   const gpus = job.gpus.map((gpu) => ({ ...gpu, smClocksMhz: [] }))
   const best = prepareJob({ ...job, gpus })
-  const largestW = best.options.map(({ powerLimitsW }) => powerLimitsW.at(-1)!)
+  const largestW = best.options.map(({ settings }) => settings.at(-1)!.powerLimitW)
   const largest = prepareJob({ ...job, gpus: gpus.map((gpu, i) => ({ ...gpu, powerLimitsW: [largestW[i]!] })) })
   const evenShare = Math.max(1, Math.round(globalBatch / gpus.length))
-  const speeds = largest.curves.map((gpu, i) => evenShare / gpu.timeS(largest.limitIndices[i]![0]!, evenShare))
+  const speeds = largest.curves.map(
+    (gpu, i) => evenShare / gpu.timeS(settingIndex(gpu, largest.options[i]!.settings[0]!), evenShare),
+  )
   const plans = new Map<SimplePlanName, TrainingPlan>()
-  for (const [kind, weights] of [
-    ['even', speeds.map(() => 1)],
-    ['proportional', speeds],
-  ] as const) {
-    const shares = splitInProportion(globalBatch, weights)
-    const atLargest = cheapestWithShares(largest, shares)
-    const atBest = cheapestWithShares(best, shares)
-    if (atLargest) plans.set(`${kind} split, largest limits`, atLargest)
-    if (atBest) plans.set(`${kind} split, best limits`, atBest)
+  for (const kind of ['even', 'proportional'] as const) {
+    const shares = splitInProportion(globalBatch, kind === 'even' ? speeds.map(() => 1) : speeds)
+    for (const [limits, prepared] of Object.entries({ largest, best }) as ['largest' | 'best', PreparedJob][]) {
+      const plan = cheapestWithShares(prepared, shares)
+      if (plan) plans.set(`${kind} split, ${limits} limits`, plan)
+    }
   }
   return plans
 }
 
-/**
- * Returns integer shares that add up to the batch, in proportion to the weights. Shares are rounded down; those with
- * the largest remainders get the samples that are left.
- */
+/** Integer shares in proportion to the weights. Those with the largest remainders are rounded up. */
 export function splitInProportion(globalBatch: number, weights: readonly number[]): number[] {
   const total = sum(weights)
   const exact = weights.map((weight) => (globalBatch * weight) / total)

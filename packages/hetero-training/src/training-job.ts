@@ -3,16 +3,14 @@ import { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 import type { CurveKind } from './curves/setting-lines.js'
 import { assertInput, assertPositiveInteger, repeated } from './input-checks.js'
 import { type GpuProfile, limitsOf, locksOf, profileWarnings } from './profile/gpu-profile.js'
+import type { Setting } from './profile/setting.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
 
 export interface TrainingGpu {
   readonly profile: GpuProfile
   /** Maximum samples per step. Default: no limit; plans beyond the profile carry a warning. */
   readonly maxShare?: number
-  /**
-   * Maximum number of samples that fit in the GPU's memory at once. Larger shares are processed in micro-batches whose
-   * gradients are accumulated.
-   */
+  /** Maximum samples that fit in memory at once. Larger shares are processed in micro-batches. */
   readonly maxMicroBatch?: number
   /** Usable power limits, W, a subset of those in the profile. Default: all. */
   readonly powerLimitsW?: readonly number[]
@@ -20,18 +18,13 @@ export interface TrainingGpu {
   readonly smClocksMhz?: readonly number[]
 }
 
-/**
- * One synchronous data-parallel training job: in each step every GPU processes its share, then gradients are exchanged.
- */
+/** A synchronous data-parallel job: in each step every GPU processes its share, then gradients are exchanged. */
 export interface TrainingJob {
   readonly gpus: readonly TrainingGpu[]
   readonly globalBatch: number
   /** Weight of energy against time in the cost, 0..1. Default 0.5. */
   readonly eta?: number
-  /**
-   * Duration of the gradient exchange after each step, during which the GPUs draw idle power, s (in the profiles'
-   * unit). Default 0.
-   */
+  /** Gradient exchange after each step (or window), during which the GPUs draw idle power, s. Default 0. */
   readonly allReduceS?: number
   /** Default `physical`. */
   readonly curves?: CurveKind
@@ -46,8 +39,6 @@ export interface PreparedJob {
   readonly job: TrainingJob
   readonly curves: readonly GpuCurves[]
   readonly options: readonly GpuOptions[]
-  /** For each GPU and each of its options, the index of the setting in the GPU's curves. */
-  readonly limitIndices: readonly (readonly number[])[]
   readonly eta: number
   readonly allReduceS: number
   /** All GPUs idling, W. */
@@ -73,27 +64,24 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   )
   const twice = repeated(profiles.map(({ name }) => name))
   assertInput(twice === undefined, 'gpus', `${twice} twice`, 'a different name for each GPU')
-  const curves = gpus.map((gpu) => {
-    const { profile, maxMicroBatch = globalBatch, maxShare = globalBatch } = gpu
+  const curves = gpus.map(({ profile, maxMicroBatch = globalBatch, maxShare = globalBatch }) => {
     const own = curvesOf(profile, job.curves, maxMicroBatch)
     assertPositiveInteger(`${own.name}: maxMicroBatch`, maxMicroBatch)
     assertPositiveInteger(`${own.name}: maxShare`, maxShare)
     return own
   })
-  const limitIndices = gpus.map((gpu, i) => allowedSettings(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {
     const { smallestProfiled, largestProfiled } = curves[i]!
     // Micro-batches of a profiled size are within the profile, whatever their number.
     const largest = curves[i]!.microBatches(globalBatch) > 1 ? globalBatch : largestProfiled
     const last = Math.min(globalBatch, gpu.maxShare ?? globalBatch, profiledRangeOnly ? largest : globalBatch)
     const allowed = { first: profiledRangeOnly ? smallestProfiled : 1, last }
-    return gpuOptions(curves[i]!, globalBatch, limitIndices[i]!, allowed, mayLeaveOut)
+    return gpuOptions(curves[i]!, globalBatch, usableSettings(gpu, curves[i]!), allowed, mayLeaveOut)
   })
   return {
     job,
     curves,
     options,
-    limitIndices,
     eta,
     allReduceS,
     idlePowerW: sum(curves.map((gpu) => gpu.idlePowerW)),
@@ -102,29 +90,22 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   }
 }
 
-function allowedSettings({ profile, powerLimitsW, smClocksMhz }: TrainingGpu, { settings }: GpuCurves): number[] {
-  const assertKnown = (
-    field: string,
-    what: string,
-    asked: readonly number[],
-    known: readonly number[],
-    unit: string,
-  ) => {
+function usableSettings({ profile, powerLimitsW, smClocksMhz }: TrainingGpu, { settings }: GpuCurves): number[] {
+  const clocks = locksOf(profile).map(({ smClockMhz }) => smClockMhz)
+  for (const [field, asked = [], known, what, unit] of [
+    ['powerLimitsW', powerLimitsW, limitsOf(profile), 'limits', 'W'],
+    ['smClocksMhz', smClocksMhz, clocks, 'locked clocks', 'MHz'],
+  ] as const) {
     const unknown = asked.find((value) => !known.includes(value))
     const expected =
       known.length > 0 ? `${what} that were profiled: ${known.join(', ')} ${unit}` : `none: no ${what} were profiled`
     assertInput(unknown === undefined, `${profile.name}: ${field}`, unknown, expected)
   }
-  assertKnown('powerLimitsW', 'limits', powerLimitsW ?? [], limitsOf(profile), 'W')
-  const clocks = locksOf(profile).map(({ smClockMhz }) => smClockMhz)
-  assertKnown('smClocksMhz', 'locked clocks', smClocksMhz ?? [], clocks, 'MHz')
   assertInput(powerLimitsW?.length !== 0, `${profile.name}: powerLimitsW`, 'none', 'at least one')
   const maxW = powerLimitsW === undefined ? Infinity : Math.max(...powerLimitsW)
-  return settings.flatMap(({ powerLimitW, smClockMhz }, i) => {
-    const isAllowed =
-      smClockMhz === null
-        ? (powerLimitsW?.includes(powerLimitW) ?? true)
-        : powerLimitW <= maxW && (smClocksMhz?.includes(smClockMhz) ?? true)
-    return isAllowed ? [i] : []
-  })
+  const isUsable = ({ powerLimitW, smClockMhz }: Setting) =>
+    smClockMhz === null
+      ? (powerLimitsW?.includes(powerLimitW) ?? true)
+      : powerLimitW <= maxW && (smClocksMhz?.includes(smClockMhz) ?? true)
+  return settings.flatMap((setting, i) => (isUsable(setting) ? [i] : []))
 }

@@ -1,6 +1,7 @@
 import { sum } from '@pctodl/numerics'
 import type { GpuCurves } from './curves/gpu-curves.js'
-import { isSameSetting } from './profile/setting.js'
+import { assertInput } from './input-checks.js'
+import { isSameSetting, settingText } from './profile/setting.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 
 /** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
@@ -31,9 +32,7 @@ export interface TrainingPlan {
   /** Unit of times and energies: one optimiser step, or one window of the profiles. */
   readonly unit: 'step' | 'window'
   readonly timeS: number
-  /**
-   * Relative standard deviation of `timeS`, from the deviations of the profile and the extrapolation error beyond it.
-   */
+  /** Relative standard deviation, from the deviations of the profile and the extrapolation error beyond it. */
   readonly timeSd: number
   readonly energyJ: number
   readonly energySd: number
@@ -43,12 +42,8 @@ export interface TrainingPlan {
   readonly powerLimitW: number
 }
 
-/**
- * What a GPU of a job is assigned: a share and a setting of its curves. A null limit means that the GPU is left out.
- */
-export interface Assignment {
-  readonly share: number
-  readonly powerLimitW: number | null
+/** A share of a GPU and a setting of its curves. A null limit means that the GPU is left out. */
+export interface Assignment extends Pick<GpuPlan, 'share' | 'powerLimitW'> {
   /** Default: null, not locked. */
   readonly smClockMhz?: number | null
 }
@@ -56,26 +51,39 @@ export interface Assignment {
 /**
  * Predict a job with given shares and settings, under the model `findPlan` uses.
  *
- * @throws InvalidInputError for an invalid job
+ * @param assignments one per GPU of the job
+ * @throws InvalidInputError for an invalid job or assignment
  */
 export function evaluatePlan(job: TrainingJob, assignments: readonly Assignment[]): TrainingPlan {
-  return evaluateAssignments(prepareJob(job), assignments)
+  const prepared = prepareJob(job)
+  const count = job.gpus.length
+  assertInput(assignments.length === count, 'assignments', assignments.length, `one per GPU (${count})`)
+  for (const [i, { share, powerLimitW, smClockMhz = null }] of assignments.entries()) {
+    const gpu = prepared.curves[i]!
+    const isShare = Number.isInteger(share) && share >= 0
+    assertInput(isShare, `${gpu.name}: share`, share, 'samples, an integer of at least 0')
+    if (share === 0) continue
+    const setting = powerLimitW === null ? 'none' : settingText({ powerLimitW, smClockMhz })
+    const known = gpu.settings.map(settingText)
+    assertInput(known.includes(setting), `${gpu.name}: setting`, setting, `one of ${known.join(', ')}`)
+  }
+  return evaluateAssignments(prepared, assignments)
 }
 
-/**
- * Predicts a plan by the synchronous model. A step lasts as long as the slowest GPU computes; then gradients are
- * exchanged. Waiting GPUs draw idle power.
- */
+/** A step lasts as long as the slowest GPU computes; then gradients are exchanged. Waiting GPUs draw idle power. */
 export function evaluateAssignments(prepared: PreparedJob, assignments: readonly Assignment[]): TrainingPlan {
   const { curves, eta, allReduceS, maxPowerW, job } = prepared
-  const work = assignments.map((assignment, i) => {
+  const work = assignments.map(({ share, powerLimitW, smClockMhz = null }, i) => {
     const gpu = curves[i]!
-    const { share } = assignment
-    if (share === 0 || assignment.powerLimitW === null) {
-      return { timeS: 0, powerW: gpu.idlePowerW, timeSd: 0, powerSd: gpu.powerSd }
+    if (share === 0 || powerLimitW === null) {
+      const idle = { powerLimitW: null, smClockMhz: null, timeS: 0, powerW: gpu.idlePowerW }
+      return { share, ...idle, timeSd: 0, powerSd: gpu.powerSd }
     }
-    const setting = settingIndex(gpu, { ...assignment, powerLimitW: assignment.powerLimitW })
+    const setting = settingIndex(gpu, { powerLimitW, smClockMhz })
     return {
+      share,
+      powerLimitW,
+      smClockMhz,
       timeS: gpu.timeS(setting, share),
       powerW: gpu.powerW(setting, share),
       timeSd: gpu.timeSdAt(setting, share),
@@ -83,23 +91,16 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
     }
   })
   const timeS = Math.max(...work.map((gpu) => gpu.timeS)) + allReduceS
-  const gpus = assignments.map(({ share, powerLimitW, smClockMhz = null }, i): GpuPlan => {
+  const gpus = work.map(({ share, powerLimitW, smClockMhz, timeS: computeS, powerW }, i): GpuPlan => {
     const gpu = curves[i]!
-    const { timeS: computeS, powerW } = work[i]!
     const waitS = timeS - computeS
     const microBatches = gpu.microBatches(share)
     const batchSize = share / microBatches
     return {
-      name: gpu.name,
-      share,
-      powerLimitW: share === 0 ? null : powerLimitW,
-      smClockMhz: share === 0 ? null : smClockMhz,
-      timeS: computeS,
-      waitS,
-      powerW,
+      ...{ name: gpu.name, share, powerLimitW, smClockMhz, timeS: computeS, waitS, powerW },
       energyJ: powerW * computeS + gpu.idlePowerW * waitS,
       microBatches,
-      extrapolated: share > 0 && (batchSize < gpu.smallestProfiled || batchSize > gpu.largestProfiled),
+      extrapolated: batchSize > 0 && (batchSize < gpu.smallestProfiled || batchSize > gpu.largestProfiled),
     }
   })
   const energyJ = sum(gpus.map((gpu) => gpu.energyJ))

@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { PlanFile } from '../src/carry-out/plan-file.js'
 import {
+  evaluatePlan,
   findPlan,
   type GpuProfile,
   InfeasibleBudgetError,
   paretoFront,
+  runPlan,
   simplePlans,
   type TrainingJob,
   type TrainingPlan,
@@ -227,4 +230,30 @@ describe('splitInProportion', () => {
       ),
     )
   })
+})
+
+describe('evaluatePlan', () => {
+  const rows = [4, 8].map((batchSize) => ({ batchSize, powerLimitW: 100, timeS: batchSize, energyJ: 90 * batchSize }))
+  const job: TrainingJob = {
+    gpus: [{ profile: { name: 'a', unit: 'step', idlePowerW: 10, rows } }],
+    globalBatch: 8,
+  }
+
+  it('refuses assignments that the job does not have, with a remedy', () => {
+    expect(evaluatePlan(job, [{ share: 8, powerLimitW: 100 }]).timeS).toBeCloseTo(8, 9)
+    const refused = (...assignments: Assignment[]) => expect(() => evaluatePlan(job, assignments))
+    refused().toThrow('assignments: got 0, expected one per GPU (1)')
+    refused({ share: 8, powerLimitW: 90 }).toThrow("a: setting: got '90 W', expected one of 100 W")
+    refused({ share: 8, powerLimitW: null }).toThrow("a: setting: got 'none', expected one of 100 W")
+    refused({ share: 1.5, powerLimitW: 100 }).toThrow('a: share: got 1.5, expected samples, an integer of at least 0')
+  })
+})
+
+it('runPlan refuses boards among which a training GPU has none', async () => {
+  const plan: PlanFile = {
+    ...{ format: 'pctodl-hetero-plan', version: 1, globalBatch: 8, unit: 'step', timeS: 8, energyJ: 720, compared: {} },
+    gpus: [{ name: 'a', share: 8, powerLimitW: 100, energyJ: 720 }],
+  }
+  const options = { command: ['true'], stepPattern: /step/, signal: new AbortController().signal }
+  await expect(runPlan(plan, new Map(), options)).rejects.toThrow("boards: got '', expected a board for a")
 })

@@ -60,30 +60,22 @@ function sectionsOf({ colocations }: Study): { readonly title: string; readonly 
   ].filter(({ splits }) => splits.length > 0 && splits.every(({ train, test }) => train.length > 1 && test.length > 1))
 }
 
-function formatSection({
-  title,
-  splits,
-  evaluations,
-}: {
+interface Section {
   readonly title: string
   readonly splits: number
   readonly evaluations: readonly Evaluation[]
-}): string {
+}
+
+function formatSection({ title, splits, evaluations }: Section): string {
   const columns = ['MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'in 90 %', 'width %', 'training ms']
-  const rows = evaluations.map(({ method, accuracy, memberCoverage, memberWidthPercent, trainingMs, ...choice }) => {
-    const shown = (value: number | null | undefined, digits: number) => value?.toFixed(digits) ?? ''
-    return [
-      method,
-      shown(accuracy?.mse, 3),
-      shown(accuracy?.mapePercent, 1),
-      shown(accuracy?.spearman, 3),
-      shown(choice.gain, 3),
-      shown(choice.gainDeviation, 3),
-      shown(choice.regretPerS, 1),
-      shown(memberCoverage, 3),
-      shown(memberWidthPercent, 0),
-      shown(trainingMs, 1),
-    ]
-  })
+  const digits = [3, 1, 3, 3, 3, 1, 3, 0, 1]
+  const rows = evaluations.map(({ method, accuracy, memberCoverage, memberWidthPercent, trainingMs, ...choice }) => [
+    method,
+    ...[
+      ...[accuracy?.mse, accuracy?.mapePercent, accuracy?.spearman],
+      ...[choice.gain, choice.gainDeviation, choice.regretPerS],
+      ...[memberCoverage, memberWidthPercent, trainingMs],
+    ].map((figure, i) => figure?.toFixed(digits[i]) ?? ''),
+  ])
   return `${title} (mean of ${splits} splits)\n${formatTable(['method', ...columns], rows)}\n`
 }

@@ -2,14 +2,16 @@ import { UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { chartConfig, TopLevelSpec } from '@pctodl/report/charts'
 import type { KeptShareSource } from '../select/group-judge.js'
 
-/**
- * Returns a heat map: the share of its throughput that the workload of a row retains beside the workload of a column.
- */
+/** A heat map: the share of its throughput that the workload of a row retains beside the workload of a column. */
 export function slowdownChart({ workloads, keptShares }: KeptShareSource, config: typeof chartConfig): TopLevelSpec {
   const names = workloads.map(({ name }) => name)
-  const values = workloads.flatMap((own, i) =>
-    workloads.map((other, j) => ({ own: own.name, other: other.name, kept: Math.round(100 * keptShares([i, j])[0]!) })),
+  const values = names.flatMap((own, i) =>
+    names.map((other, j) => ({ own, other, kept: Math.round(100 * keptShares([i, j])[0]!) })),
   )
+  const kept = { field: 'kept', type: 'quantitative' } as const
+  const scale = { scheme: 'redyellowblue' as const, domain: [0, 100], clamp: true }
+  // White text on both ends of the colour scale, which are dark.
+  const textColor = { condition: { test: 'datum.kept > 88 || datum.kept < 15', value: 'white' }, value: 'black' }
   return {
     config,
     title: 'Throughput kept, percent of alone',
@@ -21,25 +23,8 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
       y: { field: 'own', type: 'nominal', sort: names, title: 'workload', axis: { labelLimit: 300 } },
     },
     layer: [
-      {
-        mark: 'rect',
-        encoding: {
-          color: {
-            field: 'kept',
-            type: 'quantitative',
-            title: 'kept %',
-            scale: { scheme: 'redyellowblue', domain: [0, 100], clamp: true },
-          },
-        },
-      },
-      {
-        mark: { type: 'text', fontSize: 10 },
-        encoding: {
-          text: { field: 'kept', type: 'quantitative' },
-          // White text on both ends of the colour scale, which are dark.
-          color: { condition: { test: 'datum.kept > 88 || datum.kept < 15', value: 'white' }, value: 'black' },
-        },
-      },
+      { mark: 'rect', encoding: { color: { ...kept, title: 'kept %', scale } } },
+      { mark: { type: 'text', fontSize: 10 }, encoding: { text: kept, color: textColor } },
     ],
   }
 }
@@ -50,8 +35,8 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
  * @throws UsageError if `@pctodl/report` is missing or the name has another ending
  */
 export async function writeHeatMap(source: KeptShareSource, file: string): Promise<void> {
-  if (!/\.(svg|png)$/.test(file))
-    throw new UsageError(`--heat-map: got '${file}', expected a name that ends in .svg or .png`)
+  const expected = 'expected a name that ends in .svg or .png'
+  if (!/\.(svg|png)$/.test(file)) throw new UsageError(`--heat-map: got '${file}', ${expected}`)
   const { chartConfig, renderPng, renderSvg } = await loadCharts()
   const svg = await renderSvg(slowdownChart(source, chartConfig))
   writeFileAtomically(file, file.endsWith('.svg') ? svg : await renderPng(svg))

@@ -87,13 +87,9 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     await writeHeatMap(source, options.heatMap)
     terminal.stderr.write(`written: ${options.heatMap}\n`)
   }
-  const { memoryGib, minKept, slo, powerCap: capW } = options
-  const limits: GroupLimits = given({
-    memoryGib,
-    minKeptShare: minKept,
-    batchTimesMs: slo && objectivesOf(slo),
-    power: capW === undefined ? undefined : { capW, of: powerOf(model, workloads) },
-  })
+  const { memoryGib, minKept: minKeptShare, slo, powerCap: capW } = options
+  const power = capW === undefined ? undefined : { capW, of: powerOf(model, workloads) }
+  const limits: GroupLimits = given({ memoryGib, minKeptShare, batchTimesMs: slo && objectivesOf(slo), power })
   try {
     new GroupJudge(source, options.objective, limits)
   } catch (error) {
@@ -102,10 +98,13 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   const places = pool.map((workload) => workloads.indexOf(workload))
   const { objective, size: maxMembers, gpus, json } = options
   const print = (document: object, groups: readonly ColocationGroup[], text: (table: string) => string) => {
-    const shown = { ...document, objective, groups: groups.map((group) => jsonGroup(model, group)) }
-    terminal.stdout.write(
-      json ? `${JSON.stringify(shown, null, 2)}\n` : text(`${formatGroups(model, groups, objective)}\n`),
-    )
+    const shown = groups.map(({ members, ...group }) => ({
+      members: members.map(({ name }) => name),
+      ...group,
+      powerW: powerOfGroup(model, { members, ...group }),
+    }))
+    const written = () => JSON.stringify({ ...document, objective, groups: shown }, null, 2)
+    terminal.stdout.write(json ? `${written()}\n` : text(`${formatGroups(model, groups, objective)}\n`))
   }
   if (target === undefined) {
     if (gpus !== undefined && gpus * maxMembers < pool.length) {
@@ -117,18 +116,13 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   }
   const ranked = rankPartners(source, 0, { objective, limits, candidates: [...new Set(places)], size: maxMembers })
   const doubt = undecided(ranked)
-  print({ target, undecided: doubt && { measure: doubt.measure.map(({ name }) => name) } }, ranked, (table) =>
-    ranked.length > 0 ? table : '',
-  )
-  if (doubt !== null) {
-    terminal.stderr.write(
-      `the first two are within each other's interval; measure ${membersLabel(doubt.measure)} to decide\n`,
-    )
-  }
+  const measure = doubt && { measure: doubt.measure.map(({ name }) => name) }
+  print({ target, undecided: measure }, ranked, (table) => (ranked.length > 0 ? table : ''))
+  const say = (text: string) => void terminal.stderr.write(`${text}\n`)
+  if (doubt) say(`the first two are within each other's interval; measure ${membersLabel(doubt.measure)} to decide`)
   if (ranked.length > 0) return 0
-  terminal.stderr.write(
-    `pctodl colocate: no co-runners of ${target} meet the limits; allow more memory, more power, a lower kept share or slower batches\n`,
-  )
+  const remedies = 'allow more memory, more power, a lower kept share or slower batches'
+  say(`pctodl colocate: no co-runners of ${target} meet the limits; ${remedies}`)
   return 1
 }
 
@@ -148,23 +142,15 @@ function objectivesOf(objectives: readonly (readonly [workload: string, ms: numb
 
 function powerOf(model: SlowdownModel, workloads: readonly Workload[]): GroupPower {
   const unknown = workloads.find(({ powerW }) => powerW === undefined)
-  if (unknown) {
-    throw new UsageError(`--power-cap: ${unknown.name} has no power; expected a column 'power' (W) in workloads.csv`)
-  }
-  if (!model.power) {
-    throw new UsageError(
-      "--power-cap: fewer than five groups have a power; expected a column 'power' (W) in colocations2.csv, ...",
-    )
-  }
+  const fail = (found: string, file: string) =>
+    new UsageError(`--power-cap: ${found}; expected a column 'power' (W) in ${file}`)
+  if (unknown) throw fail(`${unknown.name} has no power`, 'workloads.csv')
+  if (!model.power) throw fail('fewer than five groups have a power', 'colocations2.csv, ...')
   return model.power.of
 }
 
 function powerOfGroup({ power }: SlowdownModel, { members, keptShares }: ColocationGroup): number | null {
   return power?.knows(members) ? power.of(members, keptShares) : null
-}
-
-function jsonGroup(model: SlowdownModel, group: ColocationGroup) {
-  return { ...group, members: group.members.map(({ name }) => name), powerW: powerOfGroup(model, group) }
 }
 
 function formatGroups(
@@ -194,11 +180,8 @@ function formatGroups(
 }
 
 function formatTotal({ value, bound, gapPercent, method, groups }: Grouping): string {
-  const proof =
-    method === 'exact'
-      ? 'the best there is, as predicted'
-      : bound === Infinity
-        ? 'found by search; how much better a grouping could be is not known'
-        : `found by search; no grouping exceeds ${bound.toFixed(2)} (gap ${gapPercent.toFixed(1)} %)`
-  return `${groups.length} GPUs, ${value.toFixed(2)} in sum: ${proof}`
+  const total = `${groups.length} GPUs, ${value.toFixed(2)} in sum: `
+  if (method === 'exact') return `${total}the best there is, as predicted`
+  if (bound === Infinity) return `${total}found by search; how much better a grouping could be is not known`
+  return `${total}found by search; no grouping exceeds ${bound.toFixed(2)} (gap ${gapPercent.toFixed(1)} %)`
 }

@@ -34,20 +34,16 @@ export const predictCommand: CommandFunction = async (argv, terminal) => {
 
 function formatPrediction(prediction: ColocationPrediction, level: number, power: GroupPowerModel | null): string {
   const percent = `${(100 * level).toFixed(0)} % interval`
-  const rows = prediction.members.map((member, i) => [
-    member.name,
-    member.exclusiveThroughput.toFixed(1),
-    prediction.throughputs[i]!.toFixed(1),
-    formatInterval(prediction.throughputIntervals?.[i]),
-    (100 * prediction.keptShares[i]!).toFixed(0),
-  ])
-  const sum = [
-    'sum',
-    '',
-    prediction.throughputSum.toFixed(1),
-    formatInterval(prediction.throughputSumInterval),
-    (100 * prediction.weightedSpeedup).toFixed(0),
+  const row = (name: string, alone: string, throughput: number, interval: Interval | null, kept: number) => [
+    ...[name, alone, throughput.toFixed(1)],
+    interval ? `${interval.low.toFixed(1)} - ${interval.high.toFixed(1)}` : 'unknown',
+    (100 * kept).toFixed(0),
   ]
+  const { throughputs, throughputIntervals, keptShares } = prediction
+  const rows = prediction.members.map(({ name, exclusiveThroughput }, i) =>
+    row(name, exclusiveThroughput.toFixed(1), throughputs[i]!, throughputIntervals?.[i] ?? null, keptShares[i]!),
+  )
+  const sum = row('sum', '', prediction.throughputSum, prediction.throughputSumInterval, prediction.weightedSpeedup)
   const table = formatTable(['workload', 'alone /s', 'shared /s', percent, 'keeps %'], [...rows, sum])
   return `${table}\n${formatNovelty(prediction)}${formatPower(prediction, power)}`
 }
@@ -68,8 +64,4 @@ function formatPower({ powerW }: ColocationPrediction, power: GroupPowerModel | 
   if (powerW === null || !power) return ''
   const { mapePercent, groups } = power.fitted
   return `\npower: ${powerW.toFixed(0)} W (off by ${mapePercent.toFixed(1)} % in the mean over ${groups} measured groups, from measured shares)`
-}
-
-function formatInterval(interval: Interval | null | undefined): string {
-  return interval ? `${interval.low.toFixed(1)} - ${interval.high.toFixed(1)}` : 'unknown'
 }

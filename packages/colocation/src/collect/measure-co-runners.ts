@@ -7,7 +7,9 @@ import { assertInput } from '../input-checks.js'
 import { formatColocationTable, parseColocationTable } from '../tables/study-tables.js'
 import { parseWorkloadName, type WorkloadCatalog } from '../workload.js'
 
-export interface MeasuringWindow {
+export interface MeasuringOptions {
+  readonly tenantOf?: (name: string) => Tenant
+  readonly signal?: AbortSignal
   /** Warm-up after the start, not counted, ms. Default 5 s. */
   readonly warmUpMs?: number
   /** Time over which all members are counted, ms. Default 30 s. */
@@ -47,7 +49,7 @@ export async function measureCoRunners(
   pool: TenantPool,
   clock: Clock,
   names: readonly string[],
-  options: MeasuringWindow & { readonly tenantOf?: (name: string) => Tenant; readonly signal?: AbortSignal } = {},
+  options: MeasuringOptions = {},
 ): Promise<CoRunnerMeasurement> {
   const { warmUpMs = 5_000, windowMs = 30_000, gpu, tenantOf = tenantOfWorkload, signal } = options
   assertInput(windowMs > 0, 'windowMs', windowMs, 'above 0')
@@ -59,9 +61,8 @@ export async function measureCoRunners(
   await clock.sleep(windowMs, signal)
   const end = pool.counters()
   const power = gpu && beginJ !== undefined ? { powerW: (1000 * ((await energyOf(gpu)) - beginJ)) / windowMs } : {}
-  const failure =
-    end.map(failureOf).find((text) => text !== undefined) ??
-    (begin.length === end.length ? undefined : 'a member is gone')
+  const isGone = begin.length !== end.length
+  const failure = end.map(failureOf).find((text) => text !== undefined) ?? (isGone ? 'a member is gone' : undefined)
   if (failure !== undefined) return { names, failure }
   return {
     names,
@@ -72,9 +73,8 @@ export async function measureCoRunners(
 
 async function energyOf(gpu: Pick<Gpu, 'sample'>): Promise<number> {
   const { energyJ } = await gpu.sample()
-  if (energyJ === null) {
-    throw new PctodlError('NO_ENERGY_COUNTER', 'the board has no energy counter; omit `gpu` to measure without power')
-  }
+  const problem = 'the board has no energy counter; omit `gpu` to measure without power'
+  if (energyJ === null) throw new PctodlError('NO_ENERGY_COUNTER', problem)
   return energyJ
 }
 
@@ -84,21 +84,15 @@ function failureOf({ state, failure, tenant }: TenantCounters): string | undefin
 
 /** samples/s */
 function throughputOf(name: string, begin: TenantCounters, end: TenantCounters, windowMs: number): number {
-  if (begin.id !== end.id)
-    throw new PctodlError('TENANT_RESTARTED', `${name}: its process was restarted in the window; measure again`)
+  const restarted = `${name}: its process was restarted in the window; measure again`
+  if (begin.id !== end.id) throw new PctodlError('TENANT_RESTARTED', restarted)
   const batches = end.batches - begin.batches
-  if (batches < MIN_BATCHES) {
-    throw new PctodlError(
-      'WINDOW_TOO_SHORT',
-      `${name}: ${batches} batches in ${windowMs} ms, expected at least ${MIN_BATCHES}; use a longer window`,
-    )
-  }
+  const few = `${name}: ${batches} batches in ${windowMs} ms, expected at least ${MIN_BATCHES}; use a longer window`
+  if (batches < MIN_BATCHES) throw new PctodlError('WINDOW_TOO_SHORT', few)
   return (1000 * (end.samples - begin.samples)) / (end.lastCompletionMs - begin.lastCompletionMs)
 }
 
-export interface CollectOptions extends MeasuringWindow {
-  readonly tenantOf?: (name: string) => Tenant
-  readonly signal?: AbortSignal
+export interface CollectOptions extends MeasuringOptions {
   /** Called after each measured colocation. Colocations already in the folder are neither measured nor reported. */
   readonly onMeasured?: (measurement: CoRunnerMeasurement, left: number) => void
 }
@@ -119,9 +113,8 @@ export async function collectTables(
   options: CollectOptions = {},
 ): Promise<CoRunnerMeasurement[]> {
   const failures: CoRunnerMeasurement[] = []
-  const tables = new Map(
-    [...new Set(plan.map((names) => names.length))].map((size) => [size, readTable(folder, size, catalog)]),
-  )
+  const sizes = [...new Set(plan.map((names) => names.length))]
+  const tables = new Map(sizes.map((size) => [size, readTable(folder, size, catalog)]))
   const todo = plan.filter((names) => {
     const key = membersKey(catalog.all(names))
     return !tables.get(names.length)!.some(({ members }) => membersKey(members) === key)

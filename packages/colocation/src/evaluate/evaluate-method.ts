@@ -11,10 +11,7 @@ export interface Prepared {
   scoresOf(candidates: readonly Colocation[]): readonly number[]
   /** Predicted sums of throughputs, samples/s; absent if the method only ranks. */
   sumsOf?(candidates: readonly Colocation[]): readonly number[]
-  /**
-   * 90 % intervals of the members' throughputs; null if unknown for this candidate. Absent if the method has
-   * none.
-   */
+  /** 90 % intervals of the members' throughputs; null if unknown for this candidate. */
   intervalsOf?(candidate: Colocation): readonly Interval[] | null
 }
 
@@ -62,24 +59,23 @@ export interface Evaluation {
   readonly splits: number
   /** Accuracy of the predicted throughput sums; null for a method that ranks groups without predicting throughput. */
   readonly accuracy: Accuracy | null
-  /**
-   * Measured sum of the chosen group over the measured sum of the best group; mean over the workloads, then over the
-   * splits.
-   */
+  /** Measured sum of the chosen group over that of the best one; mean over the workloads, then over the splits. */
   readonly gain: number
   /** Sample standard deviation of the gain over the splits; 0 for a single split. */
   readonly gainDeviation: number
   /** Measured sum of the best group minus that of the chosen one, samples/s. */
   readonly regretPerS: number
-  /**
-   * Share of the members' measured throughputs that lie in their 90 % intervals; null for a method without intervals.
-   */
+  /** Share of the members' measured throughputs in their 90 % intervals; null for a method without intervals. */
   readonly memberCoverage: number | null
   /** Mean relative width of the members' 90 % intervals, percent of the geometric mean of their ends. */
   readonly memberWidthPercent: number | null
   /** Time to train on one split, ms; null without a clock. */
   readonly trainingMs: number | null
 }
+
+type Figure =
+  | keyof Accuracy
+  | Extract<keyof Evaluation, 'gain' | 'regretPerS' | 'memberCoverage' | 'memberWidthPercent' | 'trainingMs'>
 
 /**
  * @param splits at least one
@@ -91,56 +87,42 @@ export async function evaluateMethod(
   splits: readonly Split[],
   { now, signal }: { readonly now?: () => number; readonly signal?: AbortSignal } = {},
 ): Promise<Evaluation> {
-  const results: {
-    readonly accuracy: Accuracy | null
-    readonly gain: number
-    readonly regretPerS: number
-    readonly intervals: ReturnType<typeof intervalsOf>
-    readonly trainingMs: number | null
-  }[] = []
+  const results: Partial<Record<Figure, number | null>>[] = []
   for (const split of splits) {
+    const { test } = split
     // Fitting blocks the event loop for seconds, so signals are handled between two splits.
     await new Promise((resolve) => setTimeout(resolve))
     signal?.throwIfAborted()
-    const beginMs = now?.()
+    const beginMs = now?.() ?? 0
     const prepared = method.prepare(split)
-    const trainingMs = now && beginMs !== undefined ? now() - beginMs : null
-    const sums = prepared.sumsOf?.(split.test)
-    const gains = targetGains(split.test, (candidates) => prepared.scoresOf(candidates))
+    const trainingMs = now ? now() - beginMs : null
+    const sums = prepared.sumsOf?.(test)
+    const gains = targetGains(test, (candidates) => prepared.scoresOf(candidates))
     results.push({
-      accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
+      ...(sums && accuracy(test.map(throughputSum), sums)),
+      ...intervalsOf(prepared, test),
       gain: mean(gains.map(({ gain }) => gain)),
       regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
-      intervals: intervalsOf(prepared, split.test),
       trainingMs,
     })
   }
   /** Mean over the splits that have the figure; null if none has. */
-  const meanOf = (figure: (result: (typeof results)[number]) => number | null | undefined) => {
-    const values = results.flatMap((result) => figure(result) ?? [])
+  const meanOf = (figure: Figure): number | null => {
+    const values = results.flatMap((result) => result[figure] ?? [])
     return values.length === 0 ? null : mean(values)
   }
-  const accuracyOf = (field: keyof Accuracy) => meanOf((result) => result.accuracy?.[field])
-  const mse = accuracyOf('mse')
-  const gains = results.map(({ gain }) => gain)
+  const [mse, maePerS, mapePercent, spearman] = (['mse', 'maePerS', 'mapePercent', 'spearman'] as const).map(meanOf)
+  const gains = results.map(({ gain }) => gain!)
   return {
     method: method.name,
     splits: splits.length,
-    accuracy:
-      mse === null
-        ? null
-        : {
-            mse,
-            maePerS: accuracyOf('maePerS')!,
-            mapePercent: accuracyOf('mapePercent')!,
-            spearman: accuracyOf('spearman')!,
-          },
+    accuracy: mse == null ? null : { mse, maePerS: maePerS!, mapePercent: mapePercent!, spearman: spearman! },
     gain: mean(gains),
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
-    regretPerS: meanOf(({ regretPerS }) => regretPerS)!,
-    memberCoverage: meanOf(({ intervals }) => intervals?.coverage),
-    memberWidthPercent: meanOf(({ intervals }) => intervals?.widthPercent),
-    trainingMs: meanOf((result) => result.trainingMs),
+    regretPerS: meanOf('regretPerS')!,
+    memberCoverage: meanOf('memberCoverage'),
+    memberWidthPercent: meanOf('memberWidthPercent'),
+    trainingMs: meanOf('trainingMs'),
   }
 }
 
@@ -154,8 +136,8 @@ function intervalsOf(prepared: Prepared, test: readonly Colocation[]) {
   )
   if (judged.length === 0) return null
   return {
-    coverage: mean(judged.map(({ holds }) => (holds ? 1 : 0))),
-    widthPercent: 100 * mean(judged.map(({ width }) => width)),
+    memberCoverage: mean(judged.map(({ holds }) => (holds ? 1 : 0))),
+    memberWidthPercent: 100 * mean(judged.map(({ width }) => width)),
   }
 }
 

@@ -12,10 +12,9 @@ export interface Split<C extends Colocation = Colocation> {
 const PARTS = 5
 
 /**
- * Splits for cross-validation of one size, by position. Each part is the test set once; the other four parts and all
- * other sizes are the training set.
+ * Splits for cross-validation of one size, by position. Each part is the test set once; the others train.
  *
- * @param others colocations of other sizes
+ * @param others colocations of other sizes, always for training
  */
 export function leftOutSplits<C extends Colocation>(colocations: readonly C[], others: readonly C[]): Split<C>[] {
   return Array.from({ length: PARTS }, (_, part) => ({
@@ -26,8 +25,8 @@ export function leftOutSplits<C extends Colocation>(colocations: readonly C[], o
 }
 
 /**
- * One split for each workload, to test predictions of an unseen workload. The test set holds the colocations with the
- * workload. Workloads with fewer than two of these are left out. The training set depends on `unseen`:
+ * One split for each workload with at least two colocations, which are the test set. The training set depends on
+ * `unseen`:
  *
  * - `network`: colocations without any workload of the same network and mode
  * - `batch size`: colocations without this workload

@@ -4,16 +4,13 @@ import type { CoRunnerProcess, FittedProcess } from './co-runner-process.js'
 import { Acquaintance, type Novelty } from './novelty.js'
 import { coRunnerExponent, namesOfRow } from './training-rows.js'
 
-/**
- * Errors of held-out predictions for training colocations of one kind, in units of the predicted standard deviation.
- */
+/** Errors of held-out predictions for training colocations, in units of the predicted standard deviation. */
 export interface Misses {
   readonly novelty: Novelty
   /** Number of members. */
   readonly size: number
   /** Errors for known members. */
   readonly members: number[]
-  /** Errors for unseen members. */
   readonly unseen: number[]
   readonly sums: number[]
 }
@@ -24,10 +21,7 @@ const MIN_MISSES = 20
 /** Minimum share of colocations that must remain for training when a workload is left out. */
 const MIN_LEFT = 0.1
 
-/**
- * For each novelty, the novelties whose errors may be used, in order, until there are enough errors. They concern
- * groups of which less, or almost as much, is known.
- */
+/** The novelties whose errors may be used, in order, until there are enough: those of which less is known, or as much. */
 const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
   'known pairs': ['known pairs', 'new pairs'],
   'new pairs': ['new pairs', 'known pairs'],
@@ -37,9 +31,8 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
 }
 
 /**
- * Returns the half-width of a split-conformal interval, in predicted standard deviations. It is a quantile of the
- * held-out errors of training colocations of the same novelty. Each of them was predicted by a Gaussian process that
- * had been fitted without the data that makes it known.
+ * Returns the half-width of a split-conformal interval, in predicted standard deviations: a quantile of the held-out
+ * errors of training colocations of the same novelty.
  *
  * @returns null if too few colocations of this novelty, or of those that may replace it, were predicted
  */
@@ -50,13 +43,13 @@ export function widthOf(
   size: number,
   level: number,
 ): number | null {
-  const of = (kind: Novelty, members?: number) =>
-    all.filter((misses) => misses.novelty === kind && (members === undefined || misses.size === members))
+  const of = (kind: Novelty) => all.filter((misses) => misses.novelty === kind)
+  const ofSize = (kind: Novelty) => of(kind).filter((misses) => misses.size === size)
   // Errors of an unseen workload depend mostly on its novelty, the others on the number of members.
   const candidates =
     what === 'unseen'
-      ? kinds[novelty].flatMap((kind) => [of(kind, size), of(kind)])
-      : [...kinds[novelty].map((kind) => of(kind, size)), ...kinds[novelty].map((kind) => of(kind))]
+      ? kinds[novelty].flatMap((kind) => [ofSize(kind), of(kind)])
+      : [...kinds[novelty].map(ofSize), ...kinds[novelty].map(of)]
   for (const some of candidates) {
     const values = Float64Array.from(some.flatMap((misses) => misses[what])).sort()
     if (values.length >= MIN_MISSES) return conformalQuantile(values, level)
@@ -64,10 +57,7 @@ export function widthOf(
   return null
 }
 
-/**
- * Returns the standard deviation of the logarithm of a sum, to first order, from the shares of the sum's terms and the
- * covariance of their logarithms.
- */
+/** Standard deviation of the logarithm of a sum, to first order, from its terms' shares and log covariance. */
 export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
   const variance = sum(shares.map((a, i) => a * sum(shares.map((b, j) => b * covariance[i]![j]!))))
   // Rounding may make the variance of measured terms slightly negative.
@@ -75,8 +65,7 @@ export function spreadOf(shares: readonly number[], covariance: readonly (readon
 }
 
 /**
- * Collects the errors of held-out predictions by novelty. Each colocation, each workload and each network is left out
- * once.
+ * Collects the errors by novelty. Each colocation, each workload and each network is left out once.
  *
  * @param coarse the same process at a lower rank, for the many predictions without a workload
  */

@@ -74,12 +74,9 @@ export class CoRunnerProcess {
     const index = new Map(workloads.map(({ name }, i) => [name, trained.length + i]))
     const toPivots = (row: CoRunnerRow) =>
       Float64Array.from(this.#pivotRows, (pivot) => covariance.between(row, pivot, variances))
+    const indexOf = ({ name }: Workload) => index.get(name)!
     return {
-      row: (own, others) =>
-        covariance.row(
-          index.get(own.name)!,
-          others.map(({ name }) => index.get(name)!),
-        ),
+      row: (own, others) => covariance.row(indexOf(own), others.map(indexOf)),
       mean: (row) => mean + this.#process.mean(toPivots(row)),
       covarianceOf: (rows) => {
         const [groupNoise = 0, rowNoise = 0] = variances.slice(COVARIANCE_PARTS)

@@ -4,10 +4,7 @@ import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-c
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { pointsScaledBy } from './workload-kernels.js'
 
-/**
- * Maximum number of rows used to fit variances, taken evenly from each size. More rows add little, and the cost grows
- * with their cube.
- */
+/** Maximum number of rows, taken evenly from each size: the cost grows with their cube. */
 const MAX_ROWS = 512
 const STEPS = 40
 
@@ -32,11 +29,8 @@ export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads
   }
   const observations = Float64Array.from(some, ({ exponent }) => exponent - mean)
   const { variances } = fitVarianceComponents(matrices, observations, STEPS)
-  return [
-    ...variances.subarray(0, used),
-    ...new Array<number>(COVARIANCE_PARTS - used).fill(0),
-    ...variances.subarray(used),
-  ]
+  const unused = new Array<number>(COVARIANCE_PARTS - used).fill(0)
+  return [...variances.subarray(0, used), ...unused, ...variances.subarray(used)]
 }
 
 /** Selects whole colocations, evenly spread over those of each size. */

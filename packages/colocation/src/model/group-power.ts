@@ -4,7 +4,6 @@ import { assertInput } from '../input-checks.js'
 import type { GroupPower } from '../select/group-judge.js'
 import type { Workload } from '../workload.js'
 
-/** Parameters of a power model, fitted to groups with measured power. */
 export interface FittedGroupPower {
   /** Power that all members share and that counts once, W; roughly the power of the board when any kernel runs. */
   readonly sharedW: number
@@ -43,12 +42,10 @@ export class GroupPowerModel {
     if (measured.length < MIN_GROUPS) return null
     const rows = measured.map((colocation) => {
       const kept = keptShares(colocation)
-      return {
-        powerW: colocation.powerW!,
-        ownW: sum(colocation.members.map((member, i) => kept[i]! * soloPowerW(member))),
-        // Coefficient of `s` in the power of a group: the shared part counts once, not once for each member.
-        excess: 1 - sum(kept),
-      }
+      const ownW = sum(colocation.members.map((member, i) => kept[i]! * soloPowerW(member)))
+      // Coefficient of `s` in the power of a group: the shared part counts once, not once for each member.
+      const excess = 1 - sum(kept)
+      return { powerW: colocation.powerW!, ownW, excess }
     })
     const products = rows.map(({ powerW, ownW, excess }) => excess * (powerW - ownW))
     const squares = rows.map(({ excess }) => excess ** 2)
@@ -61,12 +58,8 @@ export class GroupPowerModel {
       const sharedW = sharedOf(product - products[i]!, square - squares[i]!)
       return Math.abs(Math.min(maxW, ownW + excess * sharedW) / powerW - 1)
     })
-    return new GroupPowerModel({
-      sharedW: sharedOf(product, square),
-      maxW,
-      mapePercent: 100 * mean(errors),
-      groups: rows.length,
-    })
+    const mapePercent = 100 * mean(errors)
+    return new GroupPowerModel({ sharedW: sharedOf(product, square), maxW, mapePercent, groups: rows.length })
   }
 
   knows(members: Members): boolean {

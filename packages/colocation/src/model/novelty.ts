@@ -1,24 +1,24 @@
 import { kinOf, workloadNameOf } from '../workload.js'
 
-/**
- * How much of a group is known from training, from most to least:
- *
- * - `known pairs`: all members were measured with each other
- * - `new pairs`: all members were measured, but not all with each other
- * - `batch size between`: a member was not measured, but its network and mode were measured in groups of this size with
- * both a smaller and a larger batch
- * - `new batch size`: a member was not measured, but its network and mode were measured with another batch size
- * - `new network`: a member's network was not measured in its mode
- */
-export const noveltyNames = ['known pairs', 'new pairs', 'batch size between', 'new batch size', 'new network'] as const
+/** How much of a group is known from training, from most to least. */
+export const noveltyNames = [
+  /** All members were measured with each other. */
+  'known pairs',
+  /** All members were measured, but not all with each other. */
+  'new pairs',
+  /** A member's network was measured in groups of this size, in its mode, with a smaller and a larger batch. */
+  'batch size between',
+  /** A member's network was measured in its mode with another batch size. */
+  'new batch size',
+  /** A member's network was not measured in its mode. */
+  'new network',
+] as const
 export type Novelty = (typeof noveltyNames)[number]
 
 /** Which workloads and pairs were measured with co-runners. */
 export class Acquaintance {
   readonly #names = new Set<string>()
-  /**
-   * Measured batch sizes by network and mode, and by number of members. The key 0 stands for any number of members.
-   */
+  /** Measured batch sizes by network and mode, and by number of members (0: any). */
   readonly #batchSizes = new Map<string, Set<number>>()
   readonly #meetings = new Map<string, number>()
   readonly #sizes = new Set<number>()
@@ -51,9 +51,8 @@ export class Acquaintance {
       const all = unseen.map((name) => this.unseenNoveltyOf(name, names.length))
       return noveltyNames.findLast((novelty) => all.includes(novelty))!
     }
-    return [...pairsOf(names)].every((pair) => (this.#meetings.get(pair) ?? 0) >= meetings)
-      ? 'known pairs'
-      : 'new pairs'
+    const areKnown = [...pairsOf(names)].every((pair) => (this.#meetings.get(pair) ?? 0) >= meetings)
+    return areKnown ? 'known pairs' : 'new pairs'
   }
 
   /** Novelty of a workload in a group of this size, assuming that it was not measured itself. */

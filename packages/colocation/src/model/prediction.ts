@@ -16,9 +16,7 @@ export interface ColocationPrediction {
   readonly throughputs: readonly number[]
   /** Novelty of the group. Interval widths are calibrated on groups of the same novelty. */
   readonly novelty: Novelty
-  /**
-   * Null if no colocation of this size was in the training set, or too few of this novelty to calibrate intervals.
-   */
+  /** Null if no colocation of this size, or too few of this novelty, were in the training set. */
   readonly throughputIntervals: readonly Interval[] | null
   readonly throughputSum: number
   /** Null as above. */
@@ -44,10 +42,7 @@ export function logSpread(interval: Interval | null): number {
   return interval === null ? 0 : Math.log(interval.high / interval.low) / 2 / HALF_INTERVAL
 }
 
-/**
- * Returns the mean of a log-normal value from its median and the standard deviation of its logarithm. Expected regret
- * is linear in this mean.
- */
+/** Mean of a log-normal value from its median and the standard deviation of its logarithm. */
 export function expectedValue(median: number, spread: number): number {
   return median * Math.exp(spread ** 2 / 2)
 }

@@ -1,35 +1,24 @@
 import { distance, type KernelPoint, matern, type WorkloadKernelName, workloadKernels } from './workload-kernels.js'
 
 const kernelNames = Object.keys(workloadKernels) as WorkloadKernelName[]
-/**
- * Similarities of two groups of co-runners, independent of their order and number. A workload kernel gives the mean
- * over all pairs with one workload of each group (kernel mean embedding), for effects that average over members.
- * `blend` compares the means of the features, for joint effects.
- */
-const othersKernelNames: readonly OthersKernelName[] = [...kernelNames, 'blend']
-type OthersKernelName = WorkloadKernelName | 'blend'
 
 /**
  * A term of the covariance of two rows. It is the similarity of the workloads, of their co-runners, or the product of
- * both; without either it is 1.
+ * both; without either it is 1. The similarity of two groups of co-runners does not depend on their order and number: a
+ * workload kernel gives its mean over all pairs with one workload of each group (kernel mean embedding), for effects
+ * that average over members; `blend` compares the means of the features, for joint effects.
  */
 interface CovariancePart {
   readonly own?: WorkloadKernelName
-  readonly others?: OthersKernelName
+  readonly others?: WorkloadKernelName | 'blend'
 }
 
 /** The terms were chosen by cross-validation within training rows. */
+const single = ['rough', 'smooth', 'kin', 'identity'] as const
 const sharedParts: readonly CovariancePart[] = [
   {},
-  { own: 'rough' },
-  { own: 'smooth' },
-  { own: 'kin' },
-  { own: 'identity' },
-  { others: 'rough' },
-  { others: 'smooth' },
-  { others: 'kin' },
-  { others: 'identity' },
-  { others: 'blend' },
+  ...single.map((own) => ({ own })),
+  ...[...single, 'blend' as const].map((others) => ({ others })),
   { own: 'smooth', others: 'smooth' },
   { own: 'kin', others: 'smooth' },
   { own: 'identity', others: 'linear' },
@@ -53,10 +42,12 @@ export const COVARIANCE_PARTS: number = 2 * SHARED_PARTS
 const SIZE_LENGTH = 0.5
 
 const OWN_STRIDE = kernelNames.length + 1
-const OTHERS = othersKernelNames.length
-const BLEND = othersKernelNames.indexOf('blend')
+const OTHERS = kernelNames.length + 1
+const BLEND = kernelNames.length
 const ownIndex = sharedParts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : kernelNames.indexOf(own)))
-const othersIndex = sharedParts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
+const othersIndex = sharedParts.map(({ others }) =>
+  others === undefined ? OTHERS : others === 'blend' ? BLEND : kernelNames.indexOf(others),
+)
 
 /** A row as input of the covariance: a workload and its co-runners. Made by `SlowdownCovariance.row`. */
 export interface CoRunnerRow {

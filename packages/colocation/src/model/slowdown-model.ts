@@ -26,8 +26,7 @@ export interface FittedSlowdown extends FittedProcess {
 /**
  * Predicts the share of its exclusive throughput that each member of a colocation retains. One model covers all numbers
  * of members: Gaussian-process regression of `log(kept share) / log2(members)` on a member and its co-runners. It does
- * not depend on the order of members, is deterministic, and accepts unseen workloads. It uses all rows and scales
- * features by training rows only.
+ * not depend on the order of members, and accepts unseen workloads.
  */
 export class SlowdownModel {
   readonly fitted: FittedSlowdown
@@ -76,9 +75,9 @@ export class SlowdownModel {
     const size = members.length
     const distinct = [...new Map(members.map((member) => [member.name, member])).values()]
     const view = this.#process.view(distinct)
-    const kept = distinct.map((member) => this.#keptShare(view, member, withoutOne(members, member)))
+    const kept = this.#keptShares(view, members)
     const rankOf = members.map(({ name }) => distinct.findIndex((member) => member.name === name))
-    const keptShares = rankOf.map((d) => kept[d]!)
+    const keptShares = members.map(({ name }) => kept.get(name)!)
     const throughputs = members.map((member, i) => member.exclusiveThroughput * keptShares[i]!)
     const novelty = this.#acquaintance.noveltyOf(members.map(({ name }) => name))
     const width = (what: 'members' | 'unseen' | 'sums') => widthOf(this.fitted.misses, what, novelty, size, level)
@@ -114,25 +113,15 @@ export class SlowdownModel {
     }
   }
 
-  /**
-   * Returns a source of kept shares, without intervals, for groups of any size of these workloads. For `groupPool` and
-   * `groupsForInstance`.
-   */
+  /** Kept shares of groups of any size of these workloads, for `groupPool`, `rankPartners` and `groupsForInstance`. */
   keptShareSource(workloads: readonly Workload[]): KeptShareSource {
     const view = this.#process.view(workloads)
     // Cache of kept shares by group, since a search repeats the same groups.
-    const known = new Map<string, ReadonlyMap<number, number>>()
-    const keptOf = (sorted: readonly number[]) => {
-      const key = sorted.join()
-      const before = known.get(key)
-      if (before) return before
-      const group = sorted.map((place) => workloads[place]!)
-      const kept = new Map(
-        [...new Set(sorted)].map((own) => {
-          const member = workloads[own]!
-          return [own, this.#keptShare(view, member, withoutOne(group, member))]
-        }),
-      )
+    const known = new Map<string, ReadonlyMap<string, number>>()
+    const keptOf = (members: readonly number[]) => {
+      const key = [...members].sort((a, b) => a - b).join()
+      const group = () => members.map((place) => workloads[place]!)
+      const kept = known.get(key) ?? this.#keptShares(view, group())
       known.set(key, kept)
       return kept
     }
@@ -147,17 +136,22 @@ export class SlowdownModel {
       },
       keptShares: (members) => {
         if (members.length === 1) return [1]
-        const kept = keptOf([...members].sort((a, b) => a - b))
-        return members.map((own) => kept.get(own)!)
+        const kept = keptOf(members)
+        return members.map((own) => kept.get(workloads[own]!.name)!)
       },
     }
   }
 
-  #keptShare(view: ProcessView, own: Workload, others: Members): number {
+  /** Kept shares of a group by name. */
+  #keptShares(view: ProcessView, members: Members): ReadonlyMap<string, number> {
     // Sums over co-runners depend on their order by rounding, so the order is fixed.
-    const sorted = [...others].sort((a, b) => (a.name < b.name ? -1 : 1))
-    const kept = Math.exp(coRunnerExponent(others.length + 1) * view.mean(view.row(own, sorted)))
-    return Math.min(this.#maxKept(own), Math.max(MIN_KEPT, kept))
+    const sorted = [...members].sort((a, b) => (a.name < b.name ? -1 : 1))
+    return new Map(
+      sorted.map((own) => {
+        const kept = Math.exp(coRunnerExponent(members.length) * view.mean(view.row(own, withoutOne(sorted, own))))
+        return [own.name, Math.min(this.#maxKept(own), Math.max(MIN_KEPT, kept))]
+      }),
+    )
   }
 
   /** Upper limit on the prediction: the largest share measured for the workload, at least 1. */

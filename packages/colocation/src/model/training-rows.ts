@@ -23,18 +23,12 @@ export interface TrainingRows {
   readonly rows: readonly TrainingRow[]
 }
 
-/** Kept shares below this are measurement errors and are raised to it. */
+/** Kept shares outside these values are measurement errors and are moved to them. */
 export const MIN_KEPT = 0.02
-/** Kept shares above this are measurement errors and are lowered to it. */
-export const MAX_KEPT = 3
+const MAX_KEPT = 3
 
-/**
- * Returns `log2` of the number of members. k identical jobs that take turns retain 1/k each, so log kept shares scale
- * with this value. Dividing by it makes pairs, triples and quadruples comparable.
- */
-export function coRunnerExponent(members: number): number {
-  return Math.log2(members)
-}
+/** k identical jobs that take turns retain 1/k each. So log kept shares over this value are comparable across sizes. */
+export const coRunnerExponent = (members: number): number => Math.log2(members)
 
 /**
  * One row per distinct member of each colocation, in an order that depends only on names and values.
@@ -50,9 +44,8 @@ export function trainingRows(colocations: readonly Colocation[]): TrainingRows {
   const sorted = colocations
     .map((colocation) => ({ colocation, key: membersKey(colocation.members), sum: throughputSum(colocation) }))
     .sort((a, b) => {
-      const size = a.colocation.members.length - b.colocation.members.length
-      if (size !== 0) return size
-      return a.key === b.key ? a.sum - b.sum : a.key < b.key ? -1 : 1
+      const bySize = a.colocation.members.length - b.colocation.members.length
+      return bySize || (a.key === b.key ? a.sum - b.sum : a.key < b.key ? -1 : 1)
     })
   return { workloads, rows: sorted.flatMap(({ colocation }, g) => rowsOf(colocation, indexOf, g)) }
 }

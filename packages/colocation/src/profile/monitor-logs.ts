@@ -41,14 +41,14 @@ export function parseProcessMonitorLog(text: string, file = 'pmon log'): MeanUti
  * @throws TableError
  */
 export function parseMemoryLog(text: string, file = 'memory log'): number {
-  const usedMib: number[] = []
-  text.split(/\r?\n/).forEach((line, i) => {
+  let maxMib = -Infinity
+  for (const [i, line] of text.split(/\r?\n/).entries()) {
     const cell = line.trim()
-    if (cell === '' || /^memory\.used/.test(cell)) return
+    if (cell === '' || /^memory\.used/.test(cell)) continue
     const match = /^(\d+(?:\.\d+)?)(?: MiB)?$/.exec(cell)
     if (!match) throw new TableError(file, i + 1, 'memory.used', `got '${cell}', expected MiB`)
-    usedMib.push(Number(match[1]))
-  })
-  if (usedMib.length === 0) throw new TableError(file, undefined, 'memory.used', 'no sample')
-  return Math.round((usedMib.reduce((a, b) => Math.max(a, b)) / 1024) * 10) / 10
+    maxMib = Math.max(maxMib, Number(match[1]))
+  }
+  if (maxMib < 0) throw new TableError(file, undefined, 'memory.used', 'no sample')
+  return Math.round((maxMib / 1024) * 10) / 10
 }

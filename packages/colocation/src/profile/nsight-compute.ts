@@ -1,21 +1,19 @@
 import { sum } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
-import { CsvError, parse } from 'csv-parse/sync'
-import { TableError } from '../tables/csv-table.js'
+import { assertInput } from '../input-checks.js'
+import { assertColumns, parseRecords, TableError } from '../tables/csv-table.js'
 import type { KernelMetrics } from '../workload.js'
 
-/** Input for profiling one workload with Nsight Compute, kernel by kernel, during one steady step. */
+/** What to profile with Nsight Compute, kernel by kernel, during one steady step. */
 export interface ProfilingRequest {
   readonly workload: string
   /** The program and its arguments; it runs one step per NVTX range. */
   readonly command: readonly string[]
-  /**
-   * NVTX range that marks the profiled step. Default `step10`: by then caches, allocator and autotuning have settled.
-   */
+  /** NVTX range of the profiled step. Default `step10`: by then caches, allocator and autotuning have settled. */
   readonly nvtxRange?: string
   readonly folder?: string
 }
 
+/** Commands for a POSIX shell. */
 export interface ProfilingCommands {
   /** Runs the workload under the profiler; needs permission to read performance counters. */
   readonly profile: string
@@ -24,18 +22,14 @@ export interface ProfilingCommands {
   readonly csvFile: string
 }
 
-/**
- * Commands that profile one workload, quoted for a POSIX shell.
- *
- * @throws InvalidInputError without a command
- */
+/** @throws InvalidInputError without a command */
 export function profilingCommands({
   workload,
   command,
   nvtxRange = 'step10',
   folder = '.',
 }: ProfilingRequest): ProfilingCommands {
-  if (command.length === 0) throw new InvalidInputError('command', command, 'a program and its arguments')
+  assertInput(command.length > 0, 'command', command, 'a program and its arguments')
   const report = `${folder}/${workload}.ncu-rep`
   const csvFile = `${folder}/${workload}.csv`
   const options = ['--set', 'full', '--nvtx', '--nvtx-include', `${nvtxRange}/`, '--target-processes', 'all']
@@ -105,10 +99,8 @@ const metrics: Readonly<Record<string, Metric>> = {
  */
 export function parseNsightComputeCsv(text: string, file = 'ncu report'): KernelLaunch[] {
   const { header, rows } = readRows(text, file)
-  for (const name of ['ID', 'Kernel Name', 'Section Name', 'Metric Name', 'Metric Unit', 'Metric Value']) {
-    if (header.includes(name)) continue
-    throw new TableError(file, undefined, name, `missing; the columns are ${header.join(', ')}`)
-  }
+  const needed = ['ID', 'Kernel Name', 'Section Name', 'Metric Name', 'Metric Unit', 'Metric Value']
+  assertColumns(header, needed, file)
   const launches: { id: string; kernel: string; line: number; values: Partial<Record<Field, number>> }[] = []
   let deviceCells = 0
   for (const { cells, line } of rows) {
@@ -117,7 +109,7 @@ export function parseNsightComputeCsv(text: string, file = 'ncu report'): Kernel
     if (cells.length !== header.length) {
       throw new TableError(file, line, undefined, `${cells.length} cells, expected ${header.length}`)
     }
-    const cell = (name: string) => (cells[header.indexOf(name)] ?? '').trim()
+    const cell = (name: string) => cells[header.indexOf(name)] ?? ''
     if (cell('Body Item Label') !== '') continue
     const id = cell('ID')
     if (launches.at(-1)?.id !== id) launches.push({ id, kernel: cell('Kernel Name'), line, values: {} })
@@ -128,8 +120,8 @@ export function parseNsightComputeCsv(text: string, file = 'ncu report'): Kernel
     const problem = (found: string) => new TableError(file, line, name, found)
     values[metric.field] ??= numberOf(cell('Metric Value'), problem) * factorOf(cell('Metric Unit'), metric, problem)
   }
-  if (launches.length === 0)
-    throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled?')
+  const problem = 'no kernel launches; was a step profiled?'
+  if (launches.length === 0) throw new TableError(file, undefined, undefined, problem)
   for (const { id, kernel, line, values } of launches) {
     const missing = Object.keys(metrics).find((name) => values[metrics[name]!.field] === undefined)
     if (missing === undefined) continue
@@ -152,21 +144,14 @@ function factorOf(unit: string, { units }: Metric, problem: (found: string) => T
 }
 
 function readRows(text: string, file: string) {
-  let records: { record: string[]; info: { lines: number } }[]
-  try {
-    const ownTalk = /^==.*$/gm
-    records = parse(text.replace(ownTalk, ''), { bom: true, info: true, relax_column_count: true }) as never
-  } catch (error) {
-    if (error instanceof CsvError) throw new TableError(file, undefined, undefined, error.message, error)
-    throw error
-  }
-  const rows = records
-    .map(({ record, info }) => ({ cells: record, line: info.lines }))
-    .filter(({ cells }) => cells.some((text) => text.trim() !== ''))
-  const header = rows[0]?.cells.map((name) => name.trim())
-  if (!header)
-    throw new TableError(file, undefined, undefined, 'empty, expected the output of ncu --csv --page details')
-  return { header, rows: rows.slice(1) }
+  const ownTalk = /^==.*$/gm
+  const records = parseRecords<string[]>(text.replace(ownTalk, ''), file, { relax_column_count: true })
+  const [header, ...rows] = records
+    .map(({ record, info }) => ({ cells: record.map((cell) => cell.trim()), line: info.lines }))
+    .filter(({ cells }) => cells.some((cell) => cell !== ''))
+  const expected = 'empty, expected the output of ncu --csv --page details'
+  if (!header) throw new TableError(file, undefined, undefined, expected)
+  return { header: header.cells, rows }
 }
 
 /**
@@ -177,17 +162,15 @@ function readRows(text: string, file: string) {
  */
 export function aggregateLaunches(launches: readonly KernelLaunch[]): KernelMetrics {
   const totalNs = sum(launches.map(({ durationNs }) => durationNs))
-  if (!(totalNs > 0)) throw new InvalidInputError('total duration of the launches', totalNs, 'above 0 ns')
+  assertInput(totalNs > 0, 'total duration of the launches', totalNs, 'above 0 ns')
   const mean = (metric: (launch: KernelLaunch) => number) =>
     sum(launches.map((launch) => launch.durationNs * metric(launch))) / totalNs
   return {
-    threads: mean(({ threads }) => threads),
-    smThroughputPercent: mean(({ smThroughputPercent }) => smThroughputPercent),
-    dramThroughputPercent: mean(({ dramThroughputPercent }) => dramThroughputPercent),
-    memoryThroughputPercent: mean(({ memoryThroughputPercent }) => memoryThroughputPercent),
-    registers: mean(({ threads, registersPerThread }) => threads * Math.floor(registersPerThread)),
-    staticSharedMemory: mean(
-      ({ gridSize, staticSharedMemoryPerBlockBytes }) => gridSize * staticSharedMemoryPerBlockBytes,
-    ),
+    threads: mean((launch) => launch.threads),
+    smThroughputPercent: mean((launch) => launch.smThroughputPercent),
+    dramThroughputPercent: mean((launch) => launch.dramThroughputPercent),
+    memoryThroughputPercent: mean((launch) => launch.memoryThroughputPercent),
+    registers: mean((launch) => launch.threads * Math.floor(launch.registersPerThread)),
+    staticSharedMemory: mean((launch) => launch.gridSize * launch.staticSharedMemoryPerBlockBytes),
   }
 }

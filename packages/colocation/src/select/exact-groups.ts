@@ -54,8 +54,7 @@ export function multisetsOf(
 }
 
 /**
- * Chooses the best groups such that each job is placed once, on at most `gpus` GPUs. This is set partitioning as an
- * integer program, solved to optimality.
+ * Chooses the best groups such that each job is placed once, on at most `gpus` GPUs: set partitioning, solved exactly.
  *
  * @returns the members of each group; null if there is no solution
  */

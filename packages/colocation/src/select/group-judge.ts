@@ -8,22 +8,13 @@ import type { Workload } from '../workload.js'
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
   keptShares(members: readonly number[]): readonly number[]
-  /**
-   * Upper bound on the share that `own` retains next to `coRunners` of these others. Without it, a search among too
-   * many groups has no bound.
-   */
+  /** Upper bound on the share that `own` retains next to `coRunners` of these others. Default: unknown. */
   maxKept?(own: number, others: readonly number[], coRunners: number): number
-  /**
-   * Standard deviation of the logarithm of a group's value; null if unknown. If the method is absent, values count as
-   * certain.
-   */
+  /** Standard deviation of the logarithm of a group's value; null if unknown. Default: values count as certain. */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }
 
-/**
- * Value of a group: `throughput` is the sum of samples/s, dominated by fast jobs; `speedup` is the sum of kept shares,
- * in which all jobs count equally.
- */
+/** Value of a group: the sum of samples/s, dominated by fast jobs, or of kept shares, in which all jobs count equally. */
 export type Objective = 'throughput' | 'speedup'
 
 export interface GroupLimits {
@@ -31,10 +22,7 @@ export interface GroupLimits {
   readonly memoryGib?: number
   /** Minimum share of its exclusive throughput that every member must retain. Default 0. */
   readonly minKeptShare?: number
-  /**
-   * Maximum mean batch time with co-runners, ms, by workload name. Workloads without an entry have no limit. Default:
-   * none.
-   */
+  /** Maximum mean batch time with co-runners, ms, by workload name. Default: no limit. */
   readonly batchTimesMs?: Readonly<Record<string, number>>
   /** Cap on the group's power, and a model of that power. Default: none. */
   readonly power?: { readonly capW: number; readonly of: GroupPower }

@@ -2,13 +2,8 @@ import { sum } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import { assertInput, assertInteger } from '../input-checks.js'
 import { candidateGroups, solveGroups } from './exact-groups.js'
-import {
-  type ColocationGroup,
-  GroupJudge,
-  type GroupLimits,
-  type KeptShareSource,
-  type Objective,
-} from './group-judge.js'
+import type { ColocationGroup, GroupLimits, KeptShareSource, Objective } from './group-judge.js'
+import { GroupJudge } from './group-judge.js'
 import { searchGroups } from './search-groups.js'
 import { upperBound } from './upper-bound.js'
 
@@ -34,9 +29,8 @@ export interface Grouping {
 }
 
 /**
- * Divides a pool of jobs into groups, one per GPU, to maximise the sum of the groups' values. With few candidate groups
- * the result is exact: an integer program over all groups that meet the limits, solved by HiGHS. With more, it comes
- * from a local search, with an upper bound.
+ * Divides a pool of jobs into groups, one per GPU, to maximise the sum of the groups' values. The result is that of an
+ * integer program over all groups that meet the limits or, with too many groups, of a local search with a bound.
  *
  * @param pool indices in `source.workloads`; a workload that runs n times occurs n times
  * @throws InvalidInputError for invalid options
@@ -61,13 +55,9 @@ export async function groupPool(
   const groups = exact
     ? await solveGroups(candidates, pool, available)
     : searchGroups(judge, pool, maxMembers, available)
-  if (!groups) {
-    throw new PctodlError(
-      'NO_GROUPING',
-      `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'meets' : 'was found that meets'} the limits; ` +
-        'allow more GPUs, more memory, more power, a lower kept share or slower batches',
-    )
-  }
+  const remedies = 'allow more GPUs, more memory, more power, a lower kept share or slower batches'
+  const none = `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'meets' : 'was found that meets'} the limits`
+  if (!groups) throw new PctodlError('NO_GROUPING', `${none}; ${remedies}`)
   const named = groups.map((members) => judge.judge(members)!)
   const value = sum(named.map((group) => group.value))
   const bound = exact ? value : Math.max(value, upperBound(judge, pool, maxMembers, available))

@@ -27,10 +27,9 @@ export interface InstanceGroup {
 const MAX_CANDIDATES = 100_000
 
 /**
- * Returns all groups of models that are expected to meet their objectives in one MIG instance. Each model occurs at
- * most once; groups of one are included. The groups are the columns of a packing problem. Instances isolate memory and
- * multiprocessors, so only the members of an instance slow each other down. `source` must be fitted to workloads
- * measured, alone and together, in an instance of that profile.
+ * Returns all groups of models, each at most once, that are expected to meet their objectives in one MIG instance: the
+ * columns of a packing problem. Instances isolate memory and multiprocessors, so only the members of an instance slow
+ * each other down. `source` must be fitted to workloads measured, alone and together, in an instance of that profile.
  *
  * @returns the largest groups first, then those with more slack; empty if no model meets its objectives even alone
  * @throws InvalidInputError for invalid demands; UnknownNameError for a workload that is not in the source; PctodlError
@@ -45,19 +44,12 @@ export function groupsForInstance(
   assertInteger('maxMembers', maxMembers)
   const places = placesOf(source, demands)
   const workloadsOf = (members: readonly number[]) => members.map((member) => source.workloads[places[member]!]!)
-  const groups = multisetsOf(
-    new Map(demands.map((_, member) => [member, 1])),
-    1,
-    maxMembers,
-    MAX_CANDIDATES,
-    (members) => memoryOf(workloadsOf(members)) <= memoryGib,
-  )
-  if (groups === null) {
-    throw new PctodlError(
-      'TOO_MANY_GROUPS',
-      `${demands.length} models in groups of up to ${maxMembers}: more than ${MAX_CANDIDATES} candidates; allow fewer members`,
-    )
-  }
+  const once = new Map(demands.map((_, member) => [member, 1]))
+  const fits = (members: readonly number[]) => memoryOf(workloadsOf(members)) <= memoryGib
+  const groups = multisetsOf(once, 1, maxMembers, MAX_CANDIDATES, fits)
+  const asked = `${demands.length} models in groups of up to ${maxMembers}`
+  const problem = `${asked}: more than ${MAX_CANDIDATES} candidates; allow fewer members`
+  if (groups === null) throw new PctodlError('TOO_MANY_GROUPS', problem)
   return groups
     .map((members): InstanceGroup => {
       const workloads = workloadsOf(members)
@@ -69,13 +61,8 @@ export function groupsForInstance(
         1 - batchTimesMs[k]! / demands[member]!.batchTimeMs,
       ])
       const names = workloads.map(({ name }) => name)
-      return {
-        workloads: names,
-        throughputsPerS,
-        batchTimesMs,
-        memoryGib: memoryOf(workloads),
-        slack: Math.min(...slack),
-      }
+      const [memoryGib, least] = [memoryOf(workloads), Math.min(...slack)]
+      return { workloads: names, throughputsPerS, batchTimesMs, memoryGib, slack: least }
     })
     .filter(({ slack }) => slack >= 0)
     .sort((a, b) => b.workloads.length - a.workloads.length || b.slack - a.slack)

@@ -70,14 +70,15 @@ export function parseSoloSweepTable(text: string, file = 'solo sweep'): Map<stri
   const { columns, rows } = parseCsvTable(text, file, ['workload'], { shortRows: true })
   const shares = columns.filter((column) => /^\d+$/.test(column) && Number(column) > 0 && Number(column) <= 100)
   if (shares.length === 0) throw new TableError(file, 1, undefined, 'no column headed by a share from 1 to 100')
-  return new Map(
-    rows.map((row) => [
-      row.text('workload'),
-      shares
-        .filter((share) => row.optionalText(share) !== undefined)
-        .map((share) => ({ mpsPercents: [Number(share)], throughputs: [row.notNegative(share)] })),
-    ]),
-  )
+  const sweeps = new Map<string, SharePoint[]>()
+  for (const row of rows) {
+    const name = row.text('workload')
+    if (sweeps.has(name)) throw row.error('workload', `'${name}' occurs twice, expected one row per workload`)
+    const measured = shares.filter((share) => row.optionalText(share) !== undefined)
+    const points = measured.map((share) => ({ mpsPercents: [Number(share)], throughputs: [row.notNegative(share)] }))
+    sweeps.set(name, points)
+  }
+  return sweeps
 }
 
 /**
@@ -129,8 +130,7 @@ export function chooseShares(
   assertInput(isOfEach, 'exclusiveThroughputs', exclusiveThroughputs, `one per member (${count})`)
   const choices = points.map(({ mpsPercents, throughputs }): ShareChoice => {
     const keptShares = throughputs.map((throughput, i) => throughput / exclusiveThroughputs[i]!)
-    const summed = objective === 'throughput' ? throughputs : keptShares
-    return { mpsPercents, throughputs, keptShares, value: sum(summed) }
+    return { mpsPercents, throughputs, keptShares, value: sum(objective === 'throughput' ? throughputs : keptShares) }
   })
   return choices
     .filter(({ keptShares }) => keptShares.every((kept, i) => kept >= (minKeptShares[i] ?? 0)))

@@ -1,15 +1,11 @@
-import { SeededRandom } from '@pctodl/numerics'
+import { mean, SeededRandom } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
+import type { Members } from '../colocation.js'
 import { assertInput, assertInteger } from '../input-checks.js'
 import { around, expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
 import { multisetsOf } from './exact-groups.js'
-import {
-  type ColocationGroup,
-  GroupJudge,
-  type GroupLimits,
-  type KeptShareSource,
-  type Objective,
-} from './group-judge.js'
+import { type ColocationGroup, GroupJudge, type KeptShareSource } from './group-judge.js'
+import type { PoolOptions } from './group-pool.js'
 
 const DRAWS = 400
 /** Maximum number of groups; more are an error. */
@@ -33,25 +29,21 @@ export interface RankedGroup extends ColocationGroup {
 export function rankPartners(
   source: KeptShareSource,
   target: number,
-  options: {
-    readonly objective: Objective
-    readonly limits?: GroupLimits
+  options: Pick<PoolOptions, 'objective' | 'limits'> & {
     readonly candidates?: readonly number[]
     readonly size?: number
   },
 ): RankedGroup[] {
   const places = source.workloads.map((_, place) => place)
   const { objective, limits = {}, candidates = places, size = 2 } = options
-  assertInput(places.includes(target), 'target', target, `a place from 0 to ${places.length - 1}`)
+  const known = `a place from 0 to ${places.length - 1}`
+  assertInput(places.includes(target), 'target', target, known)
+  for (const place of candidates) assertInput(places.includes(place), 'candidates', place, known)
   assertInteger('size', size, 2)
   const asOften = new Map(candidates.map((place) => [place, size - 1]))
   const partners = multisetsOf(asOften, size - 1, size - 1, MAX_GROUPS)
-  if (partners === null) {
-    throw new PctodlError(
-      'TOO_MANY_GROUPS',
-      `${candidates.length} candidates in groups of ${size}: more than ${MAX_GROUPS} groups; name fewer candidates`,
-    )
-  }
+  const problem = `${candidates.length} candidates in groups of ${size}: more than ${MAX_GROUPS} groups; name fewer candidates`
+  if (partners === null) throw new PctodlError('TOO_MANY_GROUPS', problem)
   const judge = new GroupJudge(source, objective, limits)
   const judged = partners.flatMap((others) => {
     const members = [target, ...others]
@@ -74,9 +66,7 @@ export function rankPartners(
  * Returns the measurement that would best decide between the first two of a ranking: the group with the larger
  * uncertainty. Null if the intervals of the two do not overlap or are unknown.
  */
-export function undecided([first, second]: readonly RankedGroup[]): {
-  readonly measure: RankedGroup['members']
-} | null {
+export function undecided([first, second]: readonly RankedGroup[]): { readonly measure: Members } | null {
   if (!first?.interval || !second?.interval || second.interval.high <= first.interval.low) return null
   return { measure: (logSpread(second.interval) > logSpread(first.interval) ? second : first).members }
 }
@@ -84,9 +74,6 @@ export function undecided([first, second]: readonly RankedGroup[]): {
 /** Mean of the maximum of independent log-normal values. */
 function expectedBest(groups: readonly { readonly value: number; readonly spread: number }[]): number {
   const random = new SeededRandom(1)
-  let sum = 0
-  for (let draw = 0; draw < DRAWS; draw++) {
-    sum += groups.reduce((most, { value, spread }) => Math.max(most, value * Math.exp(spread * random.normal())), 0)
-  }
-  return sum / DRAWS
+  const draw = ({ value, spread }: (typeof groups)[number]) => value * Math.exp(spread * random.normal())
+  return mean(Array.from({ length: DRAWS }, () => groups.reduce((most, group) => Math.max(most, draw(group)), 0)))
 }

@@ -62,6 +62,7 @@ function climb(
   }
 }
 
+/** The best swap of two jobs or move of one; undefined if none improves the value. */
 function bestExchange(
   a: readonly number[],
   b: readonly number[],
@@ -71,23 +72,20 @@ function bestExchange(
 ): [number[], number[]] | undefined {
   let best: [number[], number[]] | undefined
   let bestValue = before + 1e-9 * Math.abs(before)
-  const consider = (first: number[], second: number[]) => {
-    if (first.length > maxMembers || second.length > maxMembers) return
-    const value = worthOf(first) + worthOf(second)
-    if (value > bestValue) {
+  const exchanged = (group: readonly number[], leaving: number, added: number | undefined) => [
+    ...group.filter((_, rank) => rank !== leaving),
+    ...(added === undefined ? [] : [added]),
+  ]
+  // The ranks beyond the ends stand for no job: the other one only moves.
+  for (let i = 0; i <= a.length; i++) {
+    for (let j = -1; j < b.length; j++) {
+      const [first, second] = [exchanged(a, i, b[j]), exchanged(b, j, a[i])]
+      if (first.length > maxMembers || second.length > maxMembers) continue
+      const value = worthOf(first) + worthOf(second)
+      if (value <= bestValue) continue
       best = [first, second]
       bestValue = value
     }
   }
-  const without = (group: readonly number[], rank: number) => group.filter((_, i) => i !== rank)
-  a.forEach((job, i) => {
-    consider(without(a, i), [...b, job])
-    b.forEach((other, j) => {
-      consider([...without(a, i), other], [...without(b, j), job])
-    })
-  })
-  b.forEach((job, j) => {
-    consider([...a, job], without(b, j))
-  })
   return best
 }

@@ -28,10 +28,7 @@ export function upperBound(judge: GroupJudge, pool: readonly number[], maxMember
   const best = pool.map((own) => byPlace.get(own)!)
   if (best.flat().includes(Infinity)) return Infinity
   const boundAt = (price: number) =>
-    best.reduce((sum, bySize) => {
-      const values = bySize.map((value, i) => value - price / (i + 1))
-      return sum + Math.max(...values)
-    }, price * gpus)
+    best.reduce((sum, bySize) => sum + Math.max(...bySize.map((value, i) => value - price / (i + 1))), price * gpus)
   let low = 0
   let high = maxMembers * 2 * Math.max(...best.flat())
   for (let step = 0; step < STEPS; step++) {

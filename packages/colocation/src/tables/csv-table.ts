@@ -1,5 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
-import { CsvError, parse } from 'csv-parse/sync'
+import { CsvError, type Options, parse } from 'csv-parse/sync'
 
 /** A table or log that cannot be read. The message names file, line and column, and what was found and expected. */
 export class TableError extends PctodlError {
@@ -17,9 +17,7 @@ export class TableError extends PctodlError {
   }
 }
 
-/**
- * One row of a CSV file with a header. Its methods return a value or throw an error that names file, line and column.
- */
+/** One row of a CSV file with a header. Its methods return a value or throw an error with file, line and column. */
 export class CsvRow {
   readonly #cells: Readonly<Record<string, string>>
   readonly #file: string
@@ -43,29 +41,57 @@ export class CsvRow {
     return this.#cells[column] || undefined
   }
 
-  number(column: string): number {
+  number(column: string, isValid: (value: number) => boolean = () => true, range = ''): number {
     const text = this.text(column)
     const value = Number(text)
     // Number() also takes 0x10.
     if (!Number.isFinite(value) || /^0[a-z]/i.test(text)) throw this.error(column, `got '${text}', expected a number`)
+    if (!isValid(value)) throw this.error(column, `got ${value}, expected a number ${range}`)
     return value
   }
 
   positive(column: string): number {
-    const value = this.number(column)
-    if (!(value > 0)) throw this.error(column, `got ${value}, expected a number above 0`)
-    return value
+    return this.number(column, (value) => value > 0, 'above 0')
   }
 
   notNegative(column: string): number {
-    const value = this.number(column)
-    if (value < 0) throw this.error(column, `got ${value}, expected a number of at least 0`)
-    return value
+    return this.number(column, (value) => value >= 0, 'of at least 0')
   }
 
   error(column: string, problem: string): TableError {
     return new TableError(this.#file, this.line, column, problem)
   }
+}
+
+/**
+ * Parses a CSV text with an optional byte order mark.
+ *
+ * @throws TableError
+ */
+export function parseRecords<T>(
+  text: string,
+  file: string,
+  options: Options,
+): { record: T; info: { lines: number } }[] {
+  try {
+    return parse(text, { bom: true, info: true, ...options }) as never
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    const { lines } = error as { lines?: unknown }
+    throw new TableError(file, typeof lines === 'number' ? lines : undefined, undefined, error.message, error)
+  }
+}
+
+/** @throws TableError for the first missing column */
+export function assertColumns(
+  columns: readonly string[],
+  needed: readonly string[],
+  file: string,
+  line?: number,
+): void {
+  const missing = needed.find((column) => !columns.includes(column))
+  if (missing === undefined) return
+  throw new TableError(file, line, missing, `missing; the columns are ${columns.join(', ')}`)
 }
 
 export interface CsvTable {
@@ -87,30 +113,17 @@ export function parseCsvTable(
   needed: readonly string[] = [],
   { shortRows = false }: { readonly shortRows?: boolean } = {},
 ): CsvTable {
-  let records: { record: Record<string, string>; info: { lines: number } }[]
   let columns: string[] = []
-  try {
-    records = parse(text, {
-      columns: (header: string[]) => (columns = header),
-      bom: true,
-      info: true,
-      skip_empty_lines: true,
-      trim: true,
-      relax_column_count_less: shortRows,
-    }) as never
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    const { lines } = error as { lines?: unknown }
-    throw new TableError(file, typeof lines === 'number' ? lines : undefined, undefined, error.message, error)
-  }
+  const records = parseRecords<Record<string, string>>(text, file, {
+    columns: (header: string[]) => (columns = header),
+    skip_empty_lines: true,
+    trim: true,
+    relax_column_count_less: shortRows,
+  })
   if (records.length === 0) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
   const twice = columns.find((column, i) => columns.indexOf(column) !== i)
   if (twice !== undefined) throw new TableError(file, 1, twice, 'two columns of this name; remove one')
-  for (const column of needed) {
-    if (!columns.includes(column)) {
-      throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)
-    }
-  }
+  assertColumns(columns, needed, file, 1)
   return { columns, rows: records.map(({ record, info }) => new CsvRow(record, file, info.lines)) }
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { type Colocation, membersLabel } from '../colocation.js'
 import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
-import { type CsvRow, formatCsv, parseCsvTable, TableError } from './csv-table.js'
+import { assertColumns, type CsvRow, formatCsv, parseCsvTable, TableError } from './csv-table.js'
 
 /** Columns of the published table, used by this project too, and their fields. */
 const columns = [
@@ -81,16 +81,14 @@ export interface ColocationRow extends Colocation {
 export function parseColocationTable(text: string, catalog: WorkloadCatalog, file = 'colocations'): ColocationRow[] {
   const { columns, rows } = parseCsvTable(text, file)
   const size = columns.filter((column) => /^workload[1-9]\d*$/.test(column)).length
-  if (size < 2)
-    throw new TableError(file, 1, undefined, 'expected the columns workload1, workload2, ... of two or more')
+  const expected = 'expected the columns workload1, workload2, ... of two or more'
+  if (size < 2) throw new TableError(file, 1, undefined, expected)
   const extra = columns.find((column) => Number(/^w(\d+)throughput$/.exec(column)?.[1]) > size)
   if (extra !== undefined) throw new TableError(file, 1, extra, 'a throughput without its workload')
   const seen = new Map<string, number>()
   const ranks = Array.from({ length: size }, (_, i) => i + 1)
-  for (const column of ranks.flatMap((rank) => [`workload${rank}`, `w${rank}throughput`])) {
-    if (!columns.includes(column))
-      throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)
-  }
+  const needed = ranks.flatMap((rank) => [`workload${rank}`, `w${rank}throughput`])
+  assertColumns(columns, needed, file, 1)
   return rows.map((row, index) => {
     const members = ranks.map((rank) => {
       const name = row.text(`workload${rank}`)
@@ -148,40 +146,32 @@ const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
 /**
  * Read `workloads.csv` and `colocations2.csv`, `colocations3.csv`, ... of a folder, or the published tables.
  *
- * @throws PctodlError `NO_STUDY` if the folder lacks a table or has two of one kind; TableError if one cannot be
- *   read
+ * @throws PctodlError `NO_STUDY` if the folder lacks a table or has two of one kind; TableError
  */
 export function readStudy(folder: string): Study {
   const files = existsSync(folder) ? readdirSync(folder) : []
   const read = (name: string) => readFileSync(path.join(folder, name), 'utf8')
   const [workloads, ...more] = files.filter((name) => WORKLOADS.includes(name))
+  const fail = (found: string) => new PctodlError('NO_STUDY', `${folder} has ${found}`)
   if (workloads === undefined || more.length > 0) {
-    throw new PctodlError(
-      'NO_STUDY',
-      `${folder} has ${workloads ? 'both' : 'no'} ${WORKLOADS.join(workloads ? ' and ' : ' or ')}: expected a folder of measured tables, with one of them`,
-    )
+    const found = workloads ? `both ${WORKLOADS.join(' and ')}` : `no ${WORKLOADS.join(' or ')}`
+    throw fail(`${found}: expected a folder of measured tables, with one of them`)
   }
   const catalog = parseWorkloadTable(read(workloads), workloads)
   const tables = files
-    .flatMap((name) => {
-      const size = /^colocations(\d+)(?:_dev)?\.csv$/.exec(name)?.[1]
-      return size === undefined ? [] : [{ name, size: Number(size) }]
-    })
+    .map((name) => ({ name, size: Number(/^colocations(\d+)(?:_dev)?\.csv$/.exec(name)?.[1]) }))
+    .filter(({ size }) => !Number.isNaN(size))
     .sort((a, b) => a.size - b.size)
   const colocations = new Map<number, ColocationRow[]>()
   for (const { name, size } of tables) {
     const rows = parseColocationTable(read(name), catalog, name)
     const members = rows[0]!.members.length
-    if (members !== size)
-      throw new TableError(name, 1, undefined, `${members} members, expected the ${size} of its name`)
-    if (colocations.has(size)) {
-      throw new PctodlError('NO_STUDY', `${folder} has two tables of ${size} members, expected one`)
-    }
+    const expected = `${members} members, expected the ${size} of its name`
+    if (members !== size) throw new TableError(name, 1, undefined, expected)
+    if (colocations.has(size)) throw fail(`two tables of ${size} members, expected one`)
     colocations.set(size, rows)
   }
-  if (colocations.size === 0) {
-    throw new PctodlError('NO_STUDY', `${folder} has no colocations2.csv (or 3, 4, ...): expected measured colocations`)
-  }
+  if (colocations.size === 0) throw fail('no colocations2.csv (or 3, 4, ...): expected measured colocations')
   return { catalog, colocations }
 }
 

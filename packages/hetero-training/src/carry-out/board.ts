@@ -25,7 +25,6 @@ const SAMPLING = { periodMs: 1000, capacity: 36_000 }
 /** Minimum fraction of a window that samples must span if no energy counter is available. */
 const MIN_COVERED = 0.9
 
-/** Source of the boards. */
 export interface BoardOptions {
   /** Path of the NVML library. Default: the driver's location. */
   readonly libraryPath?: string
@@ -86,9 +85,8 @@ export async function boardOf(gpu: Gpu, lease: GpuLease, name: string, sampler: 
 /** Boards before Volta have no energy counter: integrate their power over the samples. */
 function integrated(sampler: Sampler | null, beginMs: number, endMs: number, subject: string): Measured {
   const seen = sampler?.summarize(beginMs, endMs)
-  const integralJ = seen?.kind === 'measured' ? seen.energy.integralJ : null
-  if (seen?.kind === 'measured' && integralJ !== null && seen.coveredMs >= MIN_COVERED * seen.durationMs) {
-    return { timeS: seen.durationMs / 1000, energyJ: (integralJ * seen.durationMs) / seen.coveredMs }
+  if (seen?.kind === 'measured' && seen.coveredMs >= MIN_COVERED * seen.durationMs && seen.energy.integralJ !== null) {
+    return { timeS: seen.durationMs / 1000, energyJ: (seen.energy.integralJ * seen.durationMs) / seen.coveredMs }
   }
   throw new PctodlError(
     'NO_ENERGY',
@@ -100,10 +98,7 @@ async function loadControl() {
   try {
     return await import('@pctodl/nvml-control')
   } catch (cause) {
-    throw new PctodlError(
-      'NVML_CONTROL_MISSING',
-      'power limits and energy need @pctodl/nvml-control: npm install @pctodl/nvml-control',
-      { cause },
-    )
+    const remedy = 'power limits and energy need @pctodl/nvml-control: npm install @pctodl/nvml-control'
+    throw new PctodlError('NVML_CONTROL_MISSING', remedy, { cause })
   }
 }

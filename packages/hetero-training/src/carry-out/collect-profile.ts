@@ -3,18 +3,15 @@ import { assertInput, assertPositiveInteger, repeated } from '../input-checks.js
 import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/profile-file.js'
 import type { Setting } from '../profile/setting.js'
 import type { Board } from './board.js'
-import { TrainingProcess } from './training-process.js'
+import { type StartTraining, TrainingProcess } from './training-process.js'
 
 export interface TrainingSteps {
   further(steps: number): Promise<void>
   stop(): Promise<void>
 }
 
-export interface CollectOptions {
-  /**
-   * Command that trains on this GPU and prints a line per step. `{batch}` in it is replaced by the batch size. Empty if
-   * `startTraining` is given.
-   */
+export interface CollectOptions extends Pick<StartTraining, 'stepPattern' | 'signal'> {
+  /** Command that trains and prints a line per step; `{batch}` stands for the batch size. Empty with `startTraining`. */
   readonly command: readonly string[]
   /** Starts a training in place of the command: on a simulated board, or within this process. */
   readonly startTraining?: (batchSize: number) => Promise<TrainingSteps>
@@ -29,8 +26,6 @@ export interface CollectOptions {
   readonly repeats: number
   /** Duration of the idle power measurement at the start, s. */
   readonly idleS: number
-  readonly stepPattern: RegExp
-  readonly signal: AbortSignal
   /** Called after each batch size with all measurements so far. */
   readonly onProfile?: (profile: ProfileFile) => void
   /** Called with each window. */
@@ -39,10 +34,7 @@ export interface CollectOptions {
   readonly clock?: Clock
 }
 
-/**
- * Returns the minimum number of steps that a training command must make for one batch size. Steps made while a limit is
- * being set are not counted.
- */
+/** Minimum number of steps of a training command for one batch size; those made while a limit is set do not count. */
 export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW, smClocksMhz = [] }: CollectOptions): number {
   return 1 + repeats * (powerLimitsW.length + smClocksMhz.length) * (warmupSteps + steps)
 }
@@ -51,21 +43,27 @@ export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW, smClock
  * Measure a GPU over batch sizes, power limits and locked clocks. Each batch size is one training process; under each
  * setting in turn it runs some steps to settle and then a window of exactly `steps` steps.
  *
- * @throws InvalidInputError for options that yield no profile and, before anything is measured, for limits and clocks
- * the board does not support
+ * @throws InvalidInputError, before anything is measured, for options that yield no profile or that the board lacks
  * @throws PctodlError `TOO_FEW_STEPS` if the command ends too early
  */
 export async function collectProfile(board: Board, options: CollectOptions): Promise<ProfileFile> {
   assertCollectOptions(options)
-  const { batchSizes, clock = systemClock, signal, idleS } = options
-  assertSettings(board, options)
+  const { batchSizes, powerLimitsW, smClocksMhz = [], clock = systemClock, signal, idleS } = options
+  const { spec } = board
+  const { min, max } = spec.powerLimitW
+  for (const watts of powerLimitsW) {
+    assertInput(watts >= min && watts <= max, 'powerLimitsW', watts, `a limit of ${min} to ${max} W on ${spec.name}`)
+  }
+  for (const mhz of smClocksMhz) {
+    const isKnown = spec.clockStates.some((state) => state.smClocksMhz.includes(mhz))
+    assertInput(isKnown, 'smClocksMhz', mhz, `a clock of ${spec.name}, MHz`)
+  }
   const idleWindow = board.beginWindow()
   await clock.sleep(1000 * idleS, signal)
   const idle = await idleWindow.read()
   const rows: ProfileFile['rows'] = []
   const profile = (): ProfileFile => ({
-    format: PROFILE_FORMAT,
-    version: PROFILE_VERSION,
+    ...{ format: PROFILE_FORMAT, version: PROFILE_VERSION },
     gpu: { name: board.name, uuid: board.uuid, driverVersion: board.driverVersion },
     model: options.model ?? null,
     idlePowerW: idle.energyJ / idle.timeS,
@@ -79,18 +77,6 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
     options.onProfile?.(profile())
   }
   return profile()
-}
-
-/** Rejects unsupported settings before anything is measured. @throws InvalidInputError */
-function assertSettings({ spec }: Board, { powerLimitsW, smClocksMhz = [] }: CollectOptions): void {
-  const { min, max } = spec.powerLimitW
-  for (const watts of powerLimitsW) {
-    assertInput(watts >= min && watts <= max, 'powerLimitsW', watts, `a limit of ${min} to ${max} W on ${spec.name}`)
-  }
-  for (const mhz of smClocksMhz) {
-    const isKnown = spec.clockStates.some((state) => state.smClocksMhz.includes(mhz))
-    assertInput(isKnown, 'smClocksMhz', mhz, `a clock of ${spec.name}, MHz`)
-  }
 }
 
 async function* windowsOf(board: Board, batchSize: number, options: CollectOptions) {
@@ -130,16 +116,16 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
 /** @throws InvalidInputError */
 export function assertCollectOptions(options: CollectOptions): void {
   const { command, startTraining, batchSizes, powerLimitsW, smClocksMhz, warmupSteps, steps, repeats, idleS } = options
-  if (startTraining === undefined) {
-    assertInput(command.length > 0, 'command', 'none', 'a command that trains')
-    const hasBatch = command.some((word) => word.includes('{batch}'))
-    assertInput(hasBatch, 'command', command.join(' '), 'the placeholder {batch} for the batch size')
-  }
+  const isStarted = startTraining !== undefined
+  assertInput(isStarted || command.length > 0, 'command', 'none', 'a command that trains')
+  const hasBatch = isStarted || command.some((word) => word.includes('{batch}'))
+  assertInput(hasBatch, 'command', command.join(' '), 'the placeholder {batch} for the batch size')
   for (const [name, values] of Object.entries({ batchSizes, powerLimitsW, ...(smClocksMhz && { smClocksMhz }) })) {
-    const arePositive = values.length > 0 && values.every((value) => Number.isFinite(value) && value > 0)
+    const arePositive = values.length > 0 && values.every((value) => value > 0 && value < Infinity)
     const isGood = arePositive && repeated(values) === undefined
     assertInput(isGood, name, values.join(', '), 'different positive numbers')
   }
+  for (const batchSize of batchSizes) assertPositiveInteger('batchSizes', batchSize)
   const sizes = batchSizes.join(', ')
   assertInput(batchSizes.length >= 2, 'batchSizes', sizes, 'at least two: one does not show how time grows')
   const isWarmup = Number.isInteger(warmupSteps) && warmupSteps >= 0

@@ -1,47 +1,39 @@
+import { sum } from '@pctodl/numerics'
 import { z } from 'zod'
-import { checked, readJson } from '../json-file.js'
+import { repeated } from '../input-checks.js'
+import { readFile } from '../json-file.js'
+import type { GpuPlan, TrainingPlan } from '../training-plan.js'
 
 export const PLAN_FORMAT = 'pctodl-hetero-plan'
 export const PLAN_VERSION = 1
 export const RUN_FORMAT = 'pctodl-hetero-run'
 
-interface Totals {
-  timeS: number
-  energyJ: number
-}
+type Totals = Pick<TrainingPlan, 'timeS' | 'energyJ'>
 
-interface GpuShare {
-  name: string
-  share: number
-  powerLimitW: number | null
-  smClockMhz?: number | null | undefined
-  energyJ: number
+interface GpuShare extends Pick<GpuPlan, 'name' | 'share' | 'powerLimitW' | 'energyJ'> {
+  readonly smClockMhz?: number | null | undefined
 }
 
 /** The fields of `pctodl hetero plan --json` that are needed to carry the plan out. */
-export interface PlanFile extends Totals {
-  format: typeof PLAN_FORMAT
-  version: typeof PLAN_VERSION
-  globalBatch: number
-  unit: 'step' | 'window'
-  gpus: (GpuShare & { microBatches?: number | undefined })[]
-  compared: Record<string, Totals>
-  allReduceS?: number | undefined
+export interface PlanFile extends Totals, Pick<TrainingPlan, 'unit'> {
+  readonly format: typeof PLAN_FORMAT
+  readonly version: typeof PLAN_VERSION
+  readonly globalBatch: number
+  readonly gpus: readonly (GpuShare & { readonly microBatches?: number | undefined })[]
+  readonly compared: Readonly<Record<string, Totals>>
+  readonly allReduceS?: number | undefined
 }
 
 /** Time and energy of a run. */
 export interface RunFile extends Totals {
-  format: typeof RUN_FORMAT
-  version: typeof PLAN_VERSION
+  readonly format: typeof RUN_FORMAT
+  readonly version: typeof PLAN_VERSION
   /** True for simulated boards, whose times are virtual. */
-  simulated?: boolean | undefined
+  readonly simulated?: boolean | undefined
   /** Measured GPUs. One that the plan leaves out has no share, and is listed only if its board was named. */
-  gpus: GpuShare[]
-  /**
-   * Measurement between the first and the last printed step; null with fewer than two steps. On simulated boards, the
-   * steps after the warm-up.
-   */
-  steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
+  readonly gpus: readonly GpuShare[]
+  /** From the first printed step on, or on simulated boards after the warm-up; null with fewer than two steps. */
+  readonly steady: { readonly steps: number; readonly timeS: number; readonly energyJ: Record<string, number> } | null
 }
 
 const notNegative = z.number().nonnegative()
@@ -54,6 +46,9 @@ const gpu = {
   energyJ: notNegative,
 }
 
+/** Where and how a list of GPUs is wrong. */
+const gpusMust = (expected: string) => ({ path: ['gpus'], message: `expected ${expected}` })
+
 const planSchema = z
   .object({
     format: z.literal(PLAN_FORMAT),
@@ -65,18 +60,15 @@ const planSchema = z
     compared: z.record(z.string(), z.object(totals)),
     allReduceS: notNegative.optional(),
   })
-  .refine(({ gpus, globalBatch }) => gpus.reduce((sum, { share }) => sum + share, 0) === globalBatch, {
-    path: ['gpus'],
-    message: 'expected shares that add up to globalBatch',
-  })
-  .refine(({ gpus }) => new Set(gpus.map(({ name }) => name)).size === gpus.length, {
-    path: ['gpus'],
-    message: 'expected a different name for each GPU',
-  })
-  .refine(({ gpus }) => gpus.every(({ share, powerLimitW }) => (share === 0) === (powerLimitW === null)), {
-    path: ['gpus'],
-    message: 'expected a powerLimitW for each GPU that has a share, and null for one that has none',
-  })
+  .refine(
+    ({ gpus, globalBatch }) => sum(gpus.map(({ share }) => share)) === globalBatch,
+    gpusMust('shares that add up to globalBatch'),
+  )
+  .refine(({ gpus }) => repeated(gpus.map(({ name }) => name)) === undefined, gpusMust('a different name for each GPU'))
+  .refine(
+    ({ gpus }) => gpus.every(({ share, powerLimitW }) => (share === 0) === (powerLimitW === null)),
+    gpusMust('a powerLimitW for each GPU that has a share, and null for one that has none'),
+  )
 
 const runSchema = z.object({
   format: z.literal(RUN_FORMAT),
@@ -95,16 +87,12 @@ const runSchema = z.object({
 
 /** @throws InvalidInputError naming file and field */
 export const readPlan = (file: string): PlanFile =>
-  read(planSchema, file, "a plan, as 'pctodl hetero plan --json' prints it")
+  readFile(file, "a plan, as 'pctodl hetero plan --json' prints it", () => planSchema)
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
-  read(runSchema, file, "a run, as 'pctodl hetero launch --output' writes it")
+  readFile(file, "a run, as 'pctodl hetero launch --output' writes it", () => runSchema)
 
 /** Training GPUs of a plan, in rank order. */
 export function trainingGpus({ gpus }: PlanFile): (PlanFile['gpus'][number] & { powerLimitW: number })[] {
   return gpus.flatMap((gpu) => (gpu.powerLimitW === null ? [] : [{ ...gpu, powerLimitW: gpu.powerLimitW }]))
-}
-
-function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
-  return checked(schema, readJson(file, what), file, what)
 }

@@ -1,5 +1,6 @@
 import { PctodlError, VirtualClock } from '@pctodl/platform'
 import { assertInput } from '../input-checks.js'
+import type { GpuPlan } from '../training-plan.js'
 import { type Board, boardOf } from './board.js'
 import type { TrainingSteps } from './collect-profile.js'
 
@@ -9,11 +10,9 @@ const WARM_UP_MS = 90_000
 const STAY_WARM_MS = 15_000
 const WARM_UP_STEPS = 10
 
-export interface SimulatedWorker {
+export interface SimulatedWorker extends Pick<GpuPlan, 'share' | 'microBatches'> {
   /** Index of its board. */
   readonly board: number
-  readonly share: number
-  readonly microBatches: number
 }
 
 /** Boards of `@pctodl/gpu-sim` with a common virtual clock, to measure and carry out plans without a GPU. */
@@ -64,10 +63,8 @@ async function loadSimulator() {
   try {
     return await Promise.all([import('@pctodl/gpu-sim'), import('@pctodl/model-zoo')])
   } catch (cause) {
-    throw new PctodlError(
-      'GPU_SIM_MISSING',
-      '--backend sim needs @pctodl/gpu-sim and @pctodl/model-zoo: npm install @pctodl/gpu-sim @pctodl/model-zoo',
-      { cause },
-    )
+    const packages = '@pctodl/gpu-sim @pctodl/model-zoo'
+    const remedy = `--backend sim needs ${packages.replace(' ', ' and ')}: npm install ${packages}`
+    throw new PctodlError('GPU_SIM_MISSING', remedy, { cause })
   }
 }

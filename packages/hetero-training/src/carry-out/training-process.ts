@@ -20,7 +20,7 @@ export class TrainingProcess {
   readonly #start: StartTraining
   /** How it ended: `exit code 3`. */
   readonly ended: Promise<string>
-  #waiting: { readonly until: number; readonly resolve: () => void } | null = null
+  #onStep: () => void = () => {}
 
   constructor(start: StartTraining) {
     this.#start = start
@@ -35,13 +35,12 @@ export class TrainingProcess {
    */
   async further(steps: number): Promise<void> {
     const until = this.steps + steps
-    if (steps === 0) return
     const reached = new Promise<null>((resolve) => {
-      this.#waiting = { until, resolve: () => resolve(null) }
+      this.#onStep = () => this.steps >= until && resolve(null)
+      this.#onStep()
     })
     const outcome = await Promise.race([reached, this.ended])
-    this.#waiting = null
-    if (outcome === null || this.steps >= until) return
+    if (this.steps >= until) return
     this.#start.signal.throwIfAborted()
     throw new PctodlError(
       'TOO_FEW_STEPS',
@@ -57,18 +56,17 @@ export class TrainingProcess {
   }
 
   async #readLines(): Promise<string> {
-    for await (const line of this.#child.iterable({ from: 'all' })) this.#read(line)
+    const { onLine, onStep, stepPattern } = this.#start
+    for await (const line of this.#child.iterable({ from: 'all' })) {
+      onLine?.(line)
+      if (!stepPattern.test(line)) continue
+      this.steps++
+      onStep?.(this.steps)
+      this.#onStep()
+    }
     const { exitCode, signal, code } = await this.#child
     if (code === 'ENOENT') return 'command not found'
     return exitCode === undefined ? `signal ${signal}` : `exit code ${exitCode}`
-  }
-
-  #read(line: string): void {
-    this.#start.onLine?.(line)
-    if (!this.#start.stepPattern.test(line)) return
-    this.steps++
-    this.#start.onStep?.(this.steps)
-    if (this.#waiting && this.steps >= this.#waiting.until) this.#waiting.resolve()
   }
 }
 

@@ -4,10 +4,8 @@ import { sum } from '@pctodl/numerics'
 import { type PlanFile, type RunFile, readPlan, readRun } from '../carry-out/plan-file.js'
 import { formatTable } from './table.js'
 
-interface StepCost {
+interface StepCost extends Pick<PlanFile, 'timeS' | 'energyJ'> {
   readonly name: string
-  readonly timeS: number
-  readonly energyJ: number
 }
 
 export const compare: CommandFunction = async (argv, terminal) => {
@@ -25,23 +23,19 @@ export const compare: CommandFunction = async (argv, terminal) => {
   await parseCommand(command, argv)
   const [planFile = '', ...runFiles] = command.args
   const plan = asUsage(() => readPlan(planFile))
-  if (plan.unit === 'window') {
-    throw new UsageError(
-      `${planFile}: its unit is a window of unknown length; plan from traces in steps, as written by collect`,
-    )
-  }
+  const remedy = 'plan from traces in steps, as written by collect'
+  if (plan.unit === 'window') throw new UsageError(`${planFile}: its unit is a window of unknown length; ${remedy}`)
   const runs = runFiles.map((file, i) => {
     const run = asUsage(() => readRun(file))
     const name = path.basename(file, '.json')
     if (i === 0) assertRunOf(plan, run, name)
     const unmeasured = plan.gpus.filter((gpu) => !run.gpus.some((other) => other.name === gpu.name))
+    const idling = unmeasured.filter(({ powerLimitW }) => powerLimitW === null)
     for (const gpu of unmeasured) {
-      const text =
-        gpu.powerLimitW === null ? 'what the plan says of its idling counts for the run, too' : 'it is missing'
+      const text = idling.includes(gpu) ? 'what the plan says of its idling counts for the run, too' : 'it is missing'
       const warning = `warning: ${name}: the energy of ${gpu.name} was not measured; ${text}`
       terminal.stderr.write(`pctodl hetero compare: ${warning}\n`)
     }
-    const idling = unmeasured.filter(({ powerLimitW }) => powerLimitW === null)
     return stepOfRun(name, run, sum(idling.map(({ energyJ }) => energyJ)) / plan.timeS)
   })
   const [first, ...others] = [['this plan', plan] as const, ...Object.entries(plan.compared)].map(

@@ -80,14 +80,14 @@ export const launch: CommandFunction = async (argv, terminal) => {
 function assertDevices(plan: PlanFile, devices: Named<string>): void {
   const names = plan.gpus.map(({ name }) => name)
   const unknown = [...devices.keys()].find((name) => !names.includes(name))
-  if (unknown !== undefined) {
-    throw new UsageError(`--device: the plan has no GPU '${unknown}'; it has ${names.join(', ')}`)
-  }
   const missing = trainingGpus(plan).find(({ name }) => !devices.has(name))
-  if (missing !== undefined) throw new UsageError(`--device: none for the plan's GPU ${missing.name}`)
   const twice = repeated([...devices.values()])
-  if (twice === undefined) return
-  throw new UsageError(`--device: ${twice} is given twice; each GPU of the plan needs a separate device`)
+  const fail = (why: string) => {
+    throw new UsageError(`--device: ${why}`)
+  }
+  if (unknown !== undefined) fail(`the plan has no GPU '${unknown}'; it has ${names.join(', ')}`)
+  if (missing !== undefined) fail(`none for the plan's GPU ${missing.name}`)
+  if (twice !== undefined) fail(`${twice} is given twice; each GPU of the plan needs a separate device`)
 }
 
 function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {

@@ -10,12 +10,13 @@ import {
   positiveNumber,
   UsageError,
 } from '@pctodl/command-line'
+import { Option } from 'commander'
 import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
 import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets, planOrReason } from '../find-plan.js'
 import { readProfile } from '../profile/profile-file.js'
 import { isLocked } from '../profile/setting.js'
 import { simplePlans } from '../simple-plans.js'
-import { prepareJob, type TrainingJob } from '../training-job.js'
+import { prepareJob, type TrainingGpu, type TrainingJob } from '../training-job.js'
 import type { TrainingPlan } from '../training-plan.js'
 import { type Named, named } from './options.js'
 import { formatTable } from './table.js'
@@ -27,15 +28,29 @@ interface RawOptions {
   readonly budgetTime?: number
   readonly budgetEnergy?: number
   readonly budgetPower?: number
-  readonly idlePower?: Named<number>
-  readonly maxShare?: Named<number>
-  readonly microBatch?: Named<number>
-  readonly limits?: Named<number[]>
-  readonly smClocks?: Named<number[]>
   readonly allReduce: number
   readonly useAll?: boolean
   readonly json?: boolean
 }
+
+/** Options with a value for each GPU: the field that they set, their flags and description, and how to read a value. */
+const gpuOptions = [
+  ['idlePowerW', '--idle-power <name=W>', 'power of a GPU while it waits', numberBetween(0, 1e4)],
+  ['maxShare', '--max-share <name=samples>', 'maximum samples per step of a GPU', integerFrom(1)],
+  [
+    'maxMicroBatch',
+    '--micro-batch <name=samples>',
+    'maximum samples that fit in the memory of a GPU: larger shares are accumulated',
+    integerFrom(1),
+  ],
+  ['powerLimitsW', '--limits <name=W,W>', 'usable power limits (default: all in the trace)', listOf(positiveNumber())],
+  [
+    'smClocksMhz',
+    '--sm-clocks <name=MHz,MHz>',
+    'SM clocks that may be locked, or none (default: all in the trace)',
+    (list: string) => (list === 'none' ? [] : listOf(positiveNumber())(list)),
+  ],
+] as const
 
 /** `pctodl hetero plan`: the cheapest split and limits. Exit code 1 if the budgets cannot be met. */
 export const plan: CommandFunction = async (argv, terminal) => {
@@ -59,36 +74,27 @@ export const plan: CommandFunction = async (argv, terminal) => {
     .option('--budget-time <s>', 'maximum time of a step (of a window if traces are in windows)', positiveNumber('s'))
     .option('--budget-energy <J>', 'maximum energy of a step (window)', positiveNumber('J'))
     .option('--budget-power <W>', 'maximum sum of the power limits', positiveNumber('W'))
-    .option('--idle-power <name=W>', 'power of a GPU while it waits; repeatable', named(numberBetween(0, 1e4)))
-    .option('--max-share <name=samples>', 'maximum samples per step of a GPU; repeatable', named(integerFrom(1)))
-    .option(
-      '--micro-batch <name=samples>',
-      'maximum samples that fit in the memory of a GPU: larger shares are accumulated; repeatable',
-      named(integerFrom(1)),
-    )
-    .option(
-      '--limits <name=W,W>',
-      'usable power limits (default: all in the trace); repeatable',
-      named(listOf(positiveNumber())),
-    )
-    .option(
-      '--sm-clocks <name=MHz,MHz>',
-      'SM clocks that may be locked, or none (default: all in the trace); repeatable',
-      named((list) => (list === 'none' ? [] : listOf(positiveNumber())(list))),
-    )
+  const ofGpu = gpuOptions.map(([field, flags, text, parse]) => {
+    const option = new Option(flags, `${text}; repeatable`).argParser(named<number | number[]>(parse))
+    command.addOption(option)
+    return { field, option }
+  })
+  command
     .option('--all-reduce <s>', 'gradient exchange after each step', numberBetween(0, 1e6), 0)
     .option('--use-all', 'use every GPU')
     .option('--json', 'print the plan as JSON on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
-  for (const key of ['idlePower', 'maxShare', 'microBatch', 'limits', 'smClocks'] as const) {
-    const unknown = [...(raw[key]?.keys() ?? [])].find((name) => !raw.gpu.has(name))
-    if (unknown === undefined) continue
-    const option = command.options.find((each) => each.attributeName() === key)!.long
-    throw new UsageError(`${option}: unknown GPU '${unknown}'; known: ${[...raw.gpu.keys()].join(', ')}`)
+  const fields = new Map([...raw.gpu.keys()].map((name) => [name, {} as Partial<GpuFields>]))
+  for (const { field, option } of ofGpu) {
+    for (const [name, value] of command.getOptionValue(option.attributeName()) ?? []) {
+      const known = [...raw.gpu.keys()].join(', ')
+      if (!fields.has(name)) throw new UsageError(`${option.long}: unknown GPU '${name}'; known: ${known}`)
+      fields.set(name, { ...fields.get(name), [field]: value })
+    }
   }
   // An invalid job is a usage error; an infeasible budget is a result.
-  const job = asUsage(() => jobOf(raw))
+  const job = asUsage(() => jobOf(raw, fields))
   asUsage(() => prepareJob(job))
   const budgets = given({ timeS: raw.budgetTime, energyJ: raw.budgetEnergy, powerW: raw.budgetPower })
   const startMs = performance.now()
@@ -99,11 +105,7 @@ export const plan: CommandFunction = async (argv, terminal) => {
   if (raw.json) {
     // For `launch`; see `PlanFile`.
     const document = {
-      format: PLAN_FORMAT,
-      version: PLAN_VERSION,
-      globalBatch: raw.batch,
-      eta: raw.eta,
-      budgets,
+      ...{ format: PLAN_FORMAT, version: PLAN_VERSION, globalBatch: raw.batch, eta: raw.eta, budgets },
       allReduceS: raw.allReduce,
       ...found,
       gpus: found.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / raw.batch })),
@@ -115,28 +117,19 @@ export const plan: CommandFunction = async (argv, terminal) => {
   }
   const gap = 1 - lowerBound / found.cost
   const optimality = gap < 1e-9 ? 'optimal' : `at most ${(100 * gap).toPrecision(2)} % above the optimum`
-  const parts = [
-    formatGpus(found, raw.batch),
-    '',
-    ...formatTotals(found, raw.eta),
-    `search         ${searchMs.toFixed(1)} ms, ${optimality}`,
-    '',
-    formatComparison(found, compared, budgets),
-  ]
-  terminal.stdout.write(`${parts.join('\n')}\n`)
+  const totals = [...formatTotals(found, raw.eta), `search         ${searchMs.toFixed(1)} ms, ${optimality}`]
+  const parts = [formatGpus(found, raw.batch), totals.join('\n'), formatComparison(found, compared, budgets)]
+  terminal.stdout.write(`${parts.join('\n\n')}\n`)
   return 0
 }
 
-function jobOf(raw: RawOptions): TrainingJob {
-  const gpus = [...raw.gpu].map(([name, trace]) => ({
-    profile: readProfile(trace, { name, ...given({ idlePowerW: raw.idlePower?.get(name) }) }),
-    ...given({
-      maxShare: raw.maxShare?.get(name),
-      maxMicroBatch: raw.microBatch?.get(name),
-      powerLimitsW: raw.limits?.get(name),
-      smClocksMhz: raw.smClocks?.get(name),
-    }),
-  }))
+type GpuFields = Omit<TrainingGpu, 'profile'> & { readonly idlePowerW: number }
+
+function jobOf(raw: RawOptions, fields: ReadonlyMap<string, Partial<GpuFields>>): TrainingJob {
+  const gpus = [...raw.gpu].map(([name, trace]): TrainingGpu => {
+    const { idlePowerW, ...others } = fields.get(name)!
+    return { profile: readProfile(trace, { name, ...given({ idlePowerW }) }), ...others }
+  })
   return { gpus, globalBatch: raw.batch, eta: raw.eta, allReduceS: raw.allReduce, mayLeaveOut: !raw.useAll }
 }
 

@@ -1,9 +1,7 @@
 import Table from 'cli-table3'
 
-const borders = [
-  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
-]
+const sides = ['top', 'bottom', 'left', 'mid', 'right']
+const borders = sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
 
 /** Formats a table in plain ASCII, which reads the same in a log. The first column is text, the others are numbers. */
 export function formatTable(head: string[], rows: readonly (readonly (string | number)[])[]): string {

@@ -8,22 +8,21 @@ import { isSameSetting, type Setting } from '../profile/setting.js'
  */
 export type CurveKind = 'physical' | 'measured'
 
+/** Time and power of a setting at each batch size of the profile. */
 export interface SettingLine {
   readonly setting: Setting
-  /** s */
   readonly timeS: readonly number[]
-  /** W */
   readonly powerW: readonly number[]
 }
 
-/**
- * Returns the lines of a profile's settings, ordered by limit, and the deviations of the measurements from the lines:
- * root mean squares of ln(measured / line).
- */
-export function settingLines(
-  profile: GpuProfile,
-  kind: CurveKind,
-): { readonly lines: readonly SettingLine[]; readonly timeSd: number; readonly powerSd: number } {
+/** Lines ordered by limit, and the deviations of the measurements from them: root mean squares of ln(measured / line). */
+interface SettingLines {
+  readonly lines: readonly SettingLine[]
+  readonly timeSd: number
+  readonly powerSd: number
+}
+
+export function settingLines(profile: GpuProfile, kind: CurveKind): SettingLines {
   const rows = averageRepeats(profile.rows)
   const batches = batchSizesOf(profile)
   const limits = limitsOf(profile)
@@ -41,25 +40,21 @@ export function settingLines(
     const powerW = isMeasured ? powers : nonDecreasing(powers)
     return settings.map((setting, s) => ({
       setting: withLimit(setting, Math.max(...powers[s]!), limits[0]!),
-      timeS: timeS[s]!,
-      powerW: powerW[s]!,
-      measuredS: times[s]!,
-      measuredW: powers[s]!,
+      ...{ timeS: timeS[s]!, powerW: powerW[s]! },
+      timeErrors: logErrors(times[s]!, timeS[s]!),
+      powerErrors: logErrors(powers[s]!, powerW[s]!),
     }))
   })
   return {
-    timeSd: deviation(lines.map(({ measuredS, timeS }) => [measuredS, timeS])),
-    powerSd: deviation(lines.map(({ measuredW, powerW }) => [measuredW, powerW])),
+    timeSd: rootMeanSquare(lines.flatMap(({ timeErrors }) => timeErrors)),
+    powerSd: rootMeanSquare(lines.flatMap(({ powerErrors }) => powerErrors)),
     lines: lines.sort((a, b) => a.setting.powerLimitW - b.setting.powerLimitW),
   }
 }
 
 /** Margin above the power drawn at a locked clock, for noise and heat. */
 const ROOM_ABOVE_DRAWN = 1.05
-/**
- * Tolerance for a whole number of watts. If time and energy are scaled by one factor, as for a GPU that throttles, the
- * power is the same up to rounding, and the limit must be the same.
- */
+/** If time and energy are scaled by one factor (a GPU that throttles), the limit must stay the same despite rounding. */
 const ROUNDING = 1e-9
 
 /**
@@ -81,7 +76,7 @@ function nonDecreasing(grid: readonly (readonly number[])[]): number[][] {
   return grid.map((_, r) => Array.from(nearest.subarray(r * columns, (r + 1) * columns), (value) => Math.exp(value)))
 }
 
-function deviation(lines: readonly (readonly [measured: readonly number[], line: readonly number[]])[]): number {
-  const squares = lines.flatMap(([measured, line]) => measured.map((value, i) => Math.log(value / line[i]!) ** 2))
-  return Math.sqrt(mean(squares))
-}
+const logErrors = (measured: readonly number[], line: readonly number[]) =>
+  measured.map((value, i) => Math.log(value / line[i]!))
+
+const rootMeanSquare = (errors: readonly number[]) => Math.sqrt(mean(errors.map((error) => error ** 2)))

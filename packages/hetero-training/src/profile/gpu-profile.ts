@@ -1,12 +1,8 @@
 import { mean } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
 import { assertInput, assertPositiveInteger, repeated } from '../input-checks.js'
-import { isLocked, isSameSetting, type Setting, settingText } from './setting.js'
+import { isLocked, type Setting, settingText } from './setting.js'
 
-/**
- * One measurement of one GPU: a training window at one batch size under one power limit, optionally at a locked SM
- * clock.
- */
+/** A training window of one GPU at one batch size under one power limit, optionally at a locked SM clock. */
 export interface ProfileRow {
   /** Samples that this GPU processes in a step. */
   readonly batchSize: number
@@ -32,10 +28,7 @@ export interface GpuProfile {
   readonly idlePowerW: number | null
 }
 
-/**
- * Minimum duration of a window for a good measurement, s. The energy counter is updated only every few tens of
- * milliseconds.
- */
+/** Minimum duration of a good window, s: the energy counter is updated only every few tens of milliseconds. */
 const SHORTEST_STEADY_WINDOW_S = 5
 
 /** Relative excess of power over the limit that triggers a warning: limits bind only on average. */
@@ -58,31 +51,30 @@ const TIMES_OF_SPILLING = 5
 
 /** Power limits of a profile without a locked clock, ascending, W. */
 export function limitsOf({ rows }: GpuProfile): number[] {
-  const unlocked = rows.filter((row) => !isLocked(row))
-  return [...new Set(unlocked.map(({ powerLimitW }) => powerLimitW))].sort((a, b) => a - b)
+  return ascending(rows.flatMap((row) => (isLocked(row) ? [] : [row.powerLimitW])))
 }
 
 /** Locked SM clocks of a profile with the limits in force, ascending by clock. */
 export function locksOf({ rows }: GpuProfile): (Setting & { readonly smClockMhz: number })[] {
-  const locks = grouped(rows.filter(isLocked), settingText).map(([row]) => ({
-    powerLimitW: row!.powerLimitW,
-    smClockMhz: row!.smClockMhz!,
-  }))
-  return locks.sort((a, b) => a.smClockMhz - b.smClockMhz)
+  return grouped(rows.filter(isLocked), settingText)
+    .map(([row]) => ({ powerLimitW: row!.powerLimitW, smClockMhz: row!.smClockMhz! }))
+    .sort((a, b) => a.smClockMhz - b.smClockMhz)
 }
 
-/** Batch sizes of a profile, ascending. */
-export function batchSizesOf(profile: GpuProfile): number[] {
-  return [...new Set(profile.rows.map(({ batchSize }) => batchSize))].sort((a, b) => a - b)
+export function batchSizesOf({ rows }: GpuProfile): number[] {
+  return ascending(rows.map(({ batchSize }) => batchSize))
+}
+
+/** The different values, ascending. */
+function ascending(values: readonly number[]): number[] {
+  return [...new Set(values)].sort((a, b) => a - b)
 }
 
 /**
- * Checks the profile: it must be a full grid of batch sizes and limits, and of batch sizes and locked clocks. All
- * functions of this package require that.
+ * Checks that the profile is a full grid of batch sizes and limits, and of batch sizes and locked clocks.
  *
  * @param source for messages: a file, or the name of the GPU
- * @throws InvalidInputError for an invalid measurement, mixed units, a batch size without some limit, or fewer than two
- * batch sizes
+ * @throws InvalidInputError
  */
 export function assertProfile(profile: GpuProfile, source: string = profile.name): void {
   const { rows, idlePowerW } = profile
@@ -100,57 +92,37 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
   assertUnits(profile, source)
   const limits = limitsOf(profile)
   const locks = locksOf(profile)
-  const batchSizes = batchSizesOf(profile)
-  const expected = 'also a power limit without a locked clock'
-  assertInput(limits.length > 0, `${source}: rows`, 'locked clocks only', expected)
+  const isLimited = limits.length > 0
+  assertInput(isLimited, `${source}: rows`, 'locked clocks only', 'also a power limit without a locked clock')
   const twice = repeated(locks.map(({ smClockMhz }) => smClockMhz))
-  if (twice !== undefined) {
-    const watts = locks.flatMap(({ smClockMhz, powerLimitW }) => (smClockMhz === twice ? [powerLimitW] : []))
-    throw new InvalidInputError(
-      `${source}, ${twice} MHz: power limit`,
-      watts.join(', '),
-      'one limit in force per locked clock',
-    )
-  }
-  const settings = [...limits.map((powerLimitW) => ({ powerLimitW, smClockMhz: null })), ...locks]
+  const watts = locks.filter(({ smClockMhz }) => smClockMhz === twice).map(({ powerLimitW }) => powerLimitW)
+  const place = `${source}, ${twice} MHz: power limit`
+  assertInput(twice === undefined, place, watts.join(', '), 'one limit in force per locked clock')
+  const settings = [...limits.map((powerLimitW) => ({ powerLimitW })), ...locks].map(settingText)
+  const batchSizes = batchSizesOf(profile)
   for (const batchSize of batchSizes) {
-    const own = rows.filter((row) => row.batchSize === batchSize)
-    const missing = settings.filter((setting) => !own.some((row) => isSameSetting(row, setting)))
-    if (missing.length === 0) continue
-    throw new InvalidInputError(
-      `${source}, batch ${batchSize}`,
-      [...new Set(own.map(settingText))].join(', '),
-      `all settings of the other batch sizes; measure ${missing.map(settingText).join(', ')} or omit the batch size`,
-    )
+    const own = [...new Set(rows.filter((row) => row.batchSize === batchSize).map(settingText))]
+    const missing = settings.filter((setting) => !own.includes(setting)).join(', ')
+    const expected = `all settings of the other batch sizes; measure ${missing} or omit the batch size`
+    assertInput(missing === '', `${source}, batch ${batchSize}`, own.join(', '), expected)
   }
-  assertInput(
-    batchSizes.length >= 2,
-    `${source}: batch sizes`,
-    batchSizes.join(', '),
-    'at least two: one does not show how time grows with the batch',
-  )
+  const expected = 'at least two: one does not show how time grows with the batch'
+  assertInput(batchSizes.length >= 2, `${source}: batch sizes`, batchSizes.join(', '), expected)
 }
 
 function assertUnits({ rows }: GpuProfile, source: string): void {
   for (const row of rows) {
     const ofLimit = powerOf(row) / row.powerLimitW
-    assertInput(
-      ofLimit <= MAX_OF_LIMIT && ofLimit >= MIN_OF_LIMIT,
-      `${source}, batch ${row.batchSize}, ${row.powerLimitW} W: energy / time`,
-      `${powerOf(row).toPrecision(3)} W`,
-      'a power near the limit: energy in J, time in s and limits in W, without unit prefixes',
-    )
+    const isNear = ofLimit <= MAX_OF_LIMIT && ofLimit >= MIN_OF_LIMIT
+    const place = `${source}, batch ${row.batchSize}, ${row.powerLimitW} W: energy / time`
+    const expected = 'a power near the limit: energy in J, time in s and limits in W, without unit prefixes'
+    assertInput(isNear, place, `${powerOf(row).toPrecision(3)} W`, expected)
   }
-  for (const [before, row] of [
-    ...neighbours(rows, ({ batchSize }) => String(batchSize), 'timeS'),
-    ...neighbours(rows, settingText, 'batchSize'),
-  ]) {
-    assertInput(
-      !isOfOtherUnits(before, row),
-      `${source}: time`,
-      `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`,
-      'all times in s, and windows with equal numbers of steps',
-    )
+  const ofOneBatch = neighbours(rows, ({ batchSize }) => String(batchSize), 'timeS')
+  for (const [before, row] of [...ofOneBatch, ...neighbours(rows, settingText, 'batchSize')]) {
+    const found = `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`
+    const expected = 'all times in s, and windows with equal numbers of steps'
+    assertInput(!isOfOtherUnits(before, row), `${source}: time`, found, expected)
   }
 }
 
@@ -195,11 +167,9 @@ export function averageRepeats(rows: readonly ProfileRow[]): ProfileRow[] {
 
 /** Warnings about the measurements behind a plan, one sentence each. */
 export function profileWarnings(profile: GpuProfile): string[] {
-  const { name, rows, unit } = profile
-  const warnings: string[] = []
-  if (profile.idlePowerW === null) {
-    warnings.push('idle power was not measured and is assumed to be 0 W, so waiting appears free')
-  }
+  const { name, rows, unit, idlePowerW } = profile
+  const warnings =
+    idlePowerW === null ? ['idle power was not measured and is assumed to be 0 W, so waiting appears free'] : []
   const short = unit === 'step' ? [] : rows.filter(({ timeS }) => timeS < SHORTEST_STEADY_WINDOW_S)
   if (short.length > 0) {
     warnings.push(
@@ -209,7 +179,7 @@ export function profileWarnings(profile: GpuProfile): string[] {
   const cliff = neighbours(rows, settingText, 'batchSize').find(
     ([from, to]) => to.timeS / from.timeS > (TIMES_OF_SPILLING * to.batchSize) / from.batchSize,
   )
-  if (cliff !== undefined) {
+  if (cliff) {
     const [from, to] = cliff
     warnings.push(
       `batch ${to.batchSize} takes ${(to.timeS / from.timeS).toFixed(0)} times as long as batch ${from.batchSize}, as if memory ` +
@@ -217,18 +187,15 @@ export function profileWarnings(profile: GpuProfile): string[] {
     )
   }
   const above = rows.find((row) => powerOf(row) > row.powerLimitW * (1 + LIMIT_MARGIN))
-  if (above !== undefined) {
-    const { batchSize, powerLimitW } = above
+  if (above) {
+    const watts = powerOf(above).toFixed(0)
     warnings.push(
-      `${powerOf(above).toFixed(0)} W at batch ${batchSize} under a limit of ${powerLimitW} W: was the limit in force?`,
+      `${watts} W at batch ${above.batchSize} under a limit of ${above.powerLimitW} W: was the limit in force?`,
     )
   }
   const drawn = Math.max(...rows.map(powerOf))
   const idle = limitsOf(profile).filter((limit) => limit > 1.15 * drawn)
-  if (idle.length > 1) {
-    warnings.push(
-      `it never draws more than ${drawn.toFixed(0)} W, so the limits ${idle.join(', ')} W differ by noise only`,
-    )
-  }
+  const never = `it never draws more than ${drawn.toFixed(0)} W`
+  if (idle.length > 1) warnings.push(`${never}, so the limits ${idle.join(', ')} W differ by noise only`)
   return warnings.map((warning) => `${name}: ${warning}`)
 }

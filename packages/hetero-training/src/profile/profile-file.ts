@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { z } from 'zod'
 import { assertInput, repeated } from '../input-checks.js'
-import { checked, readJson } from '../json-file.js'
-import { assertProfile, averageRepeats, type GpuProfile } from './gpu-profile.js'
+import { readFile } from '../json-file.js'
+import { assertProfile, averageRepeats, type GpuProfile, type ProfileRow } from './gpu-profile.js'
 import { settingText } from './setting.js'
 
 /** Format marker of the files written by this package. */
@@ -27,16 +27,7 @@ export interface ProfileFile {
   gpu: { name: string; uuid: string | null; driverVersion: string | null }
   model: string | null
   idlePowerW: number | null
-  rows: {
-    batchSize: number
-    powerLimitW: number
-    /** Locked clock; absent or null if the firmware chose it. */
-    smClockMhz?: number | null | undefined
-    steps: number
-    timeS: number
-    energyJ: number
-    repeat: number
-  }[]
+  rows: (ProfileRow & { readonly steps: number; readonly repeat: number })[]
 }
 
 const ownSchema = z.strictObject({
@@ -71,34 +62,25 @@ export function readProfile(
   file: string,
   options: { readonly name?: string; readonly idlePowerW?: number } = {},
 ): GpuProfile {
-  const what = 'a profile in JSON'
-  const json = readJson(file, what)
-  const profile =
-    typeof json === 'object' && json !== null && 'format' in json
-      ? fromOwnFile(checked(ownSchema, json, file, what), file)
-      : fromPublishedFile(checked(publishedSchema, json, file, what), file)
+  const found = readFile<ProfileFile | z.infer<typeof publishedSchema>>(file, 'a profile in JSON', (json) =>
+    typeof json === 'object' && json !== null && 'format' in json ? ownSchema : publishedSchema,
+  )
+  const profile = isOwn(found) ? fromOwnFile(found, file) : fromPublishedFile(found, file)
   assertProfile(profile, file)
   return { ...profile, ...options }
 }
 
+const isOwn = (found: object): found is ProfileFile => 'format' in found
+
 function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile, file: string): GpuProfile {
-  const windows = rows.map((row) => `batch ${row.batchSize}, ${settingText(row)}, repeat ${row.repeat}`)
-  const twice = repeated(windows)
+  const twice = repeated(rows.map((row) => `batch ${row.batchSize}, ${settingText(row)}, repeat ${row.repeat}`))
   assertInput(twice === undefined, `${file}: rows`, `${twice} twice`, 'each window once; number repeats from 0')
-  return {
-    name: gpu.name,
-    unit: 'step',
-    idlePowerW,
-    rows: averageRepeats(
-      rows.map(({ batchSize, powerLimitW, smClockMhz = null, steps, timeS, energyJ }) => ({
-        batchSize,
-        powerLimitW,
-        ...(smClockMhz === null ? {} : { smClockMhz }),
-        timeS: timeS / steps,
-        energyJ: energyJ / steps,
-      })),
-    ),
-  }
+  const perStep = rows.map(({ steps, timeS, energyJ, repeat: _, ...setting }) => ({
+    ...setting,
+    timeS: timeS / steps,
+    energyJ: energyJ / steps,
+  }))
+  return { name: gpu.name, unit: 'step', idlePowerW, rows: averageRepeats(perStep) }
 }
 
 function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string): GpuProfile {
@@ -106,17 +88,11 @@ function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string)
     const isWhole = /^[1-9]\d*$/.test(batch)
     assertInput(isWhole, `${file}: batch size`, batch, 'a positive integer as the key of its measurements')
     const twice = repeated(measurements.map(({ power_limit }) => power_limit))
-    assertInput(
-      twice === undefined,
-      `${file}, batch ${batch}: power_limit`,
-      `${twice} twice`,
-      'each limit once; this layout does not allow repeats',
-    )
-    return measurements.map((row) => ({
+    const expected = 'each limit once; this layout does not allow repeats'
+    assertInput(twice === undefined, `${file}, batch ${batch}: power_limit`, `${twice} twice`, expected)
+    return measurements.map(({ power_limit: powerLimitW, time: timeS, energy: energyJ }) => ({
       batchSize: Number(batch),
-      powerLimitW: row.power_limit,
-      timeS: row.time,
-      energyJ: row.energy,
+      ...{ powerLimitW, timeS, energyJ },
     }))
   })
   return { name: path.basename(file, '.json'), unit: 'window', idlePowerW: null, rows }

@@ -6,18 +6,16 @@ export interface Setting {
   readonly smClockMhz: number | null
 }
 
-interface MaybeLocked {
-  readonly powerLimitW: number
+/** A setting whose clock may be absent instead of null. */
+interface MaybeLocked extends Pick<Setting, 'powerLimitW'> {
   readonly smClockMhz?: number | null | undefined
 }
 
-export const isLocked = ({ smClockMhz }: Pick<MaybeLocked, 'smClockMhz'>): boolean => (smClockMhz ?? null) !== null
-
-export function isSameSetting(a: MaybeLocked, b: MaybeLocked): boolean {
-  return a.powerLimitW === b.powerLimitW && (a.smClockMhz ?? null) === (b.smClockMhz ?? null)
-}
+export const isLocked = ({ smClockMhz = null }: Pick<MaybeLocked, 'smClockMhz'>): boolean => smClockMhz !== null
 
 /** Formats a setting: `200 W`, or `1200 MHz within 200 W`. */
 export function settingText({ powerLimitW, smClockMhz = null }: MaybeLocked): string {
   return smClockMhz === null ? `${powerLimitW} W` : `${smClockMhz} MHz within ${powerLimitW} W`
 }
+
+export const isSameSetting = (a: MaybeLocked, b: MaybeLocked): boolean => settingText(a) === settingText(b)

@@ -37,11 +37,10 @@ interface Node {
 }
 
 /**
- * Finds the cheapest split over all deadlines, exact to a relative 1e-10. For a fixed time of the slowest GPU the
- * problem is separable, see `DeadlineRelaxation`, and a later deadline never costs more energy. So the energy at the
- * end of an interval of deadlines plus the time at its start is a lower bound for the whole interval. The search is
- * branch and bound over intervals: an interval is halved if its bound does not suffice, down to a single possible time.
- * Shares that no better solution can have are dropped on the way.
+ * Finds the cheapest split over all deadlines, exact to a relative 1e-10. For a fixed deadline the problem is separable
+ * (see `DeadlineRelaxation`), and a later deadline never costs more energy. So the energy at the end of an interval of
+ * deadlines plus the time at its start is a lower bound for the interval. Branch and bound halves intervals, down to a
+ * single possible time, and drops shares that no better solution can have.
  */
 export class DeadlineSearch {
   readonly #gpus: readonly GpuOptions[]
@@ -126,7 +125,7 @@ export class DeadlineSearch {
     let latest = -Infinity
     this.#gpus.forEach((options, gpu) => {
       const { first, last } = ranges[gpu]!
-      for (let limit = 0; limit < options.powerLimitsW.length; limit++) {
+      for (let limit = 0; limit < options.settings.length; limit++) {
         const times = options.table(limit).timeS
         for (let share = first; share <= last; share++) {
           const seconds = times[share]!

@@ -30,7 +30,7 @@ export class CheapestShares {
     // Disallowed shares take infinite time, which no deadline admits.
     const latestS = Math.min(deadlineS, Number.MAX_VALUE)
     cost.fill(Infinity, first, last + 1)
-    for (let l = 0; l < this.#options.powerLimitsW.length; l++) {
+    for (let l = 0; l < this.#options.settings.length; l++) {
       const { timeS, activeEnergyJ } = this.#options.table(l)
       for (let share = first; share <= last; share++) {
         const value = activeEnergyJ[share]!

@@ -8,10 +8,9 @@ export const SAME_COST = 1e-10
 const MAX_HALVINGS = 100
 
 /**
- * Finds a nearly cheapest split of a global batch over GPUs within a deadline. Each sample has a price; the sum of the
- * shares is not forced to equal the batch (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method",
- * 1963). The value is a lower bound. It also gives, for every share of every GPU, the minimum extra cost of a solution
- * that uses it.
+ * Finds a nearly cheapest split of a global batch over GPUs within a deadline. Each sample has a price; the shares need
+ * not add up to the batch (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method", 1963). The value
+ * is a lower bound. It also bounds the extra cost of a solution with a given share of a GPU.
  */
 export class DeadlineRelaxation {
   readonly #globalBatch: number
@@ -162,26 +161,19 @@ export class DeadlineRelaxation {
     let left = this.#globalBatch
     for (const share of shares) left -= share
     while (left > 0) {
-      let chosen = -1
-      let amount = 0
-      let minRise = Infinity
-      for (let i = 0; i < shares.length; i++) {
-        const { cost, hull, hullLength } = this.#cheapest[i]!
-        const share = shares[i]!
+      const offers = this.#cheapest.map(({ cost, hull, hullLength }, gpu) => {
+        const share = shares[gpu]!
         let take = Math.min(left, hull[hullLength - 1]! - share)
         while (take > 0 && cost[share + take] === Infinity) take--
-        if (take <= 0) continue
-        const rise = (cost[share + take]! - cost[share]!) / take
-        // Prefers the GPU that can take the most samples: one that takes all of them completes the split.
-        if (take > amount || (take === amount && rise < minRise)) {
-          chosen = i
-          amount = take
-          minRise = rise
-        }
-      }
-      if (chosen < 0) return
-      shares[chosen]! += amount
-      left -= amount
+        return { gpu, take, rise: (cost[share + take]! - cost[share]!) / take }
+      })
+      // Prefers the GPU that can take the most samples: one that takes all of them completes the split.
+      const { gpu, take } = offers.reduce((best, other) =>
+        other.take > best.take || (other.take === best.take && other.rise < best.rise) ? other : best,
+      )
+      if (take === 0) return
+      shares[gpu]! += take
+      left -= take
     }
     this.cost = 0
     for (let i = 0; i < shares.length; i++) this.cost += this.#cheapest[i]!.cost[shares[i]!]!

@@ -1,4 +1,5 @@
 import type { GpuCurves } from '../curves/gpu-curves.js'
+import type { Setting } from '../profile/setting.js'
 
 /** Limit index of a GPU that is left out. */
 export const LEFT_OUT = -1
@@ -18,48 +19,46 @@ export interface ShareTable {
 }
 
 export interface GpuOptions {
-  readonly powerLimitsW: readonly number[]
+  /** Ascending by power limit. */
+  readonly settings: readonly Setting[]
   readonly idlePowerW: number
   readonly mayBeLeftOut: boolean
-  /**
-   * Time and energy of all shares. Tables are created on demand: with many GPUs and many limits, most would be stored
-   * and never read.
-   */
+  /** Time and energy of all shares, computed on demand: with many GPUs and limits, most are never read. */
   table(limit: number): ShareTable
 }
 
 /**
- * @param limits indices of the usable limits of `curves`
+ * @param usable indices of the usable settings of `curves`
  * @param allowed allowed shares other than 0
  */
 export function gpuOptions(
   curves: GpuCurves,
   globalBatch: number,
-  limits: readonly number[],
+  usable: readonly number[],
   allowed: ShareRange,
   mayBeLeftOut: boolean,
 ): GpuOptions {
   const tables: ShareTable[] = []
-  const tableOf = (limit: number): ShareTable => {
+  const tableOf = (setting: number): ShareTable => {
     const table = { timeS: new Float64Array(globalBatch + 1), activeEnergyJ: new Float64Array(globalBatch + 1) }
     for (let share = 0; share <= globalBatch; share++) {
-      const timeS = curves.timeS(limit, share)
+      const timeS = curves.timeS(setting, share)
       table.timeS[share] = share >= allowed.first && share <= allowed.last ? timeS : Infinity
-      table.activeEnergyJ[share] = (curves.powerW(limit, share) - curves.idlePowerW) * timeS
+      table.activeEnergyJ[share] = (curves.powerW(setting, share) - curves.idlePowerW) * timeS
     }
     return table
   }
   return {
-    powerLimitsW: limits.map((limit) => curves.powerLimitsW[limit]!),
+    settings: usable.map((setting) => curves.settings[setting]!),
     idlePowerW: curves.idlePowerW,
     mayBeLeftOut,
-    table: (limit) => (tables[limit] ??= tableOf(limits[limit]!)),
+    table: (limit) => (tables[limit] ??= tableOf(usable[limit]!)),
   }
 }
 
 /** A GPU with a single option: a limit, or to be left out. */
 export function onlyLevel(gpu: GpuOptions, level: number): GpuOptions {
   const mayBeLeftOut = level === LEFT_OUT
-  const powerLimitsW = mayBeLeftOut ? [] : [gpu.powerLimitsW[level]!]
-  return { powerLimitsW, idlePowerW: gpu.idlePowerW, mayBeLeftOut, table: () => gpu.table(level) }
+  const settings = mayBeLeftOut ? [] : [gpu.settings[level]!]
+  return { settings, idlePowerW: gpu.idlePowerW, mayBeLeftOut, table: () => gpu.table(level) }
 }

@@ -37,9 +37,8 @@ interface Priced {
 
 /**
  * Computes a lower bound of the energy of a batch within a deadline and a power budget. Samples are priced instead of
- * counted (Everett 1963), and one GPU may mix two levels. For a given price this is the linear relaxation of a
- * multiple-choice knapsack, solved by taking the best saving per watt first (Sinha and Zoltners, "The multiple-choice
- * knapsack problem", 1979). The value is a lower bound at any price.
+ * counted (Everett 1963), and one GPU may mix two levels. At any price this linear relaxation of a multiple-choice
+ * knapsack takes the best saving per watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979).
  */
 export class PowerRelaxation {
   /** Number of lookups of a cheapest share so far. */
@@ -66,11 +65,11 @@ export class PowerRelaxation {
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
     this.#atLevel = gpus.map((gpu) =>
-      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map((level) => new CheapestShares(onlyLevel(gpu, level), globalBatch)),
+      [LEFT_OUT, ...gpu.settings.keys()].map((level) => new CheapestShares(onlyLevel(gpu, level), globalBatch)),
     )
     for (const gpu of gpus) {
       let maxEnergyJ = 0
-      for (const limit of gpu.powerLimitsW.keys()) {
+      for (const limit of gpu.settings.keys()) {
         const { timeS, activeEnergyJ } = gpu.table(limit)
         timeS.forEach((seconds, share) => {
           if (seconds === Infinity) return
@@ -94,45 +93,44 @@ export class PowerRelaxation {
     this.bound = Infinity
     this.#deadlineS = deadlineS
     let best: Priced | null = null
-    const at = (price: number): Priced | null => {
-      const priced = this.#priced(price, box)
-      if (priced !== null && (best === null || priced.bound > best.bound)) best = priced
-      return priced
-    }
-    const near = at(nearPrice)
-    if (near === null) return
-    let low: Priced | null = near.left > 0 ? near : null
-    let high: Priced | null = near.left > 0 ? null : near
+    let low: Priced | null = null
+    let high: Priced | null = null
     let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.#highestPrice)
-    for (let i = 0; i < MAX_PRICES && best!.bound < enough; i++) {
-      if (low !== null && high !== null) {
-        if (low.left === 0 || high.left === 0) break
-        const width = high.price - low.price
-        // Both tangents lie above the bound, which is concave in the price. So the bound never exceeds their
-        // intersection.
-        const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
-        const most = low.bound + low.left * (meet - low.price)
-        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
-        const inside = meet > low.price && meet < high.price
-        const priced: Priced = at(inside && i % 4 !== 3 ? meet : (low.price + high.price) / 2)!
-        if (priced.left > 0) low = priced
-        else high = priced
-        continue
-      }
-      const end: Priced = (low ?? high)!
-      if (end.left === 0) break
-      if (Math.abs(end.price) >= this.#highestPrice) return
-      const direction: number = low === null ? -1 : 1
-      const next = Math.max(-this.#highestPrice, Math.min(this.#highestPrice, end.price + direction * step))
-      step *= 6
-      const priced: Priced = at(next)!
+    for (let i = 0, price: number | null = nearPrice; price !== null; i++) {
+      const priced: Priced | null = this.#priced(price, box)
+      if (priced === null) return
+      if (best === null || priced.bound > best.bound) best = priced
       if (priced.left > 0) low = priced
       else high = priced
+      if (i === MAX_PRICES || best.bound >= enough || priced.left === 0) break
+      if (low !== null && high !== null) {
+        price = this.#between(low, high, best.bound, i % 4 === 3)
+        continue
+      }
+      if (Math.abs(price) >= this.#highestPrice) return
+      const next: number = price + (low === null ? -step : step)
+      price = Math.max(-this.#highestPrice, Math.min(this.#highestPrice, next))
+      step *= 6
     }
     const found: Priced = best!
     this.bound = found.bound
     this.price = found.price
     this.levels = found.levels
+  }
+
+  /**
+   * Returns the next price to try. Both tangents lie above the bound, which is concave in the price. So the bound never
+   * exceeds their intersection.
+   *
+   * @param halve try the middle instead of the intersection
+   * @returns null if the best bound cannot rise any more
+   */
+  #between(low: Priced, high: Priced, best: number, halve: boolean): number | null {
+    const width = high.price - low.price
+    const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
+    const most = low.bound + low.left * (meet - low.price)
+    if (most - best <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) return null
+    return meet > low.price && meet < high.price && !halve ? meet : (low.price + high.price) / 2
   }
 
   /** @returns null if the deadline or the budget leaves a GPU no option */
@@ -143,7 +141,7 @@ export class PowerRelaxation {
     let left = this.#globalBatch
     let spareW = this.#powerW
     for (let gpu = 0; gpu < levels.length; gpu++) {
-      const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
+      const { settings, idlePowerW } = this.#gpus[gpu]!
       const from = steps.length
       // Builds the hull of this GPU's levels in watts and cost, starting at its lowest level.
       let at: Taken | null = null
@@ -156,7 +154,7 @@ export class PowerRelaxation {
           if (cheapest.hullLength === 0) continue
           samples = cheapest.shareAt(price)
           cost = cheapest.cost[samples]! - price * samples
-          watts = powerLimitsW[level]!
+          watts = settings[level]!.powerLimitW
         }
         if (at === null) {
           levels[gpu] = level

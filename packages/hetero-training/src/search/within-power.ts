@@ -19,7 +19,7 @@ export interface PowerProblem {
   readonly powerW: number
 }
 
-/** Amount of work at which the search ends, in lookups of a cheapest share; `MORE_WORK` is added for each GPU. */
+/** Work at which the search ends, in lookups of a cheapest share: a fixed part and a part for each GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
 /** Relative width of a deadline interval below which the limits are decided before the interval is halved again. */
@@ -35,10 +35,9 @@ interface Node extends LevelBox {
 
 /**
  * Finds the cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest
- * GPU and the limits. The relaxation of a node bounds its cost and leads to a plan. If the bound does not suffice, the
- * node's time interval is halved. Once it is narrow, the limits of a GPU are split. Once the limits of all GPUs are
- * decided, the exact search over shares and times completes the node. The search is limited by work, not time.
- * If it ends early, the bound gives the maximum distance to the optimum.
+ * GPU and the limits. The relaxation of a node bounds its cost and leads to a plan. A node's time interval is halved
+ * until it is narrow; then the limits of a GPU are split. Once all limits are decided, the exact search completes the
+ * node. The search is limited by work, not time; if it ends early, the bound gives the distance to the optimum.
  */
 export class PowerSearch {
   readonly #problem: PowerProblem
@@ -57,7 +56,7 @@ export class PowerSearch {
   run(): SplitWithinPower {
     const { gpus, objective } = this.#problem
     const floor = Int16Array.from(gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
-    const cap = this.#tightened({ floor, cap: Int16Array.from(gpus, (gpu) => gpu.powerLimitsW.length - 1) })
+    const cap = this.#tightened({ floor, cap: Int16Array.from(gpus, (gpu) => gpu.settings.length - 1) })
     if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Infinity }
     const deadlineS = Math.min(objective.longestS, this.#relaxation.longestS)
     this.#add({ floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 })
@@ -118,9 +117,7 @@ export class PowerSearch {
     }
   }
 
-  /**
-   * Chooses the GPU with the most remaining levels, and branches at or just below the level that the relaxation chose.
-   */
+  /** The GPU with the most remaining levels, and the level at which to branch: near the relaxation's choice. */
   #widest({ floor, cap }: LevelBox): { readonly gpu: number; readonly level: number } {
     let gpu = 0
     for (let i = 1; i < floor.length; i++) if (cap[i]! - floor[i]! > cap[gpu]! - floor[gpu]!) gpu = i
@@ -151,21 +148,15 @@ export class PowerSearch {
     if (this.#best === null || split.cost < this.#best.cost) this.#best = split
   }
 
-  #wattsAt(gpu: number, level: number): number {
-    const { powerLimitsW, idlePowerW } = this.#problem.gpus[gpu]!
-    return level === LEFT_OUT ? idlePowerW : powerLimitsW[level]!
-  }
-
   #keepsWatts(levels: Int16Array): boolean {
     let watts = 0
-    for (let gpu = 0; gpu < levels.length; gpu++) watts += this.#wattsAt(gpu, levels[gpu]!)
+    for (const [gpu, { settings, idlePowerW }] of this.#problem.gpus.entries()) {
+      watts += levels[gpu] === LEFT_OUT ? idlePowerW : settings[levels[gpu]!]!.powerLimitW
+    }
     return watts <= this.#problem.powerW
   }
 
-  /**
-   * Lowers the cap of each GPU to its highest level that fits the budget if all others are at their minimum. Null if
-   * the minimums alone exceed the budget.
-   */
+  /** Caps that fit the budget if all other GPUs are at their minimum. Null if the minimums alone exceed it. */
   #tightened({ floor, cap }: LevelBox): Int16Array | null {
     if (!this.#keepsWatts(floor)) return null
     return cap.map((most, gpu) => {
