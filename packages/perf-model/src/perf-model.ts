@@ -13,6 +13,7 @@ import {
 } from '@pctodl/platform'
 import { type BoardConstants, boardConstants, relativeVoltage } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
+import { MAX_BATCH_SIZE } from './kind.js'
 import { KindTable } from './kind-table.js'
 import { LazyPrediction, LazyTenantPrediction } from './lazy-prediction.js'
 import { Mix, prepare } from './mix.js'
@@ -21,7 +22,6 @@ import { type PerfModelParameters, parsePerfModelParameters } from './parameters
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
-import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 import { ErrorModel } from './uncertainty/error-model.js'
 import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/error-terms.js'
 
@@ -173,7 +173,7 @@ export class PerfModel implements Predictor {
           const expected = `an index of networks, 0 to ${this.networks.length - 1}`
           throw new InvalidInputError(`network[${from + i}]`, index, expected)
         }
-        this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!)
+        this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!, memIndex, count)
         shareSum += mpsPercent[from + i]!
       }
       assertShares(shareSum)
@@ -248,7 +248,7 @@ export class PerfModel implements Predictor {
   #termsOf(quantity: Quantity): ErrorTerms {
     const error = this.#errors[quantity]
     if (!error.written) {
-      error.terms.write(quantity, this.#board, this.#kinds, this.#mix, this.#solution, this.#solvedMhz)
+      error.terms.write(quantity, this.#board, this.#kinds.records, this.#mix, this.#solution, this.#solvedMhz)
       error.written = true
     }
     return error.terms
@@ -423,7 +423,7 @@ export class PerfModel implements Predictor {
 
   #solve(smClockMhz: number): void {
     if (smClockMhz === this.#solvedMhz) return
-    solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
+    solve(this.#board, this.#kinds.records, this.#mix, smClockMhz, this.#solution)
     this.#solvedMhz = smClockMhz
     const { throughput, power } = this.#errors
     throughput.written = power.written = false
@@ -449,7 +449,7 @@ export class PerfModel implements Predictor {
       const { model, mpsPercent, batchSize } = tenant
       const network = this.#indexOf(model)
       // Report invalid shares and batches before unknown networks, as in the other packages.
-      this.#put(i, network ?? -1, mpsPercent, batchSize)
+      this.#put(i, network ?? -1, mpsPercent, batchSize, memIndex, count)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
       shareSum += mpsPercent
     }
@@ -461,11 +461,11 @@ export class PerfModel implements Predictor {
    * Enter tenant `i`. If `network` is negative, only check the other fields, because the caller then reports the
    * unknown network.
    */
-  #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
+  #put(i: number, network: number, mpsPercent: number, batchSize: number, memIndex: number, count: number): void {
     const tpcs = this.#tpcsOf(mpsPercent, i)
     assertBatch(batchSize, i)
     if (network < 0) return
-    this.#putKind(i, this.#kinds.offsetOf(network, tpcs, batchSize))
+    this.#putKind(i, this.#kinds.offsetOf(network, tpcs, batchSize, memIndex, count))
   }
 
   #putKind(i: number, offset: number): void {
@@ -477,7 +477,7 @@ export class PerfModel implements Predictor {
   #prepare(count: number, memIndex: number): void {
     const mix = this.#mix
     if (mix.tenants === count && mix.memIndex === memIndex) return
-    prepare(this.#board, this.#kinds, this.#offsets, count, memIndex, mix)
+    prepare(this.#board, this.#kinds.records, this.#offsets, count, memIndex, mix)
     this.#solvedMhz = 0
   }
 
