@@ -45,9 +45,11 @@ export class PerfModel implements Predictor {
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
   readonly #board: BoardConstants
-  /** Tenants of the last prediction, reused at other clocks. Its `tenants` is 0 if they must be prepared again. */
-  readonly #mix = new Mix()
+  /** Numbers of the kinds of the last prediction's tenants, and the offsets of their records. */
+  readonly #tenants = new Int32Array(MAX_MPS_CLIENTS)
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
+  /** Mix of these tenants, reused at other clocks. Its `tenants` is 0 if they must be prepared again. */
+  readonly #mix = new Mix()
   readonly #solution = new Solution()
   /** SM clock of the current solution, MHz; 0 if there is none. */
   #solvedMhz = 0
@@ -135,7 +137,7 @@ export class PerfModel implements Predictor {
     const count = configuration.tenants.length
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
-      const isTwin = i > 0 && this.#offsets[i] === this.#offsets[i - 1]
+      const isTwin = i > 0 && this.#tenants[i] === this.#tenants[i - 1]
       tenants[i] = isTwin
         ? tenants[i - 1]!
         : new LazyTenantPrediction(throughput[i]! * speedFactor, latencyMs[i]! / speedFactor, deviationOf)
@@ -173,7 +175,7 @@ export class PerfModel implements Predictor {
           const expected = `an index of networks, 0 to ${this.networks.length - 1}`
           throw new InvalidInputError(`network[${from + i}]`, index, expected)
         }
-        this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!, memIndex, count)
+        this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!)
         shareSum += mpsPercent[from + i]!
       }
       assertShares(shareSum)
@@ -276,13 +278,13 @@ export class PerfModel implements Predictor {
 
   /** Returns a function that still gives the deviations of the current solution after other predictions. */
   #deviationOfSolved(): (quantity: Quantity) => number {
-    const { tenants, memIndex } = this.#mix
-    const offsets: number[] = []
-    for (let i = 0; i < tenants; i++) offsets.push(this.#offsets[i]!)
+    const { tenants: count, memIndex } = this.#mix
+    const tenants: number[] = []
+    for (let i = 0; i < count; i++) tenants.push(this.#tenants[i]!)
     const smClockMhz = this.#solvedMhz
     return (quantity) => {
-      offsets.forEach((offset, i) => void this.#putKind(i, offset))
-      this.#prepare(tenants, memIndex)
+      tenants.forEach((kind, i) => void this.#putKind(i, kind))
+      this.#prepare(count, memIndex)
       this.#solve(smClockMhz)
       return this.#sdOf(quantity)
     }
@@ -449,7 +451,7 @@ export class PerfModel implements Predictor {
       const { model, mpsPercent, batchSize } = tenant
       const network = this.#indexOf(model)
       // Report invalid shares and batches before unknown networks, as in the other packages.
-      this.#put(i, network ?? -1, mpsPercent, batchSize, memIndex, count)
+      this.#put(i, network ?? -1, mpsPercent, batchSize)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
       shareSum += mpsPercent
     }
@@ -461,22 +463,23 @@ export class PerfModel implements Predictor {
    * Enter tenant `i`. If `network` is negative, only check the other fields, because the caller then reports the
    * unknown network.
    */
-  #put(i: number, network: number, mpsPercent: number, batchSize: number, memIndex: number, count: number): void {
+  #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
     const tpcs = this.#tpcsOf(mpsPercent, i)
     assertBatch(batchSize, i)
     if (network < 0) return
-    this.#putKind(i, this.#kinds.offsetOf(network, tpcs, batchSize, memIndex, count))
+    this.#putKind(i, this.#kinds.numberOf(network, tpcs, batchSize))
   }
 
-  #putKind(i: number, offset: number): void {
-    if (this.#offsets[i] === offset) return
-    this.#offsets[i] = offset
+  #putKind(i: number, kind: number): void {
+    if (this.#tenants[i] === kind) return
+    this.#tenants[i] = kind
     this.#mix.tenants = 0
   }
 
   #prepare(count: number, memIndex: number): void {
     const mix = this.#mix
     if (mix.tenants === count && mix.memIndex === memIndex) return
+    this.#kinds.find(this.#tenants, count, memIndex, this.#offsets)
     prepare(this.#board, this.#kinds.records, this.#offsets, count, memIndex, mix)
     this.#solvedMhz = 0
   }
