@@ -5,24 +5,20 @@ import type { PartitionStep } from './result.js'
 /** An allowed configuration and the steps by which the search reached it. */
 export interface Candidate {
   readonly evaluation: Evaluation
-  readonly trail: readonly TrailStep[]
+  readonly steps: readonly PartitionStep[]
 }
 
-export interface TrailStep {
-  readonly stage: PartitionStep['stage']
-  readonly move: string
-  readonly evaluation: Evaluation
-}
-
-/** Convert a trail to the steps of the result. */
-export function stepsOf(evaluator: CompositionEvaluator, trail: readonly TrailStep[]): PartitionStep[] {
-  return trail.map(({ stage, move, evaluation }) => ({
-    stage,
-    move,
-    configuration: evaluator.configuration(evaluation),
-    throughput: evaluation.prediction.throughput,
-    powerW: evaluation.prediction.powerW,
-  }))
+/** The candidate that one more step reaches. */
+export function reached(
+  evaluator: CompositionEvaluator,
+  before: Candidate['steps'],
+  stage: PartitionStep['stage'],
+  move: string,
+  evaluation: Evaluation,
+): Candidate {
+  const { throughput, powerW } = evaluation.prediction
+  const configuration = evaluator.configuration(evaluation)
+  return { evaluation, steps: [...before, { stage, move, configuration, throughput, powerW }] }
 }
 
 /** Describe tenants, e.g. `20 % x 64, 20 % x 64`. The text names the network if there are several. */

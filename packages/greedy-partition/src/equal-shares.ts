@@ -1,4 +1,4 @@
-import { type Candidate, describeKinds } from './candidate.js'
+import { type Candidate, describeKinds, reached } from './candidate.js'
 import type { CompositionEvaluator } from './composition-evaluator.js'
 
 /** Maximum number of equal tenants of one network. They have 5 % shares, the smallest of the published search. */
@@ -32,7 +32,7 @@ export function equalShares(evaluator: CompositionEvaluator, memIndex: number): 
       const evaluation = evaluator.evaluate(composition, memIndex)
       if (evaluation === undefined) continue
       const move = `${n} equal tenants of ${several ? 'each network, ' : ''}${describeKinds(evaluator, ofEach)}`
-      found.push({ evaluation, trail: [{ stage: 'equal-shares', move, evaluation }] })
+      found.push(reached(evaluator, [], 'equal-shares', move, evaluation))
     }
   }
   return found

@@ -44,7 +44,7 @@ export function exhaustive(
   const evaluator = new CompositionEvaluator(predictor, problem)
   const best = bestOfAll(evaluator)
   if (best === undefined) return infeasible(evaluator, minPower(predictor, problem))
-  return feasible(evaluator, best, 'exhausted', [])
+  return feasible(evaluator, { evaluation: best, steps: [] }, 'exhausted')
 }
 
 /**

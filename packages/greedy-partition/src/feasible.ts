@@ -1,15 +1,15 @@
 import type { Prediction } from '@pctodl/perf-model'
-import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
+import type { Candidate } from './candidate.js'
+import type { CompositionEvaluator } from './composition-evaluator.js'
 import { tradeOf } from './few-processes.js'
 import { exceedanceOf } from './plan-risk.js'
-import type { FeasiblePartition, PartitionStep, StoppedBecause } from './result.js'
+import type { FeasiblePartition, StoppedBecause } from './result.js'
 
 /** Result for the best configuration that a search found. */
 export function feasible(
   evaluator: CompositionEvaluator,
-  best: Evaluation,
+  { evaluation: best, steps }: Candidate,
   stoppedBecause: StoppedBecause,
-  steps: readonly PartitionStep[],
 ): FeasiblePartition {
   const { powerCapW, boardLimitW, objective } = evaluator.problem
   const configuration = evaluator.configuration(best)

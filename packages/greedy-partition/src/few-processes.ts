@@ -1,4 +1,4 @@
-import type { Candidate } from './candidate.js'
+import { type Candidate, reached } from './candidate.js'
 import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
 import type { TradeRow } from './result.js'
 
@@ -23,7 +23,7 @@ export function withFewProcesses(evaluator: CompositionEvaluator, best: Candidat
     })
   if (chosen === best.evaluation) return best
   const move = `${chosen.composition.length} processes, p99 ${p99LatencyMs(chosen).toFixed(1)} ms`
-  return { evaluation: chosen, trail: [...best.trail, { stage: 'choice', move, evaluation: chosen }] }
+  return reached(evaluator, best.steps, 'choice', move, chosen)
 }
 
 export function tradeOf(evaluator: CompositionEvaluator): TradeRow[] {

@@ -1,5 +1,5 @@
 import type { SeededRandom } from '@pctodl/numerics'
-import { type Candidate, describeKinds, type TrailStep } from './candidate.js'
+import { type Candidate, describeKinds, reached } from './candidate.js'
 import { type ClimbSettings, climbAll, type Landscape } from './climb.js'
 import { changed } from './composition.js'
 import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
@@ -52,13 +52,14 @@ class Compositions implements Landscape<Candidate, Move> {
 
   moved(from: Candidate, move: Move): Candidate | undefined {
     const evaluation = this.#evaluate(from, move)
-    return evaluation === undefined ? undefined : this.#after(from, 'shake', move, evaluation)
+    if (evaluation === undefined) return undefined
+    return reached(this.#evaluator, from.steps, 'shake', describeMove(this.#evaluator, move), evaluation)
   }
 
   improved(from: Candidate, move: Move): Candidate | undefined {
     const evaluation = this.#evaluate(from, move)
     if (evaluation === undefined || evaluation.score <= from.evaluation.score * (1 + MIN_GAIN)) return undefined
-    return this.#after(from, 'improve', move, evaluation)
+    return reached(this.#evaluator, from.steps, 'improve', describeMove(this.#evaluator, move), evaluation)
   }
 
   isBetter(a: Candidate, b: Candidate): boolean {
@@ -83,10 +84,6 @@ class Compositions implements Landscape<Candidate, Move> {
 
   #evaluate({ evaluation }: Candidate, { removed, added, memIndex }: Move): Evaluation | undefined {
     return this.#evaluator.evaluate(changed(evaluation.composition, removed, added), memIndex)
-  }
-
-  #after({ trail }: Candidate, stage: TrailStep['stage'], move: Move, evaluation: Evaluation): Candidate {
-    return { evaluation, trail: [...trail, { stage, move: describeMove(this.#evaluator, move), evaluation }] }
   }
 }
 

@@ -1,6 +1,6 @@
 import { SeededRandom } from '@pctodl/numerics'
 import type { Predictor } from '@pctodl/perf-model'
-import { type Candidate, stepsOf } from './candidate.js'
+import { type Candidate, reached } from './candidate.js'
 import { CompositionEvaluator } from './composition-evaluator.js'
 import { equalShares } from './equal-shares.js'
 import { feasible } from './feasible.js'
@@ -40,8 +40,8 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
     ? improveAll(evaluator, starts, new SeededRandom(problem.seed))
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (evaluator.spent() ?? 'no-improving-move') : 'greedy-only'
-  const { evaluation, trail } = problem.objective === 'throughput' ? found : withFewProcesses(evaluator, found)
-  return feasible(evaluator, evaluation, stoppedBecause, stepsOf(evaluator, trail))
+  const chosen = problem.objective === 'throughput' ? found : withFewProcesses(evaluator, found)
+  return feasible(evaluator, chosen, stoppedBecause)
 }
 
 /**
@@ -50,7 +50,6 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
 function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): Candidate[] {
   if ('reason' in least || least.powerW > evaluator.problem.powerLimitW) return []
   const evaluation = evaluator.evaluate(least.composition, least.memIndex)
-  return evaluation === undefined
-    ? []
-    : [{ evaluation, trail: [{ stage: 'greedy', move: 'the tenants of least power', evaluation }] }]
+  if (evaluation === undefined) return []
+  return [reached(evaluator, [], 'greedy', 'the tenants of least power', evaluation)]
 }

@@ -164,6 +164,11 @@ export function number(field: string, value: number, expected: string, holds: (v
   return value
 }
 
+export function oneOf<Choice extends string>(field: string, value: Choice, choices: readonly Choice[]): Choice {
+  if (choices.includes(value)) return value
+  throw new InvalidInputError(field, value, choices.map((choice) => `'${choice}'`).join(' or '))
+}
+
 export function integer(field: string, value: number, least: number, most: number): number {
   return number(
     field,

@@ -2,7 +2,7 @@ import type { Predictor } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
 import { knownOptions, type NetworkDemand, type PartitionObjective, type PartitionOptions } from './options.js'
 import { riskOfEach } from './plan-risk.js'
-import { integer, number, type SearchLimits, searchLimits } from './search-options.js'
+import { integer, number, oneOf, type SearchLimits, searchLimits } from './search-options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Maximum number of kinds, because kinds are numbered in 16 bits. */
@@ -94,7 +94,7 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     capExceedanceProbability: probability,
     riskOfEach: probability === undefined ? undefined : riskOfEach(probability),
     latencySloMs,
-    latencyPercentile: latencyPercentile(options.latencyPercentile),
+    latencyPercentile: oneOf('latencyPercentile', options.latencyPercentile ?? 'mean', ['mean', 'p99']),
     minTenantThroughput,
     boundsTenants: latencySloMs.some((ms) => ms < Infinity) || minTenantThroughput.some((least) => least > 0),
     maxDistance: number(
@@ -103,7 +103,7 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
       'a number of at least 1',
       (x) => x >= 1,
     ),
-    objective: objective(options.objective),
+    objective: oneOf('objective', options.objective ?? 'throughput', ['throughput', 'few-processes']),
   }
 }
 
@@ -137,16 +137,6 @@ function latencySlo(field: string, value: number): number {
 
 function minThroughput(field: string, value: number): number {
   return number(field, value, 'samples/s of at least 0', (x) => x >= 0 && x < Infinity)
-}
-
-function latencyPercentile(value: PartitionOptions['latencyPercentile'] = 'mean'): 'mean' | 'p99' {
-  if (value !== 'mean' && value !== 'p99') throw new InvalidInputError('latencyPercentile', value, "'mean' or 'p99'")
-  return value
-}
-
-function objective(value: PartitionOptions['objective'] = 'throughput'): PartitionObjective {
-  if (value === 'throughput' || value === 'few-processes') return value
-  throw new InvalidInputError('objective', value, "'throughput' or 'few-processes'")
 }
 
 function batchSizes(options: PartitionOptions): readonly number[] {

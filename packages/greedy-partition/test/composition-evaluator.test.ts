@@ -117,7 +117,7 @@ describe('the better of two', () => {
     ordered.forEach((a, i) => {
       ordered.forEach((b, j) => {
         expect(better(a, b)).toBe(ordered[Math.min(i, j)])
-        const order = bestFirst({ evaluation: a, trail: [] }, { evaluation: b, trail: [] })
+        const order = bestFirst({ evaluation: a, steps: [] }, { evaluation: b, steps: [] })
         expect(Math.sign(order)).toBe(Math.sign(i - j))
       })
       expect([better(a, undefined), better(undefined, a)]).toEqual([a, a])

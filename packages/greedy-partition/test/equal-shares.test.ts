@@ -81,7 +81,7 @@ describe('a board that is cut into equal tenants', () => {
 
   it('says of each cut what it is, and leaves out what breaks a bound', () => {
     const evaluator = evaluatorOf({})
-    expect(equalShares(evaluator, 0)[3]!.trail[0]).toMatchObject({
+    expect(equalShares(evaluator, 0)[3]!.steps[0]).toMatchObject({
       stage: 'equal-shares',
       move: '2 equal tenants of 50 % x 16',
     })

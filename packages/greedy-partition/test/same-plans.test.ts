@@ -108,8 +108,8 @@ describe('the same plans as before', () => {
     expect(plans).toMatchInlineSnapshot(`
       [
         "30:2 30:2 30:2, 210/1215, 44.923 1.000 43.747, 20.29 1.0000 38.59 1.0000, lowest-clock 44.28 150 evaluation-budget",
-        "20:16 20:16 20:16 40:2, 1185/1215, 6.128 6.128 143.967, 27.78 0.9999 23.87 1.0000, power-cap 8.79 150 evaluation-budget",
-        "20:16 20:16 20:16 20:16 20:1, 1125/1215, 4092.189 0.398 145.189, 23.23 1.0000 44.03 1.0000, objective 5128.84 60 evaluation-budget",
+        "20:16 20:16 20:16 20:2 20:2, 1185/1215, 6.138 6.138 143.893, 27.79 0.9999 18.40 1.0000, power-cap 8.79 150 evaluation-budget",
+        "20:16 20:16 20:16 20:16 20:1, 1125/1215, 4092.189 0.398 144.700, 23.23 1.0000 44.03 1.0000, objective 5128.84 60 evaluation-budget",
         "ads is asked for 5000 requests/s, and alone on the whole NVIDIA A100-PCIE-40GB it can answer 2347 in time (margins included): let in no more",
       ]
     `)

@@ -1,5 +1,7 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import type { BoardConstants } from './board-constants.js'
 import { BATCH_NODES, correctionGrid, TENANT_NODES } from './correction-grid.js'
+import type { KindCorrections, TenantKind } from './kind.js'
 import type { NetworkParameters } from './parameters.js'
 
 const logShares = correctionGrid.mpsPercent.map(Math.log)
@@ -15,76 +17,44 @@ for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
   tenantNodePart[count] = part
 }
 
-/**
- * Offsets of the corrections of one kind of tenant at one memory clock: the factors on speed and power, and the
- * variances of ln(speed) and ln(power). The variances come from uncertain parameters and corrections. Each correction
- * is an array with one value per tenant count of the correction grid.
- */
-export const correctionLayout: Readonly<
-  Record<'deviceSpeed' | 'hostSpeed' | 'dynamicPower' | 'speedVariance' | 'powerVariance' | 'stride', number>
-> = {
-  deviceSpeed: 0,
-  hostSpeed: TENANT_NODES,
-  dynamicPower: 2 * TENANT_NODES,
-  speedVariance: 3 * TENANT_NODES,
-  powerVariance: 4 * TENANT_NODES,
-  stride: 5 * TENANT_NODES,
-}
-
 /** Standard deviation of ln(throughput) and ln(power) if the fit gives none. */
 const UNKNOWN_SD = 0.3
 /** Lower bound of a standard deviation, because the equations are not exact. */
 const MIN_SD = 1e-3
 
-const at = correctionLayout
-
-/** Write the corrections of one kind of tenant to `out`, for each memory clock. */
-export function writeKindCorrections(
+/** Corrections of one kind of tenant, from its network's grids. */
+export function correctionsOf(
+  { memClocksMhz, smCount }: BoardConstants,
   { corrections, hostSpeed }: NetworkParameters,
-  memClocksMhz: readonly number[],
-  mpsPercent: number,
-  batchSize: number,
-  out: Float64Array,
-  kind: number,
-): void {
-  const nodes = kindNodes(mpsPercent, batchSize)
-  memClocksMhz.forEach((memClockMhz, m) => {
-    const found = corrections.find((entry) => entry.memClockMhz === memClockMhz)
-    const offset = (kind * memClocksMhz.length + m) * at.stride
-    writeFactors(found?.speed ?? [], nodes, out, offset + at.deviceSpeed)
-    writeFactors(hostSpeed, batchNodes(batchSize), out, offset + at.hostSpeed)
-    writeFactors(found?.dynamicPower ?? [], nodes, out, offset + at.dynamicPower)
-    writeVariances(found?.speedSd ?? [], nodes, out, offset + at.speedVariance)
-    writeVariances(found?.powerSd ?? [], nodes, out, offset + at.powerVariance)
-  })
-}
-
-/** Write the factors of one grid for every node of the tenant count. */
-function writeFactors(
-  grid: readonly number[],
-  nodes: readonly WeightedNode[],
-  out: Float64Array,
-  offset: number,
-): void {
-  for (let node = 0; node < TENANT_NODES; node++) {
-    let sum = 0
-    if (grid.length > 0) for (const { index, weight } of nodes) sum += weight * grid[index * TENANT_NODES + node]!
-    out[offset + node] = Math.exp(sum)
+  { sms, batchSize, memIndex, tenants }: TenantKind,
+): KindCorrections {
+  const found = corrections.find((entry) => entry.memClockMhz === memClocksMhz[memIndex])
+  const device = kindNodes((100 * sms) / smCount, batchSize)
+  const factor = (grid: readonly number[] = [], nodes = device) =>
+    amongNodes(tenants, (node) => Math.exp(valueAt(grid, nodes, node, 0)))
+  const variance = (grid: readonly number[] = []) =>
+    amongNodes(tenants, (node) => Math.max(MIN_SD, valueAt(grid, device, node, UNKNOWN_SD)) ** 2)
+  return {
+    deviceSpeed: factor(found?.speed),
+    hostSpeed: factor(hostSpeed, batchNodes(batchSize)),
+    dynamicPower: factor(found?.dynamicPower),
+    speedVariance: variance(found?.speedSd),
+    powerVariance: variance(found?.powerSd),
   }
 }
 
-/** Write the squares of one grid's standard deviations for every node of the tenant count. */
-function writeVariances(
-  grid: readonly number[],
-  nodes: readonly WeightedNode[],
-  out: Float64Array,
-  offset: number,
-): void {
-  for (let node = 0; node < TENANT_NODES; node++) {
-    let sum = 0
-    for (const { index, weight } of nodes) sum += weight * (grid[index * TENANT_NODES + node] ?? UNKNOWN_SD)
-    out[offset + node] = Math.max(MIN_SD, sum) ** 2
-  }
+/** Value for a number of tenants, interpolated between two nodes. */
+function amongNodes(tenants: number, at: (node: number) => number): number {
+  const node = tenantNode[tenants]!
+  const below = at(node)
+  return below + tenantNodePart[tenants]! * (at(node + 1) - below)
+}
+
+/** Value of a grid at a node of the tenant count, interpolated among the nodes of share and batch. */
+function valueAt(grid: readonly number[], nodes: readonly WeightedNode[], node: number, missing: number): number {
+  let sum = 0
+  for (const { index, weight } of nodes) sum += weight * (grid[index * TENANT_NODES + node] ?? missing)
+  return sum
 }
 
 /** A node of a grid and its interpolation weight. */

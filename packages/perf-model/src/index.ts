@@ -1,6 +1,6 @@
 export type { Prediction, Predictor } from './predictor.js'
 export { PerfModel } from './perf-model.js'
-export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
+export { MAX_BATCH_SIZE } from './kind.js'
 export { type Domain, describeOutside } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 export { ParameterVersionError, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'

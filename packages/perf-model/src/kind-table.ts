@@ -1,64 +1,64 @@
-import type { GpuSpec } from '@pctodl/platform'
+import { type GpuSpec, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import type { BoardConstants } from './board-constants.js'
-import { correctionLayout, writeKindCorrections } from './corrections.js'
-import { type KindArrays, writeKind } from './mix.js'
+import { correctionsOf } from './corrections.js'
+import { kindLayout, MAX_BATCH_SIZE } from './kind.js'
+import { writeKind } from './mix.js'
 import type { PerfModelParameters } from './parameters.js'
-import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
 
-const FIRST_CAPACITY = 64
+/** Maximum number of records. A search uses a few thousand of the millions of possible kinds. */
+const MAX_RECORDS = 65_536
 
-/**
- * Coefficients and corrections of the kinds of tenants (network, share in TPCs, batch size). A kind is added on first
- * use. A search uses few of the tens of thousands of possible kinds; stored compactly, these stay in the CPU caches.
- */
-export class KindTable implements KindArrays {
-  coefficients: Float64Array = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
-  corrections: Float64Array
+/** Records of the kinds of tenants, written on first use. Stored compactly, they stay in the CPU caches. */
+export class KindTable {
+  records: Float64Array = new Float64Array(64 * kindLayout.stride)
   readonly #parameters: PerfModelParameters
   readonly #spec: GpuSpec
   readonly #board: BoardConstants
-  readonly #tpcCount: number
-  /** Offset of each possible kind's coefficients; -1 if not yet added. */
-  readonly #offsets: Int32Array
-  #count = 0
+  readonly #offsets = new Map<number, number>()
 
   constructor(parameters: PerfModelParameters, spec: GpuSpec, board: BoardConstants) {
     this.#parameters = parameters
     this.#spec = spec
     this.#board = board
-    this.#tpcCount = spec.smCount / spec.smPerTpc
-    this.#offsets = new Int32Array(parameters.networks.length * this.#tpcCount * MAX_BATCH_SIZE).fill(-1)
-    this.corrections = new Float64Array(FIRST_CAPACITY * board.memClocksMhz.length * correctionLayout.stride)
   }
 
-  /** Offset of a kind's coefficients. A new kind may replace the arrays with larger ones. */
-  offsetOf(network: number, tpcs: number, batchSize: number): number {
-    const index = (network * this.#tpcCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
-    const known = this.#offsets[index]!
-    if (known >= 0) return known
-    const offset = this.#add(network, tpcs, batchSize)
-    this.#offsets[index] = offset
-    return offset
+  /** Number that stands for a network, a share and a batch size. */
+  numberOf(network: number, tpcs: number, batchSize: number): number {
+    return (network * this.#spec.smCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
   }
 
-  #add(network: number, tpcs: number, batchSize: number): number {
-    const kind = this.#count++
-    const offset = kind * tenantLayout.stride
-    if (offset === this.coefficients.length) {
-      this.coefficients = twiceAsLong(this.coefficients)
-      this.corrections = twiceAsLong(this.corrections)
+  /**
+   * Find the records of the tenants of a mix. Offsets found earlier become invalid.
+   *
+   * @param tenants numbers of the tenants' kinds; the first `count` are read
+   * @param offsets receives the offsets of the records
+   */
+  find(tenants: ArrayLike<number>, count: number, memIndex: number, offsets: Int32Array): void {
+    if (this.#offsets.size > MAX_RECORDS - MAX_MPS_CLIENTS) this.#offsets.clear()
+    for (let i = 0; i < count; i++) {
+      const kind = tenants[i]!
+      const key = (kind * this.#board.memClocksMhz.length + memIndex) * (MAX_MPS_CLIENTS + 1) + count
+      let offset = this.#offsets.get(key)
+      if (offset === undefined) {
+        offset = this.#offsets.size * kindLayout.stride
+        this.#write(kind, memIndex, count, offset)
+        this.#offsets.set(key, offset)
+      }
+      offsets[i] = offset
     }
-    const parameters = this.#parameters.networks[network]!
-    const sms = tpcs * this.#spec.smPerTpc
-    writeKind(this.#board, parameters, { network, sms, batchSize }, this.coefficients, offset)
-    const mpsPercent = (100 * sms) / this.#spec.smCount
-    writeKindCorrections(parameters, this.#board.memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
-    return offset
   }
-}
 
-function twiceAsLong(array: Float64Array): Float64Array<ArrayBuffer> {
-  const longer = new Float64Array(2 * array.length)
-  longer.set(array)
-  return longer
+  #write(kind: number, memIndex: number, tenants: number, offset: number): void {
+    if (offset === this.records.length) {
+      const longer = new Float64Array(2 * offset)
+      longer.set(this.records)
+      this.records = longer
+    }
+    const share = Math.floor(kind / MAX_BATCH_SIZE)
+    const network = Math.floor(share / this.#spec.smCount)
+    const sms = ((share % this.#spec.smCount) + 1) * this.#spec.smPerTpc
+    const of = { network, sms, batchSize: (kind % MAX_BATCH_SIZE) + 1, memIndex, tenants }
+    const parameters = this.#parameters.networks[network]!
+    writeKind(this.#board, parameters, of, this.records, offset, correctionsOf(this.#board, parameters, of))
+  }
 }

@@ -1,61 +1,35 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, smoothMax2 } from './board-constants.js'
-import { correctionLayout, tenantNode, tenantNodePart } from './corrections.js'
+import { kindLayout as at, type KindCorrections, type TenantKind, writeRecord } from './kind.js'
 import type { NetworkParameters } from './parameters.js'
-import { tenantLayout as at, type TenantKind, writeTenantCoefficients } from './tenant-coefficients.js'
-
-/** Coefficients and corrections of all known kinds of tenants. */
-export interface KindArrays {
-  /** `tenantLayout.stride` numbers per kind. */
-  readonly coefficients: Float64Array
-  /**
-   * Corrections in the order of `correctionLayout`. Those of kind k and memory clock m begin at `(k * memory clocks +
-   * m) * stride`.
-   */
-  readonly corrections: Float64Array
-}
 
 /**
- * Indices of the values that describe a run. A run is one tenant, or several consecutive tenants of one kind, which
- * share one solution. The values determine the run's batch time at any clock, including corrections and the effect of
- * the other tenants.
+ * Layout of the values that describe a run in a mix. A run is one tenant, or several consecutive tenants of one kind,
+ * which share one solution. With the record of the kind, the values determine the batch time at any clock.
  */
 export const runLayout = {
-  /** Clock-bound device time, ms x MHz. */
-  cycles: 0,
-  /** Memory traffic that overlaps with arithmetic, MB, divided by the factor on the device's speed. */
-  mixedMb: 1,
-  /** Memory traffic without overlap, MB, divided by the same factor. */
-  streamMb: 2,
-  /** Time that the tenant's own SMs need per MB, ms x MHz. */
-  ownCycles: 3,
-  /** Device time per batch that no clock changes, ms. */
-  gapMs: 4,
-  /** Launch time of a batch to the eighth power, ms^8. */
-  launchMs8: 5,
-  /**
-   * Launch demand of the other tenants, as a fraction of the host's launch capacity. The demand of each tenant is the
-   * demand when it runs alone at the top clocks.
-   */
-  launchOthers: 6,
-  hostMs: 7,
-  /** The tenant's own part of the time in which the host serves one batch of every tenant at the top clock, ms. */
-  hostShareMs: 8,
-  /** The other tenants' part of that time, per ms of this tenant's batch time without the host's queue. */
-  hostOthers: 9,
-  /** Eighth power of the time that the host needs at the top clock to serve this tenant and the others, ms^8. */
-  servedMs8: 10,
-  /** Batch time at the top clock, ms. */
-  topMs: 11,
-  /** Part of `topMs` that the batch spends on the device, ms. */
-  topDeviceMs: 12,
-  /** Batch time at the top clock without the host's queue, ms. */
-  topUnqueuedMs: 13,
   /** Number of tenants in the run. */
-  length: 14,
-  /** Factor on the dynamic power. */
-  watts: 15,
-  stride: 16,
+  length: 0,
+  /** Time that the tenant's own SMs need per MB, ms x MHz. */
+  ownCycles: 1,
+  /** Launch demand of the other tenants, as a fraction of the host's launch capacity. */
+  launchOthers: 2,
+  /** Host time for the other tenants' batches at the top clock, per ms of this tenant's batch without the host's queue. */
+  hostOthers: 3,
+  /** Eighth power of the time that the host needs at the top clock to serve this tenant and the others, ms^8. */
+  servedMs8: 4,
+  /** At the top clock and a price of 1: memory time with and without overlap, ms, and launch time, ms^8. */
+  topMixedMs: 5,
+  topStreamMs: 6,
+  topLaunchMs8: 7,
+  /**
+   * At the top clock: the part of the batch time on the device, the batch time without the host's queue, and the batch
+   * time, ms. Each is followed by its first and second derivative with respect to the price.
+   */
+  topDeviceMs: 8,
+  topUnqueuedMs: 11,
+  topMs: 14,
+  stride: 17,
 } as const
 
 const run = runLayout
@@ -81,7 +55,7 @@ export class Mix {
    */
   speedSd = 0
   powerSd = 0
-  /** Offset of each run's kind in the coefficients. */
+  /** Offset of the record of each run's kind. */
   readonly kinds: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
   /** Values of `runLayout` for each run of identical tenants. Run `r` starts at the index `r * run.stride`. */
   readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
@@ -98,104 +72,90 @@ const MAX_STEPS = 60
  */
 export function isLastStep(step: number, before: number): boolean {
   const part = step / before
-  return step <= 3e-4 && step * part * part * part <= 1e-11
+  return step <= 3e-4 && step * part * part * part <= 1e-13
 }
-
-/**
- * Scratch layout of the price search. Each run has device terms at the top clock, and device, unqueued and batch time,
- * each with its first and second derivative with respect to the price.
- */
-const top = { cycles2: 0, mixedMs: 1, streamMs: 2, launch8: 3, device: 4, unqueued: 7, batch: 10, stride: 13 } as const
-const scratch = new Float64Array(MAX_MPS_CLIENTS * top.stride)
 
 /**
  * Fill a mix with a list of tenants.
  *
- * @param offsets offsets of the tenants' kinds in the coefficients; the first `count` are read
+ * @param records records of the kinds
+ * @param offsets offsets of the tenants' kinds in the records; the first `count` are read
  */
 export function prepare(
   board: BoardConstants,
-  kinds: KindArrays,
+  records: Float64Array,
   offsets: ArrayLike<number>,
   count: number,
   memIndex: number,
   mix: Mix,
 ): void {
-  const { coefficients: c, corrections } = kinds
   const { terms } = mix
   let traffic = 0
   let launch = 0
   let host = 0
   let mbPerMs = 0
+  let speeds = 0
+  let speedVariance = 0
+  let powerVariance = 0
   let runs = 0
   for (let i = 0; i < count; i++) {
-    const offset = offsets[i]!
-    traffic += c[offset + at.mixedMb]! + c[offset + at.streamMb]!
-    launch += c[offset + at.launchDemand]!
-    host += c[offset + at.hostDemand]!
-    mbPerMs += c[offset + at.mbPerMs]!
-    if (i > 0 && offset === mix.kinds[runs - 1]!) terms[(runs - 1) * run.stride + run.length]!++
+    const kind = offsets[i]!
+    traffic += records[kind + at.trafficMb]!
+    launch += records[kind + at.launchDemand]!
+    host += records[kind + at.hostDemand]!
+    mbPerMs += records[kind + at.mbPerMs]!
+    speeds += records[kind + at.deviceSpeed]!
+    speedVariance += records[kind + at.speedVariance]!
+    powerVariance += records[kind + at.powerVariance]!
+    if (i > 0 && kind === mix.kinds[runs - 1]!) terms[(runs - 1) * run.stride + run.length]!++
     else {
-      mix.kinds[runs] = offset
+      mix.kinds[runs] = kind
       terms[runs * run.stride + run.length] = 1
       runs++
     }
   }
   mix.tenants = count
   mix.runs = runs
-  enterMemory(board, mix, memIndex, traffic)
-  let speeds = 0
-  let speedVariance = 0
-  let powerVariance = 0
-  for (let r = 0; r < runs; r++) {
-    const o = r * run.stride
-    const length = terms[o + run.length]!
-    const offset = mix.kinds[r]!
-    const first = correctionsOf(board, offset, memIndex)
-    const deviceSpeed = atTenants(corrections, first + correctionLayout.deviceSpeed, count)
-    const hostSpeed = atTenants(corrections, first + correctionLayout.hostSpeed, count)
-    const launchOthers = launch - c[offset + at.launchDemand]!
-    const hostOthers = host - c[offset + at.hostDemand]!
-    writeTerms(board, c, mix, r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
-    terms[o + run.watts] = atTenants(corrections, first + correctionLayout.dynamicPower, count)
-    speeds += length * deviceSpeed
-    speedVariance += length * atTenants(corrections, first + correctionLayout.speedVariance, count)
-    powerVariance += length * atTenants(corrections, first + correctionLayout.powerVariance, count)
-  }
   mix.speedSd = Math.sqrt(speedVariance / count)
   mix.powerSd = Math.sqrt(powerVariance / count)
-  solveTopPrice(board, kinds, mix, mbPerMs, speeds)
+  enterMemory(board, mix, memIndex, traffic)
+  for (let r = 0; r < runs; r++) enterRun(board, records, mix, r, launch, host)
+  solveTopPrice(board, records, mix, mbPerMs, speeds)
 }
 
-/** Write a kind's coefficients without corrections, and its demands when it runs alone at the top clocks. */
+/** Mix of the tenant whose record is written. */
+const alone = new Mix()
+const uncorrected: KindCorrections = {
+  deviceSpeed: 1,
+  hostSpeed: 1,
+  dynamicPower: 1,
+  speedVariance: 0,
+  powerVariance: 0,
+}
+
+/** Write the record of a kind. Its demands when it runs alone follow from a mix of this tenant without corrections. */
 export function writeKind(
   board: BoardConstants,
   network: NetworkParameters,
-  kind: TenantKind,
-  c: Float64Array,
+  kind: Pick<TenantKind, 'network' | 'sms' | 'batchSize'>,
+  records: Float64Array,
   offset: number,
+  corrections: KindCorrections = uncorrected,
 ): void {
-  writeTenantCoefficients(board, network, kind, c, offset)
-  const mix = new Mix()
-  const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
-  enterMemory(board, mix, 0, megabytes)
-  writeTerms(board, c, mix, 0, offset, 1, 1, 0, 0)
-  batchAtTop(mix.terms, 0, 1)
-  const batchMs = scratch[top.batch]!
-  c[offset + at.launchDemand] = c[offset + at.launchMs]! / batchMs
-  c[offset + at.hostDemand] = c[offset + at.hostMs]! / batchMs
-  c[offset + at.mbPerMs] = megabytes / batchMs
-}
-
-/** Offset of a kind's corrections at a memory clock. */
-export function correctionsOf(board: BoardConstants, offset: number, memIndex: number): number {
-  return ((offset / at.stride) * board.memClocksMhz.length + memIndex) * correctionLayout.stride
-}
-
-/** Correction for a number of tenants, interpolated between two nodes. */
-export function atTenants(corrections: Float64Array, first: number, tenants: number): number {
-  const node = first + tenantNode[tenants]!
-  return corrections[node]! + tenantNodePart[tenants]! * (corrections[node + 1]! - corrections[node]!)
+  writeRecord(board, network, kind, uncorrected, records, offset)
+  records[offset + at.launchDemand] = 0
+  records[offset + at.hostDemand] = 0
+  const megabytes = records[offset + at.trafficMb]!
+  const hostMs = records[offset + at.hostMs]!
+  alone.kinds[0] = offset
+  enterMemory(board, alone, 0, megabytes)
+  enterRun(board, records, alone, 0, 0, 0)
+  batchAtTop(records, alone, 0, 1)
+  const batchMs = alone.terms[run.topMs]!
+  writeRecord(board, network, kind, corrections, records, offset)
+  records[offset + at.launchDemand] = network.launchMs / batchMs
+  records[offset + at.hostDemand] = hostMs / batchMs
+  records[offset + at.mbPerMs] = megabytes / batchMs
 }
 
 /** Set the cache miss rate, which rises with the traffic of all tenants, and the resulting time per MB. */
@@ -206,50 +166,34 @@ function enterMemory(board: BoardConstants, mix: Mix, memIndex: number, trafficM
 }
 
 /**
- * Write a run's terms: its coefficients, with each stage divided by its speed factor, and the demands of the other
- * tenants.
+ * Write the effect of the other tenants on a run. The demand of each tenant is the demand when it runs alone at the top
+ * clocks.
+ *
+ * @param launch launch demand, summed over all tenants
+ * @param host demand of the rest of the host's work, summed over all tenants
  */
-function writeTerms(
+function enterRun(
   { parameters: { launchClients, hostClients }, topClockMhz }: BoardConstants,
-  c: Float64Array,
-  { terms, missPart, msPerMb }: Mix,
+  records: Float64Array,
+  { kinds, terms, missPart, msPerMb }: Mix,
   r: number,
-  kind: number,
-  deviceSpeed: number,
-  hostSpeed: number,
-  launchOthers: number,
-  hostOthers: number,
+  launch: number,
+  host: number,
 ): void {
   const o = r * run.stride
-  const s = r * top.stride
-  const slower = 1 / deviceSpeed
-  const served = 1 / hostSpeed
-  const cycles = c[kind + at.cycles]! * slower
-  const mixedMb = c[kind + at.mixedMb]! * slower
-  const streamMb = c[kind + at.streamMb]! * slower
-  const ownCycles = c[kind + at.ownCycles]! * missPart
-  const launchMs2 = (c[kind + at.launchMs]! * served) ** 2
-  const launchMs8 = launchMs2 * launchMs2 * launchMs2 * launchMs2
-  terms[o + run.cycles] = cycles
-  terms[o + run.mixedMb] = mixedMb
-  terms[o + run.streamMb] = streamMb
-  terms[o + run.ownCycles] = ownCycles
-  terms[o + run.gapMs] = c[kind + at.gapMs]! * slower
-  terms[o + run.launchMs8] = launchMs8
-  terms[o + run.launchOthers] = launchOthers / launchClients
-  terms[o + run.hostMs] = c[kind + at.hostMs]! * served
-  terms[o + run.hostShareMs] = (c[kind + at.hostMs]! * served) / hostClients
-  terms[o + run.hostOthers] = (hostOthers * served) / hostClients
-
-  const perMhz = 1 / topClockMhz
-  const cyclesMs = cycles * perMhz
-  const ownMsPerMb = smoothMax2(ownCycles * perMhz, msPerMb)
+  const kind = kinds[r]!
+  const launchOthers = launch - records[kind + at.launchDemand]!
+  const hostOthers = host - records[kind + at.hostDemand]!
+  const ownCycles = records[kind + at.ownCycles]! * missPart
+  const ownMsPerMb = smoothMax2(ownCycles * (1 / topClockMhz), msPerMb)
   const load = (1 + launchOthers) / launchClients
-  const sum = 1 + load * load * load * load
-  scratch[s + top.cycles2] = cyclesMs * cyclesMs
-  scratch[s + top.mixedMs] = mixedMb * ownMsPerMb
-  scratch[s + top.streamMs] = streamMb * ownMsPerMb
-  scratch[s + top.launch8] = launchMs8 * sum * sum
+  const launches = 1 + load * load * load * load
+  terms[o + run.ownCycles] = ownCycles
+  terms[o + run.launchOthers] = launchOthers / launchClients
+  terms[o + run.hostOthers] = (hostOthers * records[kind + at.hostSlowdown]!) / hostClients
+  terms[o + run.topMixedMs] = records[kind + at.mixedMb]! * ownMsPerMb
+  terms[o + run.topStreamMs] = records[kind + at.streamMb]! * ownMsPerMb
+  terms[o + run.topLaunchMs8] = records[kind + at.launchMs8]! * launches * launches
 }
 
 /**
@@ -266,14 +210,14 @@ function writeTerms(
  * before the host has served every tenant. For M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' -
  * 7/8 S'^2 / S) / (8 S).
  */
-function batchAtTop(terms: Float64Array, r: number, price: number): void {
+function batchAtTop(records: Float64Array, { kinds, terms }: Mix, r: number, price: number): void {
   const o = r * run.stride
-  const s = r * top.stride
-  const mixedMs = scratch[s + top.mixedMs]!
-  const streamMs = scratch[s + top.streamMs]!
+  const kind = kinds[r]!
+  const mixedMs = terms[o + run.topMixedMs]!
+  const streamMs = terms[o + run.topStreamMs]!
   const pricedMs = mixedMs * price
-  const overlapped = Math.sqrt(scratch[s + top.cycles2]! + pricedMs * pricedMs)
-  const device = overlapped + streamMs * price + terms[o + run.gapMs]!
+  const overlapped = Math.sqrt(records[kind + at.topCycles2]! + pricedMs * pricedMs)
+  const device = overlapped + streamMs * price + records[kind + at.gapMs]!
   const perOverlapped = 1 / overlapped
   const mixedPart = pricedMs * perOverlapped
   const deviceSlope = mixedPart * mixedMs + streamMs
@@ -281,17 +225,17 @@ function batchAtTop(terms: Float64Array, r: number, price: number): void {
 
   const device2 = device * device
   const device6 = device2 * device2 * device2
-  const sum = device6 * device2 + scratch[s + top.launch8]!
+  const sum = device6 * device2 + terms[o + run.topLaunchMs8]!
   const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
   const perSum = 1 / sum
   const rise = device6 * device * deviceSlope * perSum
-  const unqueued = longer + terms[o + run.hostMs]!
+  const unqueued = longer + records[kind + at.hostMs]!
   const unqueuedSlope = longer * rise
   const unqueuedBend =
     longer * (device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) * perSum - 7 * rise * rise)
 
   const hostOthers = terms[o + run.hostOthers]!
-  const served = terms[o + run.hostShareMs]! + hostOthers * unqueued
+  const served = records[kind + at.hostShareMs]! + hostOthers * unqueued
   const unqueued2 = unqueued * unqueued
   const unqueued6 = unqueued2 * unqueued2 * unqueued2
   const served2 = served * served
@@ -301,15 +245,15 @@ function batchAtTop(terms: Float64Array, r: number, price: number): void {
   const perQueue = 1 / queue
   const longerBy = (unqueued6 * unqueued + served6 * served * hostOthers) * perQueue
   const bendBy = 7 * (unqueued6 + served6 * hostOthers * hostOthers) * perQueue - 7 * longerBy * longerBy
-  scratch[s + top.device] = device
-  scratch[s + top.device + 1] = deviceSlope
-  scratch[s + top.device + 2] = deviceBend
-  scratch[s + top.unqueued] = unqueued
-  scratch[s + top.unqueued + 1] = unqueuedSlope
-  scratch[s + top.unqueued + 2] = unqueuedBend
-  scratch[s + top.batch] = batch
-  scratch[s + top.batch + 1] = batch * longerBy * unqueuedSlope
-  scratch[s + top.batch + 2] = batch * (bendBy * unqueuedSlope * unqueuedSlope + longerBy * unqueuedBend)
+  terms[o + run.topDeviceMs] = device
+  terms[o + run.topDeviceMs + 1] = deviceSlope
+  terms[o + run.topDeviceMs + 2] = deviceBend
+  terms[o + run.topUnqueuedMs] = unqueued
+  terms[o + run.topUnqueuedMs + 1] = unqueuedSlope
+  terms[o + run.topUnqueuedMs + 2] = unqueuedBend
+  terms[o + run.topMs] = batch
+  terms[o + run.topMs + 1] = batch * longerBy * unqueuedSlope
+  terms[o + run.topMs + 2] = batch * (bendBy * unqueuedSlope * unqueuedSlope + longerBy * unqueuedBend)
 }
 
 /**
@@ -320,8 +264,7 @@ function batchAtTop(terms: Float64Array, r: number, price: number): void {
  * @param mbPerMs memory traffic summed over the tenants, each running alone, MB/ms
  * @param speeds factors on the device's speed, summed over the tenants
  */
-function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPerMs: number, speeds: number): void {
-  const c = kinds.coefficients
+function solveTopPrice(board: BoardConstants, records: Float64Array, mix: Mix, mbPerMs: number, speeds: number): void {
   const { terms, runs } = mix
   const ceiling = board.parameters.bandwidthCeiling
   const scale = mix.msPerMb / ceiling
@@ -336,16 +279,14 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
     let slope = 0
     let bend = 0
     for (let r = 0; r < runs; r++) {
-      batchAtTop(terms, r, price)
-      const kind = mix.kinds[r]!
-      const s = r * top.stride + top.batch
-      const perBatch = 1 / scratch[s]!
-      const megabytes = terms[r * run.stride + run.length]! * (c[kind + at.mixedMb]! + c[kind + at.streamMb]!)
-      const drawn = megabytes * perBatch * scale
-      const longer = scratch[s + 1]! * perBatch
+      batchAtTop(records, mix, r, price)
+      const o = r * run.stride
+      const perBatch = 1 / terms[o + run.topMs]!
+      const drawn = terms[o + run.length]! * records[mix.kinds[r]! + at.trafficMb]! * perBatch * scale
+      const longer = terms[o + run.topMs + 1]! * perBatch
       demand += drawn
       slope -= drawn * longer
-      bend += drawn * (2 * longer * longer - scratch[s + 2]! * perBatch)
+      bend += drawn * (2 * longer * longer - terms[o + run.topMs + 2]! * perBatch)
     }
     const square = demand * demand
     const squareSlope = 2 * demand * slope
@@ -358,7 +299,7 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
     const inside = price + step >= low && price + step <= high
     const moved = Math.abs(step) / price
     if ((inside && isLastStep(moved, before)) || steps === MAX_STEPS) {
-      enterTop(mix, price + step, step)
+      enterTopPrice(records, mix, price + step, step)
       return
     }
     before = moved
@@ -366,25 +307,18 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
   }
 }
 
-/** Store the price, and each run's times at that price. The scratch holds the times at `price - step`. */
-function enterTop(mix: Mix, price: number, step: number): void {
+/** Store the price, and move each run's times there from `price - step`, to second order. */
+function enterTopPrice(records: Float64Array, mix: Mix, price: number, step: number): void {
   const { terms } = mix
   mix.topPrice = price
   mix.topDemand = 1 - 1 / price
   for (let r = 0; r < mix.runs; r++) {
     const o = r * run.stride
-    const s = r * top.stride
-    const unqueued = after(s + top.unqueued, step)
-    const served = terms[o + run.hostShareMs]! + terms[o + run.hostOthers]! * unqueued
+    for (let at = o + run.topDeviceMs; at <= o + run.topMs; at += 3) {
+      terms[at]! += step * (terms[at + 1]! + 0.5 * step * terms[at + 2]!)
+    }
+    const served = records[mix.kinds[r]! + at.hostShareMs]! + terms[o + run.hostOthers]! * terms[o + run.topUnqueuedMs]!
     const served2 = served * served
     terms[o + run.servedMs8] = served2 * served2 * served2 * served2
-    terms[o + run.topUnqueuedMs] = unqueued
-    terms[o + run.topDeviceMs] = after(s + top.device, step)
-    terms[o + run.topMs] = after(s + top.batch, step)
   }
-}
-
-/** Extrapolate a scratch value along the price, to second order. */
-function after(at: number, step: number): number {
-  return scratch[at]! + step * (scratch[at + 1]! + 0.5 * step * scratch[at + 2]!)
 }

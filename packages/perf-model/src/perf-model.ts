@@ -13,6 +13,7 @@ import {
 } from '@pctodl/platform'
 import { type BoardConstants, boardConstants, relativeVoltage } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
+import { MAX_BATCH_SIZE } from './kind.js'
 import { KindTable } from './kind-table.js'
 import { LazyPrediction, LazyTenantPrediction } from './lazy-prediction.js'
 import { Mix, prepare } from './mix.js'
@@ -21,7 +22,6 @@ import { type PerfModelParameters, parsePerfModelParameters } from './parameters
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
-import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 import { ErrorModel } from './uncertainty/error-model.js'
 import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/error-terms.js'
 
@@ -45,9 +45,11 @@ export class PerfModel implements Predictor {
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
   readonly #board: BoardConstants
-  /** Tenants of the last prediction, reused at other clocks. Its `tenants` is 0 if they must be prepared again. */
-  readonly #mix = new Mix()
+  /** Numbers of the kinds of the last prediction's tenants, and the offsets of their records. */
+  readonly #tenants = new Int32Array(MAX_MPS_CLIENTS)
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
+  /** Mix of these tenants, reused at other clocks. Its `tenants` is 0 if they must be prepared again. */
+  readonly #mix = new Mix()
   readonly #solution = new Solution()
   /** SM clock of the current solution, MHz; 0 if there is none. */
   #solvedMhz = 0
@@ -135,7 +137,7 @@ export class PerfModel implements Predictor {
     const count = configuration.tenants.length
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
-      const isTwin = i > 0 && this.#offsets[i] === this.#offsets[i - 1]
+      const isTwin = i > 0 && this.#tenants[i] === this.#tenants[i - 1]
       tenants[i] = isTwin
         ? tenants[i - 1]!
         : new LazyTenantPrediction(throughput[i]! * speedFactor, latencyMs[i]! / speedFactor, deviationOf)
@@ -248,7 +250,7 @@ export class PerfModel implements Predictor {
   #termsOf(quantity: Quantity): ErrorTerms {
     const error = this.#errors[quantity]
     if (!error.written) {
-      error.terms.write(quantity, this.#board, this.#kinds, this.#mix, this.#solution, this.#solvedMhz)
+      error.terms.write(quantity, this.#board, this.#kinds.records, this.#mix, this.#solution, this.#solvedMhz)
       error.written = true
     }
     return error.terms
@@ -276,13 +278,13 @@ export class PerfModel implements Predictor {
 
   /** Returns a function that still gives the deviations of the current solution after other predictions. */
   #deviationOfSolved(): (quantity: Quantity) => number {
-    const { tenants, memIndex } = this.#mix
-    const offsets: number[] = []
-    for (let i = 0; i < tenants; i++) offsets.push(this.#offsets[i]!)
+    const { tenants: count, memIndex } = this.#mix
+    const tenants: number[] = []
+    for (let i = 0; i < count; i++) tenants.push(this.#tenants[i]!)
     const smClockMhz = this.#solvedMhz
     return (quantity) => {
-      offsets.forEach((offset, i) => void this.#putKind(i, offset))
-      this.#prepare(tenants, memIndex)
+      tenants.forEach((kind, i) => void this.#putKind(i, kind))
+      this.#prepare(count, memIndex)
       this.#solve(smClockMhz)
       return this.#sdOf(quantity)
     }
@@ -423,7 +425,7 @@ export class PerfModel implements Predictor {
 
   #solve(smClockMhz: number): void {
     if (smClockMhz === this.#solvedMhz) return
-    solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
+    solve(this.#board, this.#kinds.records, this.#mix, smClockMhz, this.#solution)
     this.#solvedMhz = smClockMhz
     const { throughput, power } = this.#errors
     throughput.written = power.written = false
@@ -465,19 +467,20 @@ export class PerfModel implements Predictor {
     const tpcs = this.#tpcsOf(mpsPercent, i)
     assertBatch(batchSize, i)
     if (network < 0) return
-    this.#putKind(i, this.#kinds.offsetOf(network, tpcs, batchSize))
+    this.#putKind(i, this.#kinds.numberOf(network, tpcs, batchSize))
   }
 
-  #putKind(i: number, offset: number): void {
-    if (this.#offsets[i] === offset) return
-    this.#offsets[i] = offset
+  #putKind(i: number, kind: number): void {
+    if (this.#tenants[i] === kind) return
+    this.#tenants[i] = kind
     this.#mix.tenants = 0
   }
 
   #prepare(count: number, memIndex: number): void {
     const mix = this.#mix
     if (mix.tenants === count && mix.memIndex === memIndex) return
-    prepare(this.#board, this.#kinds, this.#offsets, count, memIndex, mix)
+    this.#kinds.find(this.#tenants, count, memIndex, this.#offsets)
+    prepare(this.#board, this.#kinds.records, this.#offsets, count, memIndex, mix)
     this.#solvedMhz = 0
   }
 

@@ -1,4 +1,4 @@
-import { loadPerfModel } from '@pctodl/perf-model'
+import { loadPerfModel, PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { BatchCostTable, BatchQueue, batchSizesUpTo, ServingModel } from '@pctodl/perf-model/serving'
 import type { Configuration, Service } from '@pctodl/platform'
 import fc from 'fast-check'
@@ -150,6 +150,21 @@ describe('ServingModel', () => {
       new ServingModel(model, { ...configuration, smClockMhz }, [search, photos], shared).predict([300, 200])
     for (const smClockMhz of [1200, 600, 1200, 900, 600]) {
       expect(predicted(smClockMhz, { costs })).toEqual(predicted(smClockMhz, {}))
+    }
+  })
+
+  it('draws the power of the equations at zero activity while no request arrives', () => {
+    const parameters = parsePerfModelParameters(shippedParameters['A100'])
+    // Batches without energy, and a voltage that is far from linear in the clock.
+    Object.assign(parameters.boardParameters, { voltageSlope: 1.8, voltageBend: 2.8, smPowerW: 0 })
+    for (const network of parameters.networks) {
+      Object.assign(network, { coreEnergyMj: 0, batchEnergyMj: 0, memoryEnergyMj: 0, corrections: [] })
+    }
+    const free = new PerfModel(parameters)
+    for (const smClockMhz of [300, 1100, 1250, 1410]) {
+      const { powerW } = free.predict({ ...configuration, smClockMhz })
+      const idle = new ServingModel(free, { ...configuration, smClockMhz }, [search, photos]).predict([1e-3, 1e-3])
+      expect(idle.powerW).toBeCloseTo(powerW, 6)
     }
   })
 

@@ -1,12 +1,11 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { boardConstants } from '../src/board-constants.js'
-import { TENANT_NODES } from '../src/correction-grid.js'
 import { loadPerfModel } from '../src/index.js'
+import { kindLayout as at } from '../src/kind.js'
 import { KindTable } from '../src/kind-table.js'
-import { atTenants, correctionsOf, Mix, prepare } from '../src/mix.js'
+import { Mix, prepare } from '../src/mix.js'
 import { Solution, solve } from '../src/solve.js'
-import { tenantLayout as at } from '../src/tenant-coefficients.js'
 
 const max = (power: number, ...values: number[]) =>
   values.reduce((sum, value) => sum + value ** power, 0) ** (1 / power)
@@ -22,27 +21,23 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
 
   /** The equations as the guide states them, for tenant `i` at a price and a pace of the others. */
   function timesOf(offsets: readonly number[], memIndex: number, i: number, smClockMhz: number) {
-    const c = kinds.coefficients
+    const c = kinds.records
     const offset = offsets[i]!
-    const first = correctionsOf(board, offset, memIndex)
-    const [device, host] = [first, first + TENANT_NODES].map((node) =>
-      atTenants(kinds.corrections, node, offsets.length),
-    )
     const of = (key: keyof typeof at) => c[offset + at[key]]!
     const others = (key: 'launchDemand' | 'hostDemand') =>
       offsets.reduce((sum, other) => sum + c[other + at[key]]!, 0) - of(key)
-    const traffic = offsets.reduce((sum, other) => sum + c[other + at.mixedMb]! + c[other + at.streamMb]!, 0)
+    const traffic = offsets.reduce((sum, other) => sum + c[other + at.trafficMb]!, 0)
     const missPart = traffic / (traffic + cacheReachMb)
     const msPerMb = max(2, (of('ownCycles') * missPart) / smClockMhz, board.msPerMb[memIndex]! * missPart)
-    const hostMs = of('hostMs') / host!
     return (price: number, pace: number, topUnqueuedMs?: number) => {
       const accessMs = msPerMb * price
       const overlapped = max(2, of('cycles') / smClockMhz, of('mixedMb') * accessMs)
-      const deviceMs = (overlapped + of('streamMb') * accessMs + of('gapMs')) / device!
+      const deviceMs = overlapped + of('streamMb') * accessMs + of('gapMs')
       const load = (1 + pace * others('launchDemand')) / launchClients
-      const unqueuedMs = max(8, deviceMs, (of('launchMs') / host!) * max(4, 1, load)) + hostMs
-      const served = (hostMs + (others('hostDemand') / host!) * (topUnqueuedMs ?? unqueuedMs)) / hostClients
-      const perMs = (of('mixedMb') + of('streamMb')) * board.msPerMb[memIndex]! * missPart
+      const unqueuedMs = max(8, deviceMs, of('launchMs8') ** (1 / 8) * max(4, 1, load)) + of('hostMs')
+      const hostOthers = others('hostDemand') * of('hostSlowdown')
+      const served = (of('hostMs') + hostOthers * (topUnqueuedMs ?? unqueuedMs)) / hostClients
+      const perMs = of('trafficMb') * board.msPerMb[memIndex]! * missPart
       return { batchMs: max(8, unqueuedMs, served), unqueuedMs, drawnMs: perMs / bandwidthCeiling }
     }
   }
@@ -50,19 +45,22 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
   it('keeps the equations to a part in a thousand million', () => {
     const mix = new Mix()
     const solution = new Solution()
+    const found = new Int32Array(40)
     for (let round = 0; round < 300; round++) {
       const count = 1 + random.integer(round % 3 === 0 ? 40 : 6)
-      const offsets = Array.from({ length: count }, () =>
-        kinds.offsetOf(random.integer(model.networks.length), 1 + random.integer(tpcs), 1 << random.integer(9)),
-      )
       const memIndex = random.integer(model.memClocksMhz.length)
-      prepare(board, kinds, offsets, count, memIndex, mix)
+      const tenants = Array.from({ length: count }, () =>
+        kinds.numberOf(random.integer(model.networks.length), 1 + random.integer(tpcs), 1 << random.integer(9)),
+      )
+      kinds.find(tenants, count, memIndex, found)
+      const offsets = [...found.subarray(0, count)]
+      prepare(board, kinds.records, offsets, count, memIndex, mix)
       const atTop = offsets.map((_, i) => timesOf(offsets, memIndex, i, board.topClockMhz)(mix.topPrice, 1))
       const demand = atTop.reduce((sum, { batchMs, drawnMs }) => sum + drawnMs / batchMs, 0)
       expect(Math.abs(mix.topPrice * (1 - demand * demand) - 1)).toBeLessThan(1e-9)
 
       const smClockMhz = 210 + random.uniform() * (board.topClockMhz - 210)
-      solve(board, kinds, mix, smClockMhz, solution)
+      solve(board, kinds.records, mix, smClockMhz, solution)
       offsets.forEach((_, i) => {
         const { batchMs: topMs, unqueuedMs } = atTop[i]!
         const latencyMs = solution.latencyMs[i]!
@@ -71,7 +69,7 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
         const { batchMs } = timesOf(offsets, memIndex, i, smClockMhz)(price, pace, unqueuedMs)
         expect(Math.abs(batchMs / latencyMs - 1)).toBeLessThan(1e-9)
       })
-      solve(board, kinds, mix, board.topClockMhz, solution)
+      solve(board, kinds.records, mix, board.topClockMhz, solution)
       atTop.forEach(({ batchMs }, i) => {
         expect(Math.abs(solution.latencyMs[i]! / batchMs - 1)).toBeLessThan(1e-9)
       })

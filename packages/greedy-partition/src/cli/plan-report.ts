@@ -2,9 +2,9 @@ import type { ServicePrediction } from '@pctodl/perf-model/serving'
 import type { GpuSpec, Service } from '@pctodl/platform'
 import { LARGEST_BATCH_SIZE } from '../services/plan-problem.js'
 import type { FeasibleServicePlan, PlanBinds } from '../services/plan-result.js'
+import { stoppedWords } from './report.js'
 import { DEFAULT_MAX_BATCH_SIZE } from './services-file.js'
 import type { ServicesCall } from './services-options.js'
-import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
 
 /** Text report of a plan for services. */

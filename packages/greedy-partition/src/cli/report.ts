@@ -1,9 +1,16 @@
 import { describeOutside } from '@pctodl/perf-model'
 import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
-import type { FeasiblePartition, PartitionStep, TradeRow } from '../result.js'
+import type { FeasiblePartition, PartitionStep, StoppedBecause, TradeRow } from '../result.js'
 import type { PartitionCall } from './partition-options.js'
-import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
+
+export const stoppedWords: Readonly<Record<StoppedBecause, string>> = {
+  'no-improving-move': 'no move improves it any more',
+  'evaluation-budget': 'the evaluation budget is spent',
+  'time-budget': 'the time budget is spent',
+  'greedy-only': 'only the greedy stage was asked for',
+  exhausted: 'everything was looked at',
+}
 
 /** Text report of a partition. */
 export function formatPartition(call: PartitionCall, result: FeasiblePartition, elapsedMs: number): string {

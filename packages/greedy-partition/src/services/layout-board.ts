@@ -2,6 +2,9 @@ import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving
 import { configurationOf, type Layout } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
+/** Fraction of the requests that must be answered within the objective. */
+export const WANTED = 0.99
+
 /** A layout with a cache of its serving models, one per clock. */
 export class LayoutBoard {
   /** Number of SM clocks. */

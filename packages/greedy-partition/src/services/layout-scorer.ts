@@ -1,12 +1,10 @@
 import type { Landscape } from '../climb.js'
 import { fits, type Layout, layoutKey } from './layout.js'
-import { LayoutBoard } from './layout-board.js'
+import { LayoutBoard, WANTED } from './layout-board.js'
 import { layoutsAround } from './layout-moves.js'
 import { maxValue } from './max-value.js'
 import { MIN_RATE_PER_S, type PlanProblem } from './plan-problem.js'
 
-/** Fraction of the requests that must be answered within the objective. */
-const WANTED = 0.99
 /** Relative precision of a load factor. */
 const FACTOR_STEP = 2e-3
 /** Load factors below this count as 0. */

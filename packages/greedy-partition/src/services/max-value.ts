@@ -1,7 +1,6 @@
-import type { LayoutBoard } from './layout-board.js'
+import { type LayoutBoard, WANTED } from './layout-board.js'
 import type { PlanProblem } from './plan-problem.js'
 
-const WANTED = 0.99
 /** Bisection steps for an admitted rate. */
 const HALVINGS = 8
 /**

@@ -1,5 +1,5 @@
-import { fits, type Layout } from './layout.js'
 import { LayoutScorer, type Scored } from './layout-scorer.js'
+import { uniformLayouts } from './layout-starts.js'
 import type { PlanProblem } from './plan-problem.js'
 import type { InfeasibleServicePlan } from './plan-result.js'
 
@@ -72,10 +72,13 @@ function aloneOnBoard(
     powerCapW: Infinity,
     powerLimitW: Infinity,
   })
-  const { service, batchSizes } = problem.services[index]!
+  const { service } = problem.services[index]!
+  const layouts = Array.from({ length: problem.maxInstances }, (_, i) =>
+    uniformLayouts(alone.problem, () => [[problem.totalUnits]], [i + 1]),
+  ).flat()
   let most = 0
   let minMs = Number.POSITIVE_INFINITY
-  for (const layout of layoutsOfOne(alone.problem, batchSizes.length)) {
+  for (const layout of layouts) {
     const scored = alone.score(layout)
     if (scored === undefined) continue
     if (scored.shortfall === 0) most = Math.max(most, -scored.cost)
@@ -104,19 +107,6 @@ function aloneOnBoard(
       `${service.name} is asked for ${problem.askedPerS[index]!.toPrecision(4)} requests/s, and alone on the whole ` +
       `${problem.model.spec.name} it can answer ${bestRatePerS.toPrecision(4)} in time (margins included): let in no more`,
   }
-}
-
-function layoutsOfOne(problem: PlanProblem, sizes: number): Layout[] {
-  const layouts: Layout[] = []
-  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
-    for (let count = 1; count <= Math.min(problem.maxInstances, problem.totalUnits); count++) {
-      for (let batch = 0; batch < sizes; batch++) {
-        const layout = { services: [{ count, units: Math.floor(problem.totalUnits / count), batch }], memIndex }
-        if (fits(problem, layout)) layouts.push(layout)
-      }
-    }
-  }
-  return layouts
 }
 
 function names({ services }: PlanProblem): string {

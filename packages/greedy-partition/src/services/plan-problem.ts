@@ -8,7 +8,7 @@ import {
   type Service,
   smClocksAt,
 } from '@pctodl/platform'
-import { integer, number, type SearchLimits, searchLimits } from '../search-options.js'
+import { integer, number, oneOf, type SearchLimits, searchLimits } from '../search-options.js'
 import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './plan-options.js'
 
 /**
@@ -17,7 +17,6 @@ import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './p
 export const LARGEST_BATCH_SIZE = 256
 const DEFAULT_BUDGET_EVALUATIONS = 2000
 const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Requests/s assumed for a service with a rate of 0. */
 export const MIN_RATE_PER_S = 1e-3
@@ -76,10 +75,8 @@ export function planProblem(
   ratesPerS.forEach((rate, i) => {
     number(`ratesPerS[${i}]`, rate, `requests/s between 0 and ${MAX_RATE_PER_S}`, (x) => x >= 0 && x <= MAX_RATE_PER_S)
   })
-  if (!goals.includes(options.objective)) {
-    throw new InvalidInputError('objective', options.objective, goals.join(', '))
-  }
-  if (options.objective === 'max-load' && ratesPerS.every((rate) => rate === 0)) {
+  const goal = oneOf('objective', options.objective, ['min-power', 'max-load', 'max-value'])
+  if (goal === 'max-load' && ratesPerS.every((rate) => rate === 0)) {
     throw new InvalidInputError('ratesPerS', ratesPerS, 'a rate above 0: max-load looks for a factor on them')
   }
   const limits = searchLimits(
@@ -103,7 +100,7 @@ export function planProblem(
   return {
     ...limits,
     model,
-    goal: options.objective,
+    goal,
     services: services.map((service) => {
       const most = Math.min(LARGEST_BATCH_SIZE, service.maxBatchSize)
       const sizes = [...new Set([...given.filter((size) => size <= most), ...(options.batchSizes ? [] : [most])])]

@@ -1,12 +1,11 @@
 import type { LeastSquaresProblem } from '@pctodl/numerics'
 import { type GpuSpec, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, boardConstants } from '../board-constants.js'
-import { TENANT_NODES } from '../correction-grid.js'
-import { correctionLayout, writeKindCorrections } from '../corrections.js'
-import { correctionsOf, type KindArrays, Mix, prepare, writeKind } from '../mix.js'
+import { correctionsOf } from '../corrections.js'
+import { type KindCorrections, kindLayout } from '../kind.js'
+import { Mix, prepare, writeKind } from '../mix.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { Solution, solve } from '../solve.js'
-import { tenantLayout } from '../tenant-coefficients.js'
 import { ErrorTerms, type Quantity } from '../uncertainty/error-terms.js'
 import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
@@ -46,7 +45,8 @@ export class ModelObjective implements LeastSquaresProblem {
   readonly #rowsOfNetwork: readonly (readonly number[])[]
   readonly #kindsOfNetwork: readonly (readonly number[])[]
   #constants: BoardConstants
-  readonly #kinds: KindArrays
+  #corrections: readonly KindCorrections[] = []
+  readonly #records: Float64Array
   readonly #mix = new Mix()
   readonly #solution = new Solution()
   readonly #offsets: Int32Array
@@ -91,10 +91,7 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#rowsOfNetwork = networks.map((_, k) => rows.flatMap((row, r) => (row.networks.includes(k) ? [r] : [])))
     this.#kindsOfNetwork = networks.map((_, k) => table.kinds.flatMap((kind, i) => (kind.network === k ? [i] : [])))
     this.#constants = boardConstants(spec, board)
-    this.#kinds = {
-      coefficients: new Float64Array(table.kinds.length * tenantLayout.stride),
-      corrections: new Float64Array(table.kinds.length * table.memClocksMhz.length * correctionLayout.stride),
-    }
+    this.#records = new Float64Array(table.kinds.length * kindLayout.stride)
     this.#offsets = new Int32Array(MAX_MPS_CLIENTS)
     this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
@@ -172,12 +169,10 @@ export class ModelObjective implements LeastSquaresProblem {
 
   /** Reload the networks' corrections after they have changed. */
   readCorrections(): void {
-    const { kinds, memClocksMhz } = this.table
-    kinds.forEach(({ network, sms, batchSize }, kind) => {
-      const mpsPercent = (100 * sms) / this.spec.smCount
-      const { corrections } = this.#kinds
-      writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, corrections, kind)
-    })
+    this.#corrections = this.table.kinds.map((kind) =>
+      correctionsOf(this.#constants, this.networks[kind.network]!, kind),
+    )
+    this.#refresh()
   }
 
   /**
@@ -186,9 +181,9 @@ export class ModelObjective implements LeastSquaresProblem {
    */
   evaluate(row: TableRow): Solution {
     const { kinds, memIndex } = row
-    for (let i = 0; i < kinds.length; i++) this.#offsets[i] = kinds[i]! * tenantLayout.stride
-    prepare(this.#constants, this.#kinds, this.#offsets, kinds.length, memIndex, this.#mix)
-    solve(this.#constants, this.#kinds, this.#mix, row.row.smClockMhz, this.#solution)
+    for (let i = 0; i < kinds.length; i++) this.#offsets[i] = kinds[i]! * kindLayout.stride
+    prepare(this.#constants, this.#records, this.#offsets, kinds.length, memIndex, this.#mix)
+    solve(this.#constants, this.#records, this.#mix, row.row.smClockMhz, this.#solution)
     return this.#solution
   }
 
@@ -196,7 +191,7 @@ export class ModelObjective implements LeastSquaresProblem {
   featuresOf(row: TableRow): RowFeatures {
     const of = (quantity: Quantity) => {
       const terms = new ErrorTerms(this.networks.length)
-      terms.write(quantity, this.#constants, this.#kinds, this.#mix, this.#solution, row.row.smClockMhz)
+      terms.write(quantity, this.#constants, this.#records, this.#mix, this.#solution, row.row.smClockMhz)
       return terms
     }
     const { speedSd, powerSd } = this.#mix
@@ -209,17 +204,14 @@ export class ModelObjective implements LeastSquaresProblem {
    */
   speedSensitivity(row: TableRow, kind: number): { readonly device: Float64Array; readonly host: Float64Array } {
     const before = Float64Array.from(this.evaluate(row).throughput.subarray(0, row.kinds.length))
-    const from = correctionsOf(this.#constants, kind * tenantLayout.stride, row.memIndex)
-    const by = (at: number): Float64Array => {
-      const factors = this.#kinds.corrections.subarray(at, at + TENANT_NODES)
-      const kept = Float64Array.from(factors)
-      for (let node = 0; node < TENANT_NODES; node++) factors[node]! *= 1 + SENSITIVITY_STEP
+    const corrections = this.#corrections[kind]!
+    const by = (factor: 'deviceSpeed' | 'hostSpeed'): Float64Array => {
+      this.#writeKind(kind, { ...corrections, [factor]: corrections[factor] * (1 + SENSITIVITY_STEP) })
       const { throughput } = this.evaluate(row)
-      const change = before.map((value, i) => Math.log(throughput[i]! / value) / Math.log(1 + SENSITIVITY_STEP))
-      factors.set(kept)
-      return change
+      this.#writeKind(kind, corrections)
+      return before.map((value, i) => Math.log(throughput[i]! / value) / Math.log(1 + SENSITIVITY_STEP))
     }
-    return { device: by(from + correctionLayout.deviceSpeed), host: by(from + correctionLayout.hostSpeed) }
+    return { device: by('deviceSpeed'), host: by('hostSpeed') }
   }
 
   /** Predicted power of a row, W; capped at the limit for a nominal clock. */
@@ -236,11 +228,13 @@ export class ModelObjective implements LeastSquaresProblem {
   #refresh(network = -1): void {
     if (network < 0) this.#constants = boardConstants(this.spec, this.board)
     const kinds = network < 0 ? this.table.kinds.keys() : this.#kindsOfNetwork[network]!
-    for (const index of kinds) {
-      const kind = this.table.kinds[index]!
-      const offset = index * tenantLayout.stride
-      writeKind(this.#constants, this.networks[kind.network]!, kind, this.#kinds.coefficients, offset)
-    }
+    for (const kind of kinds) this.#writeKind(kind, this.#corrections[kind]!)
+  }
+
+  #writeKind(index: number, corrections: KindCorrections): void {
+    const kind = this.table.kinds[index]!
+    const network = this.networks[kind.network]!
+    writeKind(this.#constants, network, kind, this.#records, index * kindLayout.stride, corrections)
   }
 
   #get(slot: Slot): number {

@@ -1,10 +1,9 @@
 import { smClocksAt, smsOfShare } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
 import { CORRECTION_NODES, correctionGrid } from '../correction-grid.js'
-import { correctionLayout } from '../corrections.js'
+import { kindLayout } from '../kind.js'
 import { Mix, prepare, writeKind } from '../mix.js'
 import { Solution, solve } from '../solve.js'
-import { tenantLayout } from '../tenant-coefficients.js'
 import type { ModelObjective } from './model-objective.js'
 import type { ParameterCovariance } from './standard-errors.js'
 
@@ -57,9 +56,7 @@ function valuesAtNodes(
   quantity: 'totalThroughput' | 'powerW',
 ): Float64Array[] {
   const constants = boardConstants(spec, board)
-  const coefficients = new Float64Array(tenantLayout.stride)
-  const corrections = new Float64Array(memClocksMhz.length * correctionLayout.stride).fill(1)
-  const kinds = { coefficients, corrections }
+  const record = new Float64Array(kindLayout.stride)
   const mix = new Mix()
   const solution = new Solution()
   return memClocksMhz.map((memClockMhz, m) => {
@@ -68,12 +65,12 @@ function valuesAtNodes(
     let node = 0
     for (const mpsPercent of correctionGrid.mpsPercent) {
       for (const batchSize of correctionGrid.batchSize) {
-        const kind = { network: 0, sms: smsOfShare(spec, mpsPercent), batchSize }
-        writeKind(constants, networks[network]!, kind, coefficients, 0)
+        const kind = { network, sms: smsOfShare(spec, mpsPercent), batchSize }
+        writeKind(constants, networks[network]!, kind, record, 0)
         for (const tenants of correctionGrid.tenants) {
           const offsets = new Int32Array(Math.min(tenants, Math.floor(100 / mpsPercent)))
-          prepare(constants, kinds, offsets, offsets.length, m, mix)
-          solve(constants, kinds, mix, clocks[clocks.length >> 1]!, solution)
+          prepare(constants, record, offsets, offsets.length, m, mix)
+          solve(constants, record, mix, clocks[clocks.length >> 1]!, solution)
           values[node++] = Math.log(solution[quantity])
         }
       }

@@ -1,7 +1,7 @@
 import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type TraceRow } from '@pctodl/platform'
 import { mixOf } from '../domain.js'
+import { MAX_BATCH_SIZE, type TenantKind } from '../kind.js'
 import type { Mix } from '../parameters.js'
-import { MAX_BATCH_SIZE, type TenantKind } from '../tenant-coefficients.js'
 
 /** One usable row of a trace, with its tenants as indices of kinds. */
 export interface TableRow {
@@ -65,12 +65,14 @@ export function traceTable(
   const kinds: TenantKind[] = []
   const kindIndex = new Map<string, number>()
   const rows = usable.map((row): TableRow => {
-    const indices = row.tenants.map((tenant) => {
-      const sms = smsOfShare(spec, tenant.mpsPercent)
-      const key = `${tenant.model}:${sms}:${tenant.batchSize}`
+    const memIndex = memClocksMhz.indexOf(row.memClockMhz)
+    const tenants = row.tenants.length
+    const indices = row.tenants.map(({ model, mpsPercent, batchSize }) => {
+      const sms = smsOfShare(spec, mpsPercent)
+      const key = [model, sms, batchSize, memIndex, tenants].join()
       let index = kindIndex.get(key)
       if (index === undefined) {
-        index = kinds.push({ network: networkNames.indexOf(tenant.model), sms, batchSize: tenant.batchSize }) - 1
+        index = kinds.push({ network: networkNames.indexOf(model), sms, batchSize, memIndex, tenants }) - 1
         kindIndex.set(key, index)
       }
       return index
@@ -83,7 +85,7 @@ export function traceTable(
       networks,
       mix: mixOf(likeTenants, networks.length > 1),
       likeTenants,
-      memIndex: memClocksMhz.indexOf(row.memClockMhz),
+      memIndex,
       nominalClock: unlockedClock === 'nominal' && row.targetSmClockMhz === null,
       group: [...new Set(row.tenants.map((t) => `${t.model}:${t.mpsPercent}:${t.batchSize}`))].sort().join('|'),
     }

@@ -1,18 +1,15 @@
+import { relativeVoltage } from '../board-constants.js'
 import type { PerfModelParameters } from '../parameters.js'
 
-/**
- * Power of a board with idle processes, W: power at zero activity plus the clock tree's power, at a voltage linear in
- * the clock.
- */
+/** Power of a board with idle processes, W: power at zero activity plus the clock tree's power. */
 export function idlePower(
   { boardParameters }: PerfModelParameters,
   boostClockMhz: number,
   smClockMhz: number,
   memClockMhz: number,
 ): number {
-  const { idlePowerW, clockTreePowerW, voltageSlope, voltageFloor } = boardParameters
   const clock = smClockMhz / boostClockMhz
-  const voltage = Math.max(voltageFloor, 1 - voltageSlope * (1 - clock))
-  const idleW = idlePowerW.find((entry) => entry.memClockMhz === memClockMhz)!.powerW
-  return idleW + voltage * voltage * clock * clockTreePowerW
+  const voltage = relativeVoltage(boardParameters, clock)
+  const { powerW } = boardParameters.idlePowerW.find((entry) => entry.memClockMhz === memClockMhz)!
+  return powerW + voltage * voltage * clock * boardParameters.clockTreePowerW
 }

@@ -1,8 +1,8 @@
 import type { BoardConstants } from '../board-constants.js'
-import { type KindArrays, type Mix, runLayout } from '../mix.js'
+import { kindLayout } from '../kind.js'
+import { type Mix, runLayout } from '../mix.js'
 import { RESIDUAL_TERMS } from '../parameters.js'
 import type { Solution } from '../solve.js'
-import { tenantLayout } from '../tenant-coefficients.js'
 
 /** Number of variables of a tenant: batch size, share, clock, contention, time off the device, number of tenants. */
 const VARIABLES = 6
@@ -45,7 +45,7 @@ export class ErrorTerms {
   write(
     quantity: Quantity,
     { topClockMhz, memClocksMhz }: BoardConstants,
-    { coefficients: c }: KindArrays,
+    records: Float64Array,
     mix: Mix,
     solution: Solution,
     smClockMhz: number,
@@ -65,12 +65,12 @@ export class ErrorTerms {
       const count = mix.terms[r * runLayout.stride + runLayout.length]!
       const kind = mix.kinds[r]!
       const part = (count * parts[tenant]!) / whole
-      variables[0] = c[kind + tenantLayout.logBatch]!
-      variables[1] = c[kind + tenantLayout.logShare]!
+      variables[0] = records[kind + kindLayout.logBatch]!
+      variables[1] = records[kind + kindLayout.logShare]!
       variables[4] = 1 - solution.duty[tenant]!
       tenant += count
       this.#addProducts(part)
-      const own = MIX_TERMS + c[kind + tenantLayout.network]! * NETWORK_TERMS
+      const own = MIX_TERMS + records[kind + kindLayout.network]! * NETWORK_TERMS
       phi[own]! += part
       for (let i = 0; i < VARIABLES; i++) phi[own + 1 + i]! += part * variables[i]!
     }
