@@ -1,16 +1,17 @@
-// Simulate a trace, run it on a real Slurm of one node, and compare: compare-execution.ts [jobs] [seed] [scale] [policy] [start-up of a job, s].
-// Needs root and the Debian packages slurm-wlm and munge. Jobs wait as long as their profiles say and heed the checkpoint contract.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { median } from '@pctodl/numerics'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
 import { type EngineOptions, policyNames } from '../src/engine/scheduling-options.js'
+import type { SlurmRun } from '../src/execute/slurm-schedule-executor.js'
 import { generateTrace, simulate } from '../src/index.js'
 import { executeSchedule, SlurmScheduleExecutor } from '../src/node.js'
-import type { SlurmRun } from '../src/slurm/slurm-schedule-executor.js'
 import { cluster, hardware, pacedJobs, profiles } from '../test/one-node-schedule.js'
 import { PlayedExecutor } from '../test/played-executor.js'
+
+// Simulate a trace, run it on a real Slurm of one node, and compare: compare-execution.ts [jobs] [seed] [scale] [policy] [start-up of a job, s].
+// Needs root and the Debian packages slurm-wlm and munge. Jobs wait as long as their profiles say and heed the checkpoint contract.
 
 const hindrance = slurmHindrance()
 if (hindrance !== undefined) throw new Error(`no Slurm here: ${hindrance}`)

@@ -1,3 +1,13 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { median } from '@pctodl/numerics'
+import { profileJob } from '../src/job-profile.js'
+import { measureDataset, measureMemoryGBps } from '../src/profile/measure-machine.js'
+import { allowedCpus } from '../src/profile/run-limits.js'
+import { runTraining } from '../src/profile/run-training.js'
+
 /**
  * How far the profiler's matrix is from really running every cell of it: the image loader of examples/ on this machine, over all
  * cores and five cache sizes. Each pass profiles anew and then runs every cell once; errors are medians over the passes, since
@@ -5,15 +15,6 @@
  *
  *   tsx --conditions=@pctodl/source scripts/compare-profile-with-sweep.ts [max cores] [passes]
  */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
-import { median } from '@pctodl/numerics'
-import { profileJob } from '../src/job-profile.js'
-import { allowedCpus } from '../src/profile/runs/cpu-affinity.js'
-import { measureDataset, measureMemoryGBps } from '../src/profile/runs/measure-machine.js'
-import { runTraining } from '../src/profile/runs/run-training.js'
 
 const STORAGE_MBPS = 6
 const BATCH = 8

@@ -1,11 +1,11 @@
-// The largest sums of throughputs that any seating could reach, by integer programs: placement-optima.ts <from> <to> [maxIterations].
-// Prints `"seed": sum` for each instance of test/placement-instances.ts; where the work ran out, the bound, which no seating exceeds.
-
 import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/numerics/programs'
 import { parseSynergyTables } from '../src/job-profile.js'
-import { allocationOptions } from '../src/mechanisms/allocation-options.js'
+import { allocationOptions } from '../src/mechanisms/allocation.js'
 import { placementInstance } from '../test/placement-instances.js'
 import { published } from '../test/published-files.js'
+
+// The largest sums of throughputs that any seating could reach, by integer programs: placement-optima.ts <from> <to> [maxIterations].
+// Prints `"seed": sum` for each instance of test/placement-instances.ts; where the work ran out, the bound, which no seating exceeds.
 
 const [from = 1, to = 40, maxIterations = 100_000] = process.argv.slice(2).map(Number)
 const tables = parseSynergyTables(published('model_profiles.json'), 3)

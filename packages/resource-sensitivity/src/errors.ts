@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 
 /** Thrown for a job that no schedule on this cluster could ever run. */
 export class ImpossibleJobError extends PctodlError {
@@ -18,18 +18,11 @@ export class InputFileError extends PctodlError {
   readonly row: number | null
   readonly field: string
 
-  constructor(
-    file: string,
-    row: number | null,
-    field: string,
-    found: unknown,
-    expected: string,
-    options?: ErrorOptions,
-  ) {
+  constructor(file: string, row: number | null, field: string, found: unknown, expected: string, cause?: unknown) {
     const place = row === null ? file : `${file}, row ${row}`
     const whole = typeof found === 'string' ? `'${found}'` : (JSON.stringify(found) ?? String(found))
     const shown = whole.length > LONGEST_SHOWN ? `${whole.slice(0, LONGEST_SHOWN)}...` : whole
-    super('INPUT_FILE', `${place}: ${field} is ${shown}, expected ${expected}`, options)
+    super('INPUT_FILE', `${place}: ${field} is ${shown}, expected ${expected}`, { cause })
     this.file = file
     this.row = row
     this.field = field
@@ -40,15 +33,32 @@ export class InputFileError extends PctodlError {
 export class LimitUnavailableError extends PctodlError {
   readonly limit: string
 
-  constructor(limit: string, why: string, remedy: string, options?: ErrorOptions) {
-    super('LIMIT_UNAVAILABLE', `cannot limit ${limit}: ${why}; ${remedy}`, options)
+  constructor(limit: string, why: string, remedy: string, cause?: unknown) {
+    super('LIMIT_UNAVAILABLE', `cannot limit ${limit}: ${why}; ${remedy}`, { cause })
     this.limit = limit
   }
 }
 
 /** Thrown if a profiled run failed or ended without a usable report. */
 export class ProfiledRunError extends PctodlError {
-  constructor(what: string, why: string, options?: ErrorOptions) {
-    super('PROFILED_RUN', `${what}: ${why}`, options)
+  constructor(what: string, why: string, cause?: unknown) {
+    super('PROFILED_RUN', `${what}: ${why}`, { cause })
   }
+}
+
+/** @throws InvalidInputError unless the value is a finite number above 0 */
+export function assertPositive(field: string, value: number): void {
+  if (!(value > 0 && Number.isFinite(value))) throw new InvalidInputError(field, value, 'a positive number')
+}
+
+/** @throws InvalidInputError unless the value is a finite number of at least `least` */
+export function assertAtLeast(field: string, value: number, least = 0, what = 'a number'): void {
+  if (value >= least && Number.isFinite(value)) return
+  throw new InvalidInputError(field, value, `${what} of at least ${least}`)
+}
+
+/** @throws InvalidInputError unless the value is an integer of at least `least` */
+export function assertInteger(field: string, value: number, least = 1): void {
+  if (Number.isInteger(value) && value >= least) return
+  throw new InvalidInputError(field, value, `an integer of at least ${least}`)
 }

@@ -1,18 +1,18 @@
-export type { Cluster } from './cluster/cluster.js'
-export { parseClusterFile } from './cluster/cluster-file.js'
+export type { Cluster } from './cluster.js'
+export { parseClusterFile } from './input-files.js'
 
-export type { Job } from './trace/job.js'
-export { parseReplayCsv } from './trace/replay-csv.js'
-export { generateTrace } from './trace/generate-trace.js'
+export type { Job } from './trace.js'
+export { parseReplayCsv } from './input-files.js'
+export { generateTrace } from './trace.js'
 
 export { ScheduleEngine } from './engine/schedule-engine.js'
-export type { EngineEvent } from './engine/engine-event.js'
+export type { EngineEvent } from './engine/actions.js'
 export type { Plan } from './engine/actions.js'
 
-export { planNow, simulate } from './simulate/simulate.js'
-export type { SimulationResult } from './simulate/simulation-options.js'
-export { summarize } from './report/summarize.js'
-export { allocateServer } from './mechanisms/server-allocation.js'
+export { planNow, simulate } from './simulate.js'
+export type { SimulationResult } from './simulate.js'
+export { summarize } from './summarize.js'
+export { allocateServer } from './mechanisms/allocation.js'
 export { loadAllocationSolver } from './mechanisms/allocation-solver.js'
 
 export { ImpossibleJobError, InputFileError } from './errors.js'

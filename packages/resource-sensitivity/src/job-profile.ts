@@ -1,17 +1,15 @@
 // What a profile is.
 
 export { InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'
-export { epochWithCache } from './profile/cache-model.js'
+// What was published.
+export { parseSynergyTables } from './input-files.js'
 export { searchCpus } from './profile/cpu-search.js'
-export { type JobProfile, throughputAt } from './profile/job-profile.js'
-export { exampleProfiles, modelledProfile } from './profile/modelled-profile.js'
+export { exampleProfiles, type JobProfile, modelledProfile, throughputAt } from './profile/job-profile.js'
 // How one is found.
-export { profileJob } from './profile/profile-job.js'
+export { epochWithCache, profileJob } from './profile/profile-job.js'
 export {
   minDemand,
   parseSensitivityMatrix,
   profileOfMatrix,
   type SensitivityMatrix,
 } from './profile/sensitivity-matrix.js'
-// What was published.
-export { parseSynergyTables } from './profile/synergy-tables.js'

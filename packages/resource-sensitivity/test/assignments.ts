@@ -1,5 +1,6 @@
-import type { Grant, ScheduleAction, Seat } from '../src/engine/actions.js'
+import type { Grant, ScheduleAction } from '../src/engine/actions.js'
 import { isSameGrant } from '../src/engine/actions.js'
+import type { Seat } from '../src/engine/engine-job.js'
 
 /** What one job holds, as the actions so far say. */
 export interface Assignment extends Grant {

@@ -4,7 +4,7 @@ import type { PlannedJob } from '../src/engine/actions.js'
 import { policyNames } from '../src/engine/scheduling-options.js'
 import { generateTrace, planNow, simulate, summarize } from '../src/index.js'
 import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
-import type { SimulationOptions } from '../src/simulate/simulation-options.js'
+import type { SimulationOptions } from '../src/simulate.js'
 
 /** A table whose base point (throughput 1) is far from the share that GPUs of the servers below have. */
 const model = (name: string, atFair: number): JobProfile => ({

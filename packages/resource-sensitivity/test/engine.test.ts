@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { countGpus, expandServers } from '../src/cluster/cluster.js'
+import { expandServers, totals } from '../src/cluster.js'
 import type { PlaceAction, ScheduleAction } from '../src/engine/actions.js'
 import {
   type EngineOptions,
@@ -311,12 +311,24 @@ describe('the engine', () => {
     expect(engine.expectedToFinishBy(109)).not.toContain(1)
   })
 
+  it('counts no service for a job that waits, whatever is reported of its last run', () => {
+    const engine = new ScheduleEngine(rules)
+    engine.plan(0, [submit(0, 2)])
+    engine.plan(40, [
+      { type: 'server-draining', server: 0 },
+      { type: 'server-draining', server: 1 },
+    ])
+    engine.plan(60, [{ type: 'progressed', jobId: 0, doneIterations: 30, saved: true }])
+    engine.plan(90, [{ type: 'server-returned', server: 0 }])
+    expect(engine.running.find(0)).toMatchObject({ state: 'running', attainedGpuS: 80, waitedS: 50 })
+  })
+
   it('says what it cannot be told, and has not changed then', () => {
     const engine = new ScheduleEngine(rules)
     engine.plan(0, [submit(0, 2)])
     const before = engine.current()
     const told = (event: EngineEvent) => () => engine.plan(5, [submit(7, 1), event])
-    expect(told(submit(1, countGpus(cluster) + 1))).toThrow(/job 1 can never run: it needs 5 GPUs/)
+    expect(told(submit(1, totals(cluster).gpus + 1))).toThrow(/job 1 can never run: it needs 5 GPUs/)
     expect(told({ type: 'finished', jobId: 9 })).toThrow(/finished: jobId: got 9, expected a submitted job/)
     expect(told({ type: 'server-failed', server: 2 })).toThrow(/server: got 2, expected a server from 0 to 1/)
     expect(() => engine.plan(-1, [])).toThrow(/nowS: got -1, expected a time not before 0/)

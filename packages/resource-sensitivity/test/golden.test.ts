@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { type MechanismName, policyNames } from '../src/engine/scheduling-options.js'
 import { generateTrace, simulate } from '../src/index.js'
 import { exampleProfiles } from '../src/job-profile.js'
-import { shortDurations } from '../src/trace/generate-trace.js'
+import { shortDurations } from '../src/trace.js'
 
 /** `PCTODL_WRITE_GOLDEN=1` writes it anew: say in the commit why results move. */
 const file = new URL('golden/simulations.json', import.meta.url)

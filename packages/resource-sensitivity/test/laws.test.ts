@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { expandServers } from '../src/cluster/cluster.js'
+import { expandServers } from '../src/cluster.js'
 import { type MechanismName, type PolicyName, policyNames } from '../src/engine/scheduling-options.js'
 import { loadAllocationSolver, type Plan, simulate } from '../src/index.js'
 import { throughputAt } from '../src/job-profile.js'

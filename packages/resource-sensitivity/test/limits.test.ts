@@ -4,10 +4,18 @@ import path from 'node:path'
 import { execa } from 'execa'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LimitUnavailableError } from '../src/job-profile.js'
-import { containerCommand, dataInContainer, dataOnHost } from '../src/profile/runs/container.js'
-import { allowedCpus, isOnPath, parseCpuList, withCpus } from '../src/profile/runs/cpu-affinity.js'
-import { cgroupRoot, createMemoryGroup } from '../src/profile/runs/memory-group.js'
-import { launchCommand, optionAmong, trainingCommand } from '../src/profile/runs/training-command.js'
+import {
+  allowedCpus,
+  cgroupRoot,
+  containerCommand,
+  createMemoryGroup,
+  dataInContainer,
+  dataOnHost,
+  isOnPath,
+  parseCpuList,
+  withCpus,
+} from '../src/profile/run-limits.js'
+import { launchCommand, optionAmong, trainingCommand } from '../src/profile/run-training.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'pctodl-limits-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

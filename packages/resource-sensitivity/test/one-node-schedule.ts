@@ -3,9 +3,9 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
 import type { EngineOptions } from '../src/engine/scheduling-options.js'
+import type { SlurmScheduleOptions } from '../src/execute/slurm-schedule-executor.js'
 import type { Cluster } from '../src/index.js'
 import type { JobProfile } from '../src/job-profile.js'
-import type { SlurmScheduleOptions } from '../src/slurm/slurm-schedule-executor.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
 export const hardware: OneNodeHardware = { cpus: 16, gpus: 4, memoryMb: 1000 }

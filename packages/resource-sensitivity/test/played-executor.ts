@@ -1,5 +1,5 @@
 import type { ScheduleAction } from '../src/engine/actions.js'
-import type { ScheduleExecutor } from '../src/execute/schedule-executor.js'
+import type { ScheduleExecutor } from '../src/execute/execute-schedule.js'
 import type { EngineEvent, Job } from '../src/index.js'
 import { type JobProfile, throughputAt } from '../src/job-profile.js'
 

@@ -1,8 +1,8 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/numerics/programs'
 import { describe, expect, it } from 'vitest'
-import { planNow, simulate } from '../src/index.js'
-import type { SimulationOptions } from '../src/simulate/simulation-options.js'
+import { planNow, ScheduleEngine, simulate } from '../src/index.js'
+import type { SimulationOptions } from '../src/simulate.js'
 import { cluster, drawJobs, profiles } from './unequal-gpus.js'
 
 const rules = { cluster, profiles, policy: 'srtf', mechanism: 'tune' } as const
@@ -91,6 +91,44 @@ describe('watts', () => {
     }
     expect(ratios.length).toBeGreaterThanOrEqual(20)
     expect(Math.min(...ratios)).toBeGreaterThan(0.99)
+  })
+
+  const point = (gpuType: string, watts: number) => ({
+    ...{ gpuType, powerLimitW: watts, throughput: [[1]], dynamicPowerW: watts },
+  })
+  const plain = {
+    ...{ ...profiles[0]!, model: 'plain', cpusPerGpu: [1], memoryGbPerGpu: [1], throughput: [[1]] },
+    ...{ demand: { cpus: 1, memoryGb: 1 }, gpus: [point('thin', 100), point('wide', 300)] },
+  }
+  const kind = { count: 1, gpus: 2, cpus: 8, memoryGb: 8, storageMBps: 1 }
+  const unsorted = {
+    servers: [
+      { ...kind, gpuType: 'wide' },
+      { ...kind, gpuType: 'thin' },
+    ],
+  }
+
+  it('give each seat of a job on two types of GPUs the limit of its own type, in whatever order the types are listed', () => {
+    const jobs = [{ id: 0, model: 'plain', gpus: 4, arrivalS: 0, iterations: 10 }]
+    const plan = planNow({ ...rules, cluster: unsorted, profiles: [plain], jobs, powerBudgetW: 5000 })
+    expect(plan.running[0]!.placement.map(({ server }) => server)).toEqual([0, 1])
+    expect(plan.running[0]!.powerLimitsW).toEqual([300, 100])
+  })
+
+  it('leave the account of a job as it was where a seat is taken back for want of watts', () => {
+    const cluster = { servers: unsorted.servers.map((each) => ({ ...each, gpus: 1 })) }
+    const engine = new ScheduleEngine({ ...rules, cluster, profiles: [plain], powerBudgetW: 5000 })
+    const job = { id: 7, model: 'plain', gpus: 1, arrivalS: 0, iterations: 1000 }
+    expect(engine.plan(0, [{ type: 'submitted', job }])).toMatchObject([{ type: 'place', placement: [{ server: 1 }] }])
+    engine.plan(100, [{ type: 'budget', powerBudgetW: 50 }])
+    engine.plan(110, [{ type: 'left', jobId: 7, run: 1 }])
+    // Only the wide GPU is left, and needs 300 W.
+    engine.plan(200, [
+      { type: 'server-failed', server: 1 },
+      { type: 'budget', powerBudgetW: 250 },
+    ])
+    expect(engine.current().waiting).toEqual([7])
+    expect(engine.running.find(7)).toMatchObject({ lastRunS: 100, restarts: 0, attainedGpuS: 100 })
   })
 
   it('need types of GPUs, points of each, and a mechanism that knows them', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InputFileError } from '../src/errors.js'
-import { parseJsonAs } from '../src/json-input.js'
+import { parseJsonAs } from '../src/input-files.js'
 
 const numbers = z.record(z.string(), z.number())
 const reference = z.tuple([numbers, z.record(z.string(), numbers), z.record(z.string(), numbers)])

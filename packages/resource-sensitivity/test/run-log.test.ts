@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { RunLog } from '../src/profile/runs/run-log.js'
+import { RunLog } from '../src/profile/run-report.js'
 
 describe('the log of runs', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'run-log-'))

@@ -14,12 +14,12 @@ import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ScheduleAction } from '../src/engine/actions.js'
-import type { ScheduleExecutor } from '../src/execute/schedule-executor.js'
+import type { ScheduleExecutor } from '../src/execute/execute-schedule.js'
 import type { JournalEntry } from '../src/execute/schedule-journal.js'
 import { type EngineEvent, generateTrace, type Job } from '../src/index.js'
 import { exampleProfiles } from '../src/job-profile.js'
 import { executeSchedule, requestOfSchedule } from '../src/node.js'
-import { shortDurations } from '../src/trace/generate-trace.js'
+import { shortDurations } from '../src/trace.js'
 import { PlayedExecutor } from './played-executor.js'
 
 class Killed extends Error {}
@@ -159,6 +159,8 @@ describe('a schedule that is killed', () => {
     requestOfSchedule(requests, { submit: [{ ...more, id: 101, model: 'nobody' }] })
     requestOfSchedule(requests, { submit: [{ ...more, id: 102, gpus: 5 }] })
     requestOfSchedule(requests, { submit: [{ ...more, gpus: 1 }] })
+    // Two jobs of one id in one request.
+    requestOfSchedule(requests, { submit: [103, 103].map((id, i) => ({ ...more, id, gpus: 1 + i })) })
     requestOfSchedule(requests, { cancel: [999] })
     writeFileSync(path.join(requests, 'a.json'), '{"submit":')
     symlinkSync('/etc/passwd', path.join(requests, 'b.json'))
@@ -188,7 +190,8 @@ describe('a schedule that is killed', () => {
     for (const pattern of [
       /nobody/,
       /can never run/,
-      /an id that no other job has/,
+      /job 100', expected an id that no other job has/,
+      /job 103', expected an id that no other job has/,
       /job 999/,
       /a.json/,
       /b.json is a symbolic link/,
@@ -201,6 +204,42 @@ describe('a schedule that is killed', () => {
     const journal = readFileSync(execution.journal, 'utf8')
     expect(journal.match(/"type":"submitted","job":\{"id":100,/g)).toHaveLength(1)
     expect(() => requestOfSchedule(path.join(folder, 'nowhere'), { cancel: [1] })).toThrow(/nowhere: got 'nothing'/)
+  })
+
+  it('loses no job that arrives while its runs are ended', async () => {
+    const two = [0, 10].map((arrivalS, id) => ({ ...jobs[0]!, id, arrivalS, gpus: 1 }))
+    const journal = path.join(folder, 'journal.jsonl')
+    const placed = new Set<number>()
+    const executorAt = (startS: number, isInterrupted: boolean): ScheduleExecutor => {
+      let nowS = startS
+      return {
+        nowS: () => nowS,
+        apply: async (actions) => {
+          for (const { jobId } of actions) placed.add(jobId)
+        },
+        next: async (untilS) => {
+          if (isInterrupted && placed.size > 0) throw new Killed()
+          nowS = Math.min(nowS + 1, untilS)
+          return isInterrupted ? [] : [...placed].map((jobId) => ({ type: 'finished', jobId }))
+        },
+        takeFacts: () => [],
+        resume: async ({ entries }) => {
+          for (const { jobId } of entries.at(-1)?.actions ?? []) placed.add(jobId)
+        },
+        // Ending the run takes so long that the second job arrives meanwhile.
+        close: async () => {
+          nowS = 11
+          return isInterrupted && placed.delete(0) ? [{ type: 'stopped', jobId: 0, doneIterations: 0 }] : []
+        },
+      }
+    }
+    const execution = { ...rules, jobs: two, journal }
+    await expect(executeSchedule(execution, executorAt(9, true))).rejects.toThrow(Killed)
+    const ended = await executeSchedule(execution, executorAt(12, false))
+    expect(ended.map(({ job, outcome }) => [job.id, outcome])).toEqual([
+      [0, 'finished'],
+      [1, 'finished'],
+    ])
   })
 
   it("writes through no link, and nothing where the journal is somebody else's", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type MechanismName, policyNames } from '../src/engine/scheduling-options.js'
-import { ImpossibleJobError, parseReplayCsv, planNow, simulate, summarize } from '../src/index.js'
+import { generateTrace, ImpossibleJobError, parseReplayCsv, planNow, simulate, summarize } from '../src/index.js'
 import { type JobProfile, parseSynergyTables, profileJob, profileOfMatrix } from '../src/job-profile.js'
-import type { SimulationOptions } from '../src/simulate/simulation-options.js'
+import type { SimulationOptions } from '../src/simulate.js'
 import { published } from './published-files.js'
 
 /** Wants 8 cores a GPU: half speed with 4. */
@@ -143,6 +143,14 @@ describe('simulate', () => {
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', Number.NaN, 1)] })).toThrow(/job 0: arrivalS/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 0)] })).toThrow(/job 0: iterations/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1)], roundS: 0 })).toThrow(/roundS: got 0/)
+    // Would never end, or fill the memory.
+    expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1)], roundS: 1e-9 })).toThrow(/roundS: got 1e-9/)
+    for (const more of [{ count: 1e9 }, { gpus: 2e9 }]) {
+      const huge = { servers: [{ ...server, ...more }] }
+      expect(() => simulate({ ...base, cluster: huge, jobs: [job(0, 'modest', 0, 1)] })).toThrow(/at most 1000000/)
+    }
+    const generated = { jobsPerHour: 1, profiles: [hungry], split: { image: 1, language: 0, speech: 0 }, seed: 1 }
+    expect(() => generateTrace({ ...generated, jobs: 1e12 })).toThrow(/jobs: got 1000000000000, expected at most/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1)], mechanism: 'optimal' })).toThrow(
       /loadAllocationSolver/,
     )

@@ -194,6 +194,46 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--nodes: got 1 names for 2 servers')])
   })
 
+  it('loses no end of a run that it hears of just before Slurm refuses something else', async () => {
+    play(
+      'sbatch',
+      `sh "$(echo "$@" | sed 's/.* //')" > ${path.join(folder, 'output')} 2>&1 & wc -l < ${calls('sbatch')}`,
+    )
+    play('squeue', `[ -e ${path.join(folder, 'killed')} ] && echo 1 CANCELLED || echo 1 RUNNING; echo 2 RUNNING`)
+    // Refuses the first kill; a signal is no kill.
+    const kill = `[ $(grep -vc signal ${calls('scancel')}) -gt 1 ] || { echo no >&2; exit 1; }; touch ${path.join(folder, 'killed')}`
+    play('scancel', `echo "$@" | grep -q signal || { ${kill}; }`)
+    const may = path.join(folder, 'may-end')
+    const script = `[ $PCTODL_JOB = 1 ] && { until [ -e ${may} ]; do sleep 0.02; done; exit 0; }; trap '' USR1; sleep 1`
+    const executor = executorHere({ graceS: 0, commandOf: () => ['sh', '-c', script] as const })
+    const place = {
+      type: 'place',
+      run: 1,
+      placement: [{ server: 0, gpus: 1 }],
+      cpusPerGpu: 1,
+      memoryGbPerGpu: 1,
+    } as const
+    const jobOf = (id: number) => ({ ...jobs[0]!, id })
+    const until = async (isMet: () => boolean) => {
+      for (let tries = 0; !isMet() && tries < 500; tries++) await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const noted = (kind: string, id: string) => existsSync(path.join(folder, 'work', kind, id))
+    await executor.apply(
+      [0, 1].map((jobId) => ({ ...place, jobId })),
+      jobOf,
+    )
+    await until(() => noted('start', '0.1') && noted('start', '1.1'))
+    await executor.next(0)
+    await executor.apply([{ type: 'preempt', jobId: 0, run: 1, reason: 'policy' }], jobOf)
+    writeFileSync(may, '')
+    await until(() => noted('exit', '1.1'))
+    await expect(executor.next(executor.nowS() + 5)).rejects.toThrow(/scancel/)
+    const began = performance.now()
+    const events = await executor.close()
+    expect(performance.now() - began).toBeLessThan(2000)
+    expect(events).toContainEqual({ type: 'finished', jobId: 1 })
+  })
+
   it('leaves its jobs as they are where Slurm stays silent, and finds them again when called again', async () => {
     play('squeue', 'echo "Unable to contact slurm controller" >&2; exit 1')
     const silent = executeSchedule(rules, executorHere({ longestSilenceMs: 0 }))

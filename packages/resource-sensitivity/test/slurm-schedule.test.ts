@@ -7,9 +7,9 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
 import type { ScheduleAction } from '../src/engine/actions.js'
+import type { SlurmRun } from '../src/execute/slurm-schedule-executor.js'
 import { type EngineEvent, type Job, ScheduleEngine, simulate } from '../src/index.js'
 import { executeSchedule, SlurmScheduleExecutor } from '../src/node.js'
-import type { SlurmRun } from '../src/slurm/slurm-schedule-executor.js'
 import { cluster, hardware, pacedJobs, profiles, wattRules } from './one-node-schedule.js'
 
 const hindrance = slurmHindrance()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { generateTrace, parseClusterFile, parseReplayCsv } from '../src/index.js'
 import { exampleProfiles, InputFileError } from '../src/job-profile.js'
-import { multiGpu } from '../src/trace/generate-trace.js'
+import { multiGpu } from '../src/trace.js'
 import { scenario } from './arbitrary-scenario.js'
 import { published } from './published-files.js'
 

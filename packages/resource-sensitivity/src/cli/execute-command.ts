@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   exampleText,
@@ -14,34 +15,23 @@ import { silenceLine } from '@pctodl/job-array'
 import { mean } from '@pctodl/numerics'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
-import { countServers } from '../cluster/cluster.js'
+import { totals } from '../cluster.js'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { type ExecutedJob, executeSchedule } from '../execute/execute-schedule.js'
-import { type SlurmRun, SlurmScheduleExecutor } from '../slurm/slurm-schedule-executor.js'
-import type { Job } from '../trace/job.js'
-import { REQUESTS } from './request-commands.js'
+import { requestOfSchedule, type ScheduleRequest } from '../execute/requests.js'
+import { type SlurmRun, SlurmScheduleExecutor } from '../execute/slurm-schedule-executor.js'
+import { parseReplayCsv } from '../input-files.js'
+import type { Job } from '../trace.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
 
-interface ExecuteOptions extends ScenarioOptions {
+interface ExecuteOptions
+  extends ScenarioOptions,
+    Readonly<Record<'round' | 'resizeCost' | 'restartCost' | 'spreadPenalty' | 'grace' | 'maxFailures', number>> {
   readonly workDir: string
   readonly nodes: string[]
   readonly policy: PolicyName
   readonly mechanism: Exclude<MechanismName, 'optimal'>
-  readonly round: number
-  readonly resizeCost: number
-  readonly restartCost: number
-  readonly spreadPenalty: number
   readonly slurmArgument?: string[]
-  readonly grace: number
-  readonly maxFailures: number
-  readonly json?: boolean
-}
-
-/** Placeholders in the command and the property of the job that replaces each. */
-const placeholders: Readonly<Record<string, (job: Job) => string>> = {
-  '{model}': ({ model }) => model,
-  '{job}': ({ id }) => String(id),
-  '{gpus}': ({ gpus }) => String(gpus),
 }
 
 export function addExecuteCommand(parent: Command, terminal: Terminal): void {
@@ -83,7 +73,7 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
 
 async function execute(options: ExecuteOptions, words: readonly string[], terminal: Terminal): Promise<void> {
   const scenario = loadScenario(options, terminal)
-  const servers = countServers(scenario.cluster)
+  const { servers } = totals(scenario.cluster)
   if (options.nodes.length !== servers) {
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one per server`)
   }
@@ -147,6 +137,34 @@ function lineOf({ job, outcome, firstPlacedS, finishS, completionS, runs }: Exec
   return [job.id, job.model, job.gpus, placed, finishS.toFixed(1), completionS.toFixed(1), runs, outcome].join('  ')
 }
 
-function fillIn(word: string, job: Job): string {
-  return word.replaceAll(/\{(?:model|job|gpus)\}/g, (name) => placeholders[name]!(job))
+function fillIn(word: string, { model, id, gpus }: Job): string {
+  const values = { model, job: id, gpus }
+  return word.replaceAll(/\{(model|job|gpus)\}/g, (_, name: keyof typeof values) => String(values[name]))
+}
+
+const REQUESTS = 'requests'
+
+export function addRequestCommands(parent: Command, terminal: Terminal): void {
+  const workDir = ['--work-dir <folder>', 'work folder of the schedule'] as const
+  const ask = (request: ScheduleRequest, folder: string) => {
+    const file = requestOfSchedule(path.join(folder, REQUESTS), request)
+    terminal.stdout.write(`requested: ${file}\n`)
+  }
+  const submit = newSubcommand(parent, 'submit', 'Submit jobs to a running schedule (see execute).', terminal)
+    .requiredOption(...workDir)
+    .requiredOption('--trace <csv>', 'lines id,model,arrival_s,iterations,gpus; the jobs arrive now')
+    .addHelpText('after', exampleText('pctodl sensitivity submit --work-dir /shared/run-1 --trace more.csv'))
+    .action(() => {
+      const { workDir: folder, trace } = submit.opts<{ workDir: string; trace: string }>()
+      const jobs = parseReplayCsv(readFileSync(trace, 'utf8'), trace)
+      ask({ submit: jobs.map(({ id, model, iterations, gpus }) => ({ id, model, iterations, gpus })) }, folder)
+    })
+  const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a running schedule (see execute).', terminal)
+    .argument('<jobs...>', 'IDs of arrived jobs', (word, ids: number[] | undefined) => [
+      ...(ids ?? []),
+      integerFrom(0)(word),
+    ])
+    .requiredOption(...workDir)
+    .addHelpText('after', exampleText('pctodl sensitivity cancel --work-dir /shared/run-1 3 7'))
+    .action((ids: number[]) => ask({ cancel: ids }, cancel.opts<{ workDir: string }>().workDir))
 }

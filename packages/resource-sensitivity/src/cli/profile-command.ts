@@ -1,3 +1,5 @@
+import { existsSync, statSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import {
   asUsage,
@@ -11,15 +13,21 @@ import {
   type Terminal,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { InvalidInputError } from '@pctodl/platform'
 import type { Command } from 'commander'
+import { measureDataset, measureMemoryGBps, measureStorageMBps } from '../profile/measure-machine.js'
 import { profileJob } from '../profile/profile-job.js'
-import { assertContainerRuntime } from '../profile/runs/container.js'
-import { withCpus } from '../profile/runs/cpu-affinity.js'
-import { measureMemoryGBps, measureStorageMBps } from '../profile/runs/measure-machine.js'
-import { createMemoryGroup } from '../profile/runs/memory-group.js'
-import { RunLog } from '../profile/runs/run-log.js'
-import { type RunSetting, runTraining } from '../profile/runs/run-training.js'
-import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
+import {
+  allowedCpus,
+  assertContainerRuntime,
+  type ContainerOptions,
+  createMemoryGroup,
+  dataInContainer,
+  dataOnHost,
+  withCpus,
+} from '../profile/run-limits.js'
+import { RunLog } from '../profile/run-report.js'
+import { optionAmong, type RunSetting, runTraining, type TrainingJob } from '../profile/run-training.js'
 import { formatMatrixTable } from './tables.js'
 
 export function addProfileCommand(parent: Command, terminal: Terminal): void {
@@ -80,36 +88,29 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
       ),
     )
   command.action(async (script: string, args: string[]) => {
-    const raw = command.opts<RawProfileOptions>()
-    const request = asUsage(() => resolveProfileRequest(raw, script, args, terminal.env))
-    await profile(request, raw, terminal)
+    const raw = command.opts<RawOptions>()
+    const request = asUsage(() => resolveRequest(raw, script, args, terminal.env))
+    const { setting, output } = request
+    const { stdout, stderr, env, signal } = terminal
+    await assertLimits(setting)
+    const log = new RunLog(`${output}.runs.jsonl`, request.identity)
+    const matrix = await profileJob({
+      ...request.options,
+      storageMBps: raw.storageMbps ?? (await measureStorageMBps(request.dataFiles(), signal)),
+      run: async (cpus) => {
+        const known = log.get(cpus)
+        const report = known ?? (await runTraining(setting, cpus, signal))
+        if (known === undefined) log.add(cpus, report)
+        const origin = known === undefined ? '' : ' (from an earlier call)'
+        stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s per iteration${origin}\n`)
+        return report
+      },
+      memoryGBps: async (cpus) => raw.memGbps ?? measureMemoryGBps(setting.cpus, cpus, env, signal),
+    })
+    const text = `${JSON.stringify(matrix, null, 2)}\n`
+    writeFileAtomically(output, text)
+    stdout.write(raw.json === true ? text : `${formatMatrixTable(matrix)}\nwritten: ${path.relative('.', output)}\n`)
   })
-}
-
-async function profile(
-  request: ProfileRequest,
-  raw: RawProfileOptions,
-  { stdout, stderr, env, signal }: Terminal,
-): Promise<void> {
-  const { setting, output } = request
-  await assertLimits(setting)
-  const log = new RunLog(`${output}.runs.jsonl`, request.identity)
-  const matrix = await profileJob({
-    ...request.options,
-    storageMBps: raw.storageMbps ?? (await measureStorageMBps(request.dataFiles(), signal)),
-    run: async (cpus) => {
-      const known = log.get(cpus)
-      const report = known ?? (await runTraining(setting, cpus, signal))
-      if (known === undefined) log.add(cpus, report)
-      const origin = known === undefined ? '' : ' (from an earlier call)'
-      stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s per iteration${origin}\n`)
-      return report
-    },
-    memoryGBps: async (cpus) => raw.memGbps ?? measureMemoryGBps(setting.cpus, cpus, env, signal),
-  })
-  const text = `${JSON.stringify(matrix, null, 2)}\n`
-  writeFileAtomically(output, text)
-  stdout.write(raw.json === true ? text : `${formatMatrixTable(matrix)}\nwritten: ${path.relative('.', output)}\n`)
 }
 
 /** Reject limits that cannot be enforced here before anything is run, measured or written. */
@@ -118,4 +119,91 @@ async function assertLimits({ container, memoryGb, cgroup, cpus, env }: RunSetti
   withCpus([], cpus, cpus.length, env['PATH'] ?? '')
   if (memoryGb === null) return
   await createMemoryGroup(memoryGb, cgroup ?? undefined).release()
+}
+
+/** Values of the options as parsed, by their types. */
+interface RawOptions
+  extends Readonly<Record<'containerMnt' | 'containerGpus' | 'jobName' | 'master_addr', string>>,
+    Readonly<Record<'numGpus' | 'nnodes' | 'node_rank' | 'master_port' | 'cpu', number>>,
+    Readonly<Record<'residentGb' | 'tolerance' | 'runTimeout', number>>,
+    Readonly<Partial<Record<'dockerImg' | 'cgroup' | 'data' | 'output', string>>>,
+    Readonly<Partial<Record<'memory' | 'batchSize' | 'maxIterations' | 'datasetGb' | 'numSamples', number>>>,
+    Readonly<Partial<Record<'serverGpus' | 'storageMbps' | 'memGbps', number>>> {
+  readonly containerRuntime: 'docker' | 'podman'
+  readonly memoryPoints?: number[]
+  readonly json?: boolean
+}
+
+/** Everything that can be determined without a run. @throws InvalidInputError, LimitUnavailableError */
+function resolveRequest(
+  raw: RawOptions,
+  script: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+) {
+  if (!existsSync(script) || !statSync(script).isFile()) {
+    throw new InvalidInputError('script', script, 'a file: the training script comes first after the options')
+  }
+  if (!/^(?!\.+$)[\w.-]+$/.test(raw.jobName)) {
+    throw new InvalidInputError('job-name', raw.jobName, 'letters, digits, dots, dashes: it becomes part of file names')
+  }
+  const cpus = allowedCpus()
+  const named = raw.data ?? optionAmong(args, '--data')
+  const dataFolder = named === null ? null : path.resolve(dataOnHost(named, raw.containerMnt))
+  const container = containerOf(raw, dataFolder)
+  // A container sees the data set under another path. If a script gets several `--data`, the last one counts.
+  const data = container === null ? raw.data : dataInContainer(container)
+  const job: TrainingJob = {
+    ...{ name: raw.jobName, script, args: data === undefined ? args : [...args, '--data', data], gpus: raw.numGpus },
+    batchPerGpu: raw.batchSize ?? integerAmong(args, 'batch-size', 256, '-b', '--batch-size', '--batch'),
+    maxIterations: raw.maxIterations ?? integerAmong(args, 'max-iterations', 50, '--max-iterations'),
+    ...{ nodes: raw.nnodes, nodeRank: raw.node_rank, masterAddress: raw.master_addr, masterPort: raw.master_port },
+  }
+  const memoryGb = raw.memory ?? null
+  let measured: ReturnType<typeof measureDataset> | undefined
+  const dataset = () => {
+    if (dataFolder === null) {
+      const expected = 'a data set: --data, or --dataset-gb, --num-samples and --storage-mbps'
+      throw new InvalidInputError('data', undefined, expected)
+    }
+    measured ??= measureDataset(dataFolder)
+    return measured
+  }
+  const part = raw.numGpus / (raw.serverGpus ?? raw.numGpus)
+  if (part > 1) throw new InvalidInputError('server-gpus', raw.serverGpus, `at least --num-gpus (${raw.numGpus})`)
+  const percents = raw.memoryPoints ?? Array.from({ length: 11 }, (_, i) => i * 10)
+  const maxCpus = raw.cpu === 0 ? cpus.length : Math.min(raw.cpu, cpus.length)
+  return {
+    setting: {
+      ...{ job, cpus, memoryGb, cgroup: raw.cgroup ?? null, container },
+      ...{ workingFolder: process.cwd(), timeoutS: raw.runTimeout, env },
+    },
+    options: {
+      ...{ job: job.name, gpus: job.gpus, batchPerGpu: job.batchPerGpu, residentGb: raw.residentGb },
+      dataset: { gb: raw.datasetGb ?? dataset().gb, samples: raw.numSamples ?? dataset().samples },
+      fairShare: { cpus: cpus.length * part, memoryGb: (memoryGb ?? os.totalmem() / 2 ** 30) * part },
+      // Every matrix includes the measured column.
+      memoryPercents: [...new Set([...percents, 100])].sort((a, b) => a - b),
+      search: { maxCpus, tolerancePercent: raw.tolerance },
+    },
+    dataFiles: () => dataset().files,
+    identity: { job, script: path.resolve(script), container, memoryGb },
+    output: path.resolve(raw.output ?? path.join('profiles', job.name, 'profile.json')),
+  }
+}
+
+function containerOf(raw: RawOptions, dataFolder: string | null): ContainerOptions | null {
+  const { dockerImg: image, containerRuntime: runtime, containerMnt: mount, containerGpus: gpus } = raw
+  if (image === undefined) return null
+  if (dataFolder !== null) return { runtime, image, mount, dataFolder, gpus }
+  throw new InvalidInputError('data', undefined, 'the data set to mount in the container: --data')
+}
+
+/** An integer among the script's own arguments. */
+function integerAmong(args: readonly string[], field: string, otherwise: number, ...names: string[]): number {
+  const text = optionAmong(args, ...names)
+  const value = text === null ? otherwise : Number(text)
+  if (Number.isInteger(value) && value >= 1) return value
+  const expected = `an integer of at least 1 among the script's arguments; or give --${field}`
+  throw new InvalidInputError(field, text, expected)
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import {
   integerFrom,
   listOf,
@@ -9,17 +9,13 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import type { Command } from 'commander'
-import type { Cluster } from '../cluster/cluster.js'
-import { parseClusterFile } from '../cluster/cluster-file.js'
+import type { Cluster } from '../cluster.js'
 import { possibleJobs } from '../engine/scheduling-options.js'
 import type { ImpossibleJobError } from '../errors.js'
-import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
-import { exampleProfiles } from '../profile/modelled-profile.js'
+import { parseClusterFile, parseReplayCsv, parseSynergyTables } from '../input-files.js'
+import { exampleProfiles, type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
 import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
-import { parseSynergyTables } from '../profile/synergy-tables.js'
-import { generateTrace, phillyDurations, shortDurations } from '../trace/generate-trace.js'
-import type { Job } from '../trace/job.js'
-import { parseReplayCsv } from '../trace/replay-csv.js'
+import { generateTrace, type Job, phillyDurations, shortDurations } from '../trace.js'
 
 /** Common input of `simulate` and `execute`: jobs, their models, a cluster. */
 export interface Scenario {
@@ -29,22 +25,19 @@ export interface Scenario {
   readonly skipped: readonly ImpossibleJobError[]
 }
 
-export interface ScenarioOptions {
-  readonly trace?: string
-  readonly generate?: number
-  readonly load?: number
+/** Values of the options as parsed. */
+export interface ScenarioOptions
+  extends Readonly<
+      Record<'seed' | 'ratio' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer', number>
+    >,
+    Readonly<Partial<Record<'trace' | 'cluster', string>>>,
+    Readonly<Partial<Record<'generate' | 'load', number>>> {
   readonly split?: number[]
   readonly durations: 'philly' | 'short'
-  readonly seed: number
   readonly models: string
-  readonly ratio: number
   readonly profiles?: string[]
-  readonly cluster?: string
-  readonly servers: number
-  readonly gpusPerServer: number
-  readonly cpusPerServer: number
-  readonly memoryPerServer: number
   readonly skipImpossible?: boolean
+  readonly json?: boolean
 }
 
 export function addScenarioOptions(command: Command): Command {
@@ -83,11 +76,7 @@ export function addScenarioOptions(command: Command): Command {
     .option('--skip-impossible', 'skip and list jobs that need more GPUs than the cluster has')
 }
 
-/**
- * Reports skipped jobs on stderr.
- *
- * @throws UsageError, InputFileError, InvalidInputError
- */
+/** Reports skipped jobs on stderr. */
 export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Scenario {
   const profiles = loadProfiles(options)
   const cluster = loadCluster(options)
@@ -108,16 +97,16 @@ function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly Jo
       if (name !== undefined && known === undefined) {
         throw new UsageError(`--profiles: '${name}' is no class; known: ${modelClasses.join(', ')}`)
       }
-      return profileOfMatrix(parseSensitivityMatrix(readFileSync(file, 'utf8'), file), known ?? null)
+      return profileOfMatrix(parseSensitivityMatrix(read(file), file), known ?? null)
     })
   }
-  return models === 'examples' ? exampleProfiles : parseSynergyTables(readFileSync(models, 'utf8'), ratio, models)
+  return models === 'examples' ? exampleProfiles : parseSynergyTables(read(models), ratio, models)
 }
 
 function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Job[] {
   const { trace, generate, load, seed } = options
   if ((trace === undefined) === (generate === undefined)) throw new UsageError('give one of --trace and --generate')
-  if (trace !== undefined) return parseReplayCsv(readFileSync(trace, 'utf8'), trace)
+  if (trace !== undefined) return parseReplayCsv(read(trace), trace)
   if (load === undefined) throw new UsageError('--generate needs --load, the mean arrivals per hour')
   return generateTrace({
     jobs: generate!,
@@ -135,11 +124,17 @@ function splitOf(parts: readonly number[]): Readonly<Record<ModelClass, number>>
 }
 
 function loadCluster(options: ScenarioOptions): Cluster {
-  if (options.cluster !== undefined) return parseClusterFile(readFileSync(options.cluster, 'utf8'), options.cluster)
+  if (options.cluster !== undefined) return parseClusterFile(read(options.cluster), options.cluster)
   const { servers, gpusPerServer, cpusPerServer, memoryPerServer } = options
   return {
     servers: [
       { count: servers, gpus: gpusPerServer, cpus: cpusPerServer, memoryGb: memoryPerServer, storageMBps: 500 },
     ],
   }
+}
+
+/** The system's error for a folder does not name it. */
+function read(file: string): string {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${file} is a folder; give a file`)
+  return readFileSync(file, 'utf8')
 }

@@ -1,8 +1,7 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { version } from '../../package.json'
-import { addExecuteCommand } from './execute-command.js'
+import { addExecuteCommand, addRequestCommands } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
-import { addRequestCommands } from './request-commands.js'
 import { addSimulateCommand } from './simulate-command.js'
 
 export const sensitivity: CommandFunction = async (argv, terminal) => {

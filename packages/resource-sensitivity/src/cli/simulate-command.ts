@@ -15,10 +15,9 @@ import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
-import { type ScheduleSummary, summarize } from '../report/summarize.js'
-import { simulate } from '../simulate/simulate.js'
-import type { SimulationResult } from '../simulate/simulation-options.js'
-import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
+import { type SimulationResult, simulate } from '../simulate.js'
+import { type ScheduleSummary, summarize } from '../summarize.js'
+import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
 import { formatScheduleTable } from './tables.js'
 
 const FORMAT = 'pctodl-sensitivity-schedule'
@@ -27,15 +26,12 @@ const FORMAT_VERSION = 1
 /** The gain of each mechanism is relative to this one. */
 const BASELINE = 'fair'
 
-interface SimulateOptions extends ScenarioOptions {
+interface SimulateOptions
+  extends ScenarioOptions,
+    Readonly<Record<'round' | 'restartCost' | 'spreadPenalty', number>>,
+    Readonly<Partial<Record<'actions' | 'jobsCsv', string>>> {
   readonly policy?: PolicyName[]
   readonly mechanism?: MechanismName[]
-  readonly round: number
-  readonly restartCost: number
-  readonly spreadPenalty: number
-  readonly actions?: string
-  readonly jobsCsv?: string
-  readonly json?: boolean
 }
 
 export function addSimulateCommand(parent: Command, terminal: Terminal): void {
@@ -82,6 +78,7 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   const progress = isOne ? null : new Progress(terminal.stderr, pairs.length)
   const lines: string[] = []
   const results: SimulationResult[] = []
+  const summaries: ScheduleSummary[] = []
   for (const { policy, mechanism } of pairs) {
     terminal.signal.throwIfAborted()
     progress?.begin(`${policy} ${mechanism}`)
@@ -93,51 +90,35 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
         },
       }),
     })
+    const summary = summarize(result)
     results.push(result)
-    progress?.end(`${policy} ${mechanism}`, `mean ${(summarize(result).meanCompletionS / 3600).toFixed(2)} h`)
+    summaries.push(summary)
+    progress?.end(`${policy} ${mechanism}`, `mean ${(summary.meanCompletionS / 3600).toFixed(2)} h`)
     // Gives the event loop a turn, so that an interrupt is handled between two simulations.
     await setImmediate()
   }
-  const files = [
-    [actions, () => lines.join('')],
-    [jobsCsv, () => formatJobsCsv(results[0]!)],
-  ] as const
-  const written = files.flatMap(([file, text]) => {
-    if (file === undefined) return []
-    writeFileAtomically(file, text())
-    return [file]
-  })
-  print(scenario, options, rules, results.map(summarize), written, terminal)
-}
-
-/** Everything needed to reproduce a result: program version, jobs, seed, cluster and options. */
-function print(
-  { cluster, skipped, jobs }: Scenario,
-  { trace, generate, load, seed, json }: SimulateOptions,
-  rules: object,
-  summaries: readonly ScheduleSummary[],
-  files: readonly string[],
-  { stdout }: Terminal,
-): void {
-  const isOne = summaries.length === 1
-  if (json !== true) {
+  if (actions !== undefined) writeFileAtomically(actions, lines.join(''))
+  if (jobsCsv !== undefined) writeFileAtomically(jobsCsv, formatJobsCsv(results[0]!))
+  const files = [actions, jobsCsv].filter((file) => file !== undefined)
+  if (options.json !== true) {
     const table = formatScheduleTable(summaries, isOne ? undefined : BASELINE)
-    stdout.write(`${table}\n${files.map((file) => `written: ${file}\n`).join('')}`)
+    terminal.stdout.write(`${table}\n${files.map((file) => `written: ${file}\n`).join('')}`)
     return
   }
   const document = {
-    ...{ format: FORMAT, version: FORMAT_VERSION, packageVersion: version, seed, cluster },
+    ...{ format: FORMAT, version: FORMAT_VERSION, packageVersion: version },
+    ...{ seed: options.seed, cluster: scenario.cluster },
     jobs: {
-      source: trace ?? `generated: ${generate}`,
-      jobsPerHour: load ?? null,
-      count: jobs.length,
-      skipped: skipped.map(({ jobId, message }) => ({ jobId, message })),
+      source: options.trace ?? `generated: ${options.generate}`,
+      jobsPerHour: options.load ?? null,
+      count: scenario.jobs.length,
+      skipped: scenario.skipped.map(({ jobId, message }) => ({ jobId, message })),
     },
     options: rules,
     ...(isOne ? { summary: summaries[0] } : { summaries }),
     files,
   }
-  stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+  terminal.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
 }
 
 function formatJobsCsv({ jobs }: SimulationResult): string {

@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
-import type { ScheduleSummary } from '../report/summarize.js'
+import type { ScheduleSummary } from '../summarize.js'
 
 /** One line per schedule. The gain is the mean completion time of `baseline`, for the same policy, over the line's. */
 export function formatScheduleTable(rows: readonly ScheduleSummary[], baseline?: string): string {

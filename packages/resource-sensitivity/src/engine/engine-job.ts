@@ -1,11 +1,11 @@
-import type { Cluster } from '../cluster/cluster.js'
+import type { AllocationOption } from '../mechanisms/allocation.js'
 import type { JobProfile } from '../profile/job-profile.js'
-import type { Job } from '../trace/job.js'
+import type { Job } from '../trace.js'
 
-/** The GPUs of a job: `gpus[i]` of them are on `servers[i]`. */
-export interface Placement {
-  readonly servers: readonly number[]
-  readonly gpus: readonly number[]
+/** GPUs of a job on one server. */
+export interface Seat {
+  readonly server: number
+  readonly gpus: number
 }
 
 /** Jobs of one model with the same number of GPUs. If one of them does not fit on the free resources, none does. */
@@ -20,11 +20,17 @@ export interface JobClass {
   readonly summedShare: number
 }
 
+export const nothing: AllocationOption = { cpus: 0, memoryGb: 0, throughput: 0 }
+
 /** Engine state of a job. */
 export class EngineJob {
   /** In the order of submission. */
   readonly index: number
+  readonly job: Job
+  readonly id: number
   readonly gpus: number
+  readonly kind: JobClass
+  readonly profile: JobProfile
   state: 'waiting' | 'running' | 'finished' = 'waiting'
   /** Sort key of the last round. */
   key: number = Number.NaN
@@ -32,8 +38,6 @@ export class EngineJob {
   rank = 0
   /** Number of starts requested from the executor. */
   runs = 0
-  readonly job: Job
-  readonly kind: JobClass
   remaining: number
   /** Seconds per iteration; for a waiting job, those of its last run. `fairIterationS` until the job first runs. */
   iterationS: number
@@ -53,17 +57,18 @@ export class EngineJob {
   finishS = 0
   waitedS = 0
   restarts = 0
-  cpusPerGpu = 0
-  memoryGbPerGpu = 0
-  throughput = 0
-  /** Null while it waits. */
-  placement: Placement | null = null
+  /** CPU and memory of each GPU. */
+  share: AllocationOption = nothing
+  /** In the engine's server numbers; null while it waits. */
+  placement: readonly Seat[] | null = null
 
   constructor(index: number, job: Job, kind: JobClass, nowS: number) {
     this.index = index
-    this.gpus = job.gpus
     this.job = job
+    this.id = job.id
+    this.gpus = job.gpus
     this.kind = kind
+    this.profile = kind.profile
     this.remaining = job.iterations
     this.iterationS = kind.fairIterationS
     this.savedRemaining = job.iterations
@@ -71,17 +76,9 @@ export class EngineJob {
     this.lastRunS = job.arrivalS
   }
 
-  get id(): number {
-    return this.job.id
-  }
-
-  get profile(): JobProfile {
-    return this.kind.profile
-  }
-
   /** The server of a job that runs on a single server; -1 if it waits or runs on several. */
   get server(): number {
-    return this.placement?.servers.length === 1 ? this.placement.servers[0]! : -1
+    return this.placement?.length === 1 ? this.placement[0]!.server : -1
   }
 
   /** Updates progress and attained service. */
@@ -94,14 +91,4 @@ export class EngineJob {
     this.attainedGpuS += this.gpus * (nowS - this.heldSinceS)
     this.heldSinceS = nowS
   }
-}
-
-export function totals({ servers }: Cluster): { gpus: number; cpus: number; memoryGb: number } {
-  const total = { gpus: 0, cpus: 0, memoryGb: 0 }
-  for (const { count, gpus, cpus, memoryGb } of servers) {
-    total.gpus += count * gpus
-    total.cpus += count * cpus
-    total.memoryGb += count * memoryGb
-  }
-  return total
 }

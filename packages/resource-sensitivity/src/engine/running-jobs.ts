@@ -1,30 +1,55 @@
 import { IndexedHeap } from '@pctodl/numerics'
-import type { ServerKind } from '../cluster/cluster.js'
-import type { AllocationOption } from '../mechanisms/allocation-options.js'
+import { type ClusterTotals, type ServerKind, totals } from '../cluster.js'
+import type { AllocationOption } from '../mechanisms/allocation.js'
 import { type JobProfile, throughputAt } from '../profile/job-profile.js'
-import type { Job } from '../trace/job.js'
-import { EngineJob, type JobClass, type Placement, totals } from './engine-job.js'
+import type { Job } from '../trace.js'
+import { EngineJob, type JobClass, nothing, type Seat } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
-import { UsageRecord } from './usage-record.js'
+
+/** What running jobs hold of the cluster, and integrals over time. */
+class Usage {
+  gpus = 0
+  cpus = 0
+  memoryGb = 0
+  spreadGpus = 0
+  waiting = 0
+  readonly sums = { gpu: 0, cpu: 0, memory: 0, waiting: 0, idleWhileWaiting: 0, spread: 0 }
+
+  advance(durationS: number, allGpus: number): void {
+    const { sums } = this
+    sums.gpu += this.gpus * durationS
+    sums.cpu += this.cpus * durationS
+    sums.memory += this.memoryGb * durationS
+    sums.waiting += this.waiting * durationS
+    sums.spread += this.spreadGpus * durationS
+    if (this.waiting > 0) sums.idleWhileWaiting += (allGpus - this.gpus) * durationS
+  }
+}
+
+/** What the jobs on a server hold of it, and the sum of their demands. */
+interface ServerLoad {
+  heldCpus: number
+  heldMemoryGb: number
+  wantedCpus: number
+  wantedMemoryGb: number
+}
+
+const noLoad = (): ServerLoad => ({ heldCpus: 0, heldMemoryGb: 0, wantedCpus: 0, wantedMemoryGb: 0 })
 
 /** All submitted jobs, with the placements, held resources and expected finish times of the running ones. */
 export class RunningJobs {
   readonly options: CheckedEngineOptions
   readonly profiles: ReadonlyMap<string, JobProfile>
+  readonly totals: ClusterTotals
   readonly pool: ServerPool
-  readonly usage: UsageRecord
+  readonly loads: ServerLoad[]
+  readonly usage: Usage = new Usage()
   nowS: number
   /** Power as a further resource that jobs need to start; null if the cluster has no power budget. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   /** Running jobs. */
   readonly jobs: Set<EngineJob> = new Set()
-  /** Resources held per server. */
-  readonly heldCpus: Float64Array
-  readonly heldMemoryGb: Float64Array
-  /** Total demand of the jobs on each server. */
-  readonly wantedCpus: Float64Array
-  readonly wantedMemoryGb: Float64Array
   readonly #finishing = new IndexedHeap()
   /** Servers whose jobs changed since `takeChanged`. */
   readonly #changed = new Set<number>()
@@ -37,14 +62,10 @@ export class RunningJobs {
   constructor(options: CheckedEngineOptions, startS: number) {
     this.options = options
     this.profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
+    this.totals = totals(options.cluster)
     this.pool = new ServerPool(options.cluster)
-    this.usage = new UsageRecord(totals(options.cluster), startS)
+    this.loads = this.pool.kinds.map(noLoad)
     this.nowS = startS
-    const perServer = () => new Float64Array(this.pool.kinds.length)
-    this.heldCpus = perServer()
-    this.heldMemoryGb = perServer()
-    this.wantedCpus = perServer()
-    this.wantedMemoryGb = perServer()
   }
 
   /** Undefined if no such job was submitted. */
@@ -64,12 +85,11 @@ export class RunningJobs {
     const key = `${gpus}/${model}`
     const known = this.#classes.get(key)
     if (known !== undefined) return known
-    const { cluster, spreadPenalty } = this.options
+    const total = this.totals
     const profile = this.profiles.get(model)!
-    const total = totals(cluster)
     // A job with more GPUs than the largest server is spread even if it is alone on the cluster.
-    const isSpread = cluster.servers.every((kind) => gpus > kind.gpus)
-    const penalty = isSpread ? Math.max(profile.spreadPenalty, spreadPenalty) : 1
+    const isSpread = this.options.cluster.servers.every((kind) => gpus > kind.gpus)
+    const penalty = isSpread ? this.spreadPenaltyOf(profile) : 1
     const { cpus, memoryGb } = profile.demand
     const shares = [gpus / total.gpus, (gpus * cpus) / total.cpus, (gpus * memoryGb) / total.memoryGb] as const
     const fairThroughput = throughputAt(profile, total.cpus / total.gpus, total.memoryGb / total.gpus)
@@ -84,7 +104,7 @@ export class RunningJobs {
   }
 
   advance(toS: number): void {
-    this.usage.advance(toS)
+    this.usage.advance(toS - this.nowS, this.totals.gpus)
     this.nowS = toS
   }
 
@@ -105,8 +125,8 @@ export class RunningJobs {
   }
 
   /** Slowdown factor of a job on several servers. */
-  spreadPenaltyOf(job: EngineJob): number {
-    return Math.max(job.profile.spreadPenalty, this.options.spreadPenalty)
+  spreadPenaltyOf({ spreadPenalty }: JobProfile): number {
+    return Math.max(spreadPenalty, this.options.spreadPenalty)
   }
 
   hold(job: EngineJob, forS: number): void {
@@ -122,34 +142,35 @@ export class RunningJobs {
     this.#finishing.remove(job.index)
   }
 
-  /** Start a seated job now. */
-  begin(job: EngineJob, isFirst: boolean): void {
+  /** Starts a seated job that has waited for its watts. */
+  begin(job: EngineJob): void {
     this.starve(job)
-    job.countedS = this.nowS + (isFirst ? this.options.startCostS : this.options.restartCostS)
+    job.countedS = this.nowS + (job.runs === 0 ? this.options.startCostS : this.options.restartCostS)
   }
 
   /** Takes back a seat that the current plan gave to a job. The job waits, as if it had never had the seat. */
-  unseat(job: EngineJob, wasStarted: boolean, lastRunS: number): void {
+  unseat(job: EngineJob): void {
+    const { lastRunS } = job
     this.preempt(job)
     job.lastRunS = lastRunS
-    if (wasStarted) job.restarts--
+    if (job.runs > 0) job.restarts--
     else job.firstStartS = null
   }
 
   touchServers(): void {
-    for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
+    for (let server = 0; server < this.loads.length; server++) this.#changed.add(server)
   }
 
   /** Seats a job on free GPUs. It makes no progress before `feed` gives it CPU and memory. */
-  start(job: EngineJob, placement: Placement): void {
+  start(job: EngineJob, placement: readonly Seat[]): void {
     const { nowS } = this
-    const { servers, gpus } = placement
     this.#touched.add(job)
     this.jobs.add(job)
     job.placement = placement
-    for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
-    this.usage.heldGpus += job.gpus
-    if (servers.length > 1) this.usage.spreadGpus += job.gpus
+    for (const { server, gpus } of placement) this.#seatOn(job, server, gpus)
+    this.usage.gpus += job.gpus
+    if (placement.length > 1) this.usage.spreadGpus += job.gpus
+    this.usage.waiting--
     job.savedRemaining = job.remaining
     job.state = 'running'
     job.waitedS += nowS - job.heldSinceS
@@ -161,7 +182,6 @@ export class RunningJobs {
       job.restarts++
       job.countedS = nowS + this.options.restartCostS
     }
-    this.usage.waiting--
   }
 
   preempt(job: EngineJob): void {
@@ -172,24 +192,25 @@ export class RunningJobs {
   }
 
   finish(job: EngineJob): void {
-    this.#leave(job)
+    if (job.state === 'running') this.#leave(job)
+    else {
+      job.waitedS += this.nowS - job.heldSinceS
+      this.usage.waiting--
+    }
     job.state = 'finished'
-    job.remaining = 0
     job.finishS = this.nowS
   }
 
   /** Assigns a running job CPU and memory per GPU. */
-  feed(job: EngineJob, { cpus, memoryGb, throughput }: AllocationOption): void {
-    const isSame = job.cpusPerGpu === cpus && job.memoryGbPerGpu === memoryGb && job.throughput === throughput
+  feed(job: EngineJob, share: AllocationOption): void {
+    const { cpus, memoryGb, throughput } = job.share
+    const isSame = cpus === share.cpus && memoryGb === share.memoryGb && throughput === share.throughput
     if (isSame && job.rate > 0) return
     this.#touched.add(job)
     job.count(this.nowS)
-    this.#hold(job, cpus - job.cpusPerGpu, memoryGb - job.memoryGbPerGpu)
-    job.cpusPerGpu = cpus
-    job.memoryGbPerGpu = memoryGb
-    job.throughput = throughput
-    const penalty = job.server >= 0 ? 1 : this.spreadPenaltyOf(job)
-    job.rate = throughput / (job.profile.iterationS * penalty)
+    this.#hold(job, share)
+    const penalty = job.server >= 0 ? 1 : this.spreadPenaltyOf(job.profile)
+    job.rate = share.throughput / (job.profile.iterationS * penalty)
     job.iterationS = 1 / job.rate
     this.#expect(job)
   }
@@ -198,13 +219,13 @@ export class RunningJobs {
   reseat(moves: readonly (readonly [job: EngineJob, to: number])[]): void {
     for (const [job] of moves) this.#unseatFrom(job, job.server)
     for (const [job, to] of moves) {
-      job.placement = { servers: [to], gpus: [job.gpus] }
+      job.placement = [{ server: to, gpus: job.gpus }]
       this.#seatOn(job, to, job.gpus)
     }
   }
 
   /** Removes the restart time of a job that was stopped and restarted on the same seats at the same moment. */
-  undoRestart(job: EngineJob, restarts: number, countedS: number): void {
+  undoRestart(job: EngineJob, { restarts, countedS }: Pick<EngineJob, 'restarts' | 'countedS'>): void {
     job.restarts = restarts
     job.countedS = Math.max(countedS, this.nowS)
     this.#expect(job)
@@ -225,18 +246,11 @@ export class RunningJobs {
     if (job.rate > 0) this.#expect(job)
   }
 
-  /** Changes the capacity of a server. Preempts jobs that no longer fit, the last submitted first, and returns them. */
+  /** Empties a server, or gives it back its capacity. Returns its preempted jobs, the last submitted first. */
   resizeServer(server: number, kind: ServerKind): EngineJob[] {
-    const { pool } = this
-    const evicted: EngineJob[] = []
-    let held = pool.kinds[server]!.gpus - pool.freeGpus[server]!
-    for (const job of [...pool.residents[server]!].sort((a, b) => b.index - a.index)) {
-      if (held <= kind.gpus) break
-      held -= pool.gpusOn(job, server)
-      this.preempt(job)
-      evicted.push(job)
-    }
-    pool.resize(server, kind)
+    const evicted = [...this.pool.residents[server]!].sort((a, b) => b.index - a.index)
+    for (const job of evicted) this.preempt(job)
+    this.pool.resize(server, kind)
     this.#changed.add(server)
     return evicted
   }
@@ -256,18 +270,18 @@ export class RunningJobs {
   }
 
   #seatOn(job: EngineJob, server: number, gpus: number): void {
-    const { demand } = job.profile
     this.pool.add(job, server, gpus)
-    this.wantedCpus[server]! += gpus * demand.cpus
-    this.wantedMemoryGb[server]! += gpus * demand.memoryGb
-    this.#changed.add(server)
+    this.#want(job, server, gpus)
   }
 
   #unseatFrom(job: EngineJob, server: number): void {
-    const { demand } = job.profile
-    const gpus = this.pool.remove(job, server)
-    this.wantedCpus[server]! -= gpus * demand.cpus
-    this.wantedMemoryGb[server]! -= gpus * demand.memoryGb
+    this.#want(job, server, -this.pool.remove(job, server))
+  }
+
+  #want({ profile: { demand } }: EngineJob, server: number, moreGpus: number): void {
+    const load = this.loads[server]!
+    load.wantedCpus += moreGpus * demand.cpus
+    load.wantedMemoryGb += moreGpus * demand.memoryGb
     this.#changed.add(server)
   }
 
@@ -275,29 +289,28 @@ export class RunningJobs {
     this.#touched.add(job)
     this.#finishing.remove(job.index)
     job.count(this.nowS)
-    this.#hold(job, -job.cpusPerGpu, -job.memoryGbPerGpu)
-    job.cpusPerGpu = 0
-    job.memoryGbPerGpu = 0
+    this.#hold(job, nothing)
     job.rate = 0
-    for (const server of job.placement!.servers) {
+    for (const { server } of job.placement!) {
       this.#unseatFrom(job, server)
-      // Reset accumulated rounding errors once a server is empty.
-      if (this.pool.residents[server]!.length > 0) continue
-      for (const sums of [this.wantedCpus, this.wantedMemoryGb, this.heldCpus, this.heldMemoryGb]) sums[server] = 0
+      // Forgets accumulated rounding errors once a server is empty.
+      if (this.pool.residents[server]!.length === 0) this.loads[server] = noLoad()
     }
-    this.usage.heldGpus -= job.gpus
+    this.usage.gpus -= job.gpus
     if (job.server < 0) this.usage.spreadGpus -= job.gpus
     this.jobs.delete(job)
     job.placement = null
   }
 
-  #hold(job: EngineJob, moreCpusPerGpu: number, moreMemoryGbPerGpu: number): void {
-    const { servers, gpus } = job.placement!
-    this.usage.heldCpus += moreCpusPerGpu * job.gpus
-    this.usage.heldMemoryGb += moreMemoryGbPerGpu * job.gpus
-    for (let i = 0; i < servers.length; i++) {
-      this.heldCpus[servers[i]!]! += moreCpusPerGpu * gpus[i]!
-      this.heldMemoryGb[servers[i]!]! += moreMemoryGbPerGpu * gpus[i]!
+  #hold(job: EngineJob, share: AllocationOption): void {
+    const moreCpus = share.cpus - job.share.cpus
+    const moreMemoryGb = share.memoryGb - job.share.memoryGb
+    job.share = share
+    this.usage.cpus += moreCpus * job.gpus
+    this.usage.memoryGb += moreMemoryGb * job.gpus
+    for (const { server, gpus } of job.placement!) {
+      this.loads[server]!.heldCpus += moreCpus * gpus
+      this.loads[server]!.heldMemoryGb += moreMemoryGb * gpus
     }
   }
 }

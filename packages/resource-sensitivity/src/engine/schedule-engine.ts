@@ -1,21 +1,26 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { assertAtLeast } from '../checks.js'
-import { type CanonicalCluster, expandServers, inCanonicalOrder, type ServerKind } from '../cluster/cluster.js'
+import { type CanonicalCluster, expandServers, inCanonicalOrder, type ServerKind } from '../cluster.js'
+import { assertAtLeast } from '../errors.js'
 import { GreedyMechanism } from '../mechanisms/greedy.js'
 import { FairMechanism, type Mechanism } from '../mechanisms/mechanism.js'
 import { OptimalMechanism } from '../mechanisms/optimal.js'
 import { ShareRules } from '../mechanisms/share-rules.js'
 import { TuneMechanism } from '../mechanisms/tune.js'
-import { PowerShares } from '../power/power-shares.js'
-import type { Job } from '../trace/job.js'
-import { ActionRecord } from './action-record.js'
-import type { JobState, Plan, PlannedJob, RunningJobState, ScheduleAction, Seat } from './actions.js'
-import type { EngineEvent } from './engine-event.js'
-import type { EngineJob } from './engine-job.js'
+import type { Job } from '../trace.js'
+import {
+  ActionRecord,
+  type EngineEvent,
+  type JobState,
+  type Plan,
+  type PlannedJob,
+  type RunningJobState,
+  type ScheduleAction,
+} from './actions.js'
+import type { EngineJob, Seat } from './engine-job.js'
+import { PowerShares } from './power-shares.js'
 import { RunningJobs } from './running-jobs.js'
 import { assertRunnable, checkEngineOptions, type EngineOptions } from './scheduling-options.js'
-import { serviceOrder } from './service-order.js'
-import { WaitingQueue } from './waiting-queue.js'
+import { serviceOrder, WaitingQueue } from './service-order.js'
 
 const mechanisms = { fair: FairMechanism, greedy: GreedyMechanism, tune: TuneMechanism, optimal: OptimalMechanism }
 
@@ -62,7 +67,10 @@ export class ScheduleEngine {
     const rules = new ShareRules(cluster)
     this.#mechanism = new mechanisms[checked.mechanism](this.running, rules)
     this.#kinds = expandServers(cluster)
-    this.#actions = new ActionRecord((job) => this.#seatsOf(job))
+    this.#actions = new ActionRecord(
+      (job) => this.#seatsOf(job),
+      (job) => this.#limitsOf(job),
+    )
     this.#power = checked.powerBudgetW === null ? null : new PowerShares(this.running, rules, this.#actions)
     this.running.watts = this.#power
   }
@@ -83,7 +91,7 @@ export class ScheduleEngine {
 
   /** Time of the next scheduling round or change of the power budget, s; Infinity if neither is due. */
   get wakeAtS(): number {
-    return Math.min(this.#roundAtS, this.#power?.budget.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
+    return Math.min(this.#roundAtS, this.#power?.nextChangeS ?? Number.POSITIVE_INFINITY)
   }
 
   /** IDs of the waiting jobs in start order. */
@@ -102,7 +110,7 @@ export class ScheduleEngine {
 
   /** Current power budget, W. */
   get powerBudgetW(): number {
-    return this.#power?.budget.at(this.nowS) ?? Number.POSITIVE_INFINITY
+    return this.#power?.budgetW ?? Number.POSITIVE_INFINITY
   }
 
   /** Energy of the jobs above idle since the start, J. */
@@ -153,10 +161,10 @@ export class ScheduleEngine {
     return {
       timeS: this.nowS,
       running: running.map((job): PlannedJob => {
-        const { id: jobId, cpusPerGpu, memoryGbPerGpu, throughput } = job
-        const powerLimitsW = this.#power?.limitsOf(job)
+        const { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput } = job.share
+        const powerLimitsW = this.#limitsOf(job)
         const grant = { cpusPerGpu, memoryGbPerGpu, throughput, ...(powerLimitsW && { powerLimitsW }) }
-        return { jobId, placement: this.#seatsOf(job), ...grant }
+        return { jobId: job.id, placement: this.#seatsOf(job), ...grant }
       }),
       waiting: this.waiting,
     }
@@ -175,16 +183,17 @@ export class ScheduleEngine {
     for (const state of [...running, ...waiting]) {
       const job = this.running.find(state.jobId)
       if (job === undefined) throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the present jobs')
-      assertState(state, job.job)
-      job.remaining -= state.doneIterations ?? 0
-      job.attainedGpuS = state.attainedGpuS ?? 0
-      job.lastRunS = state.lastRunS ?? job.job.arrivalS
+      const { doneIterations = 0, attainedGpuS = 0, lastRunS = job.job.arrivalS } = state
+      if (!(doneIterations >= 0 && doneIterations < job.job.iterations)) {
+        const expected = `a number of at least 0 and below ${job.job.iterations}`
+        throw new InvalidInputError(`job ${job.id}: doneIterations`, doneIterations, expected)
+      }
+      assertAtLeast(`job ${job.id}: attainedGpuS`, attainedGpuS, 0, 'GPU-seconds')
+      job.remaining -= doneIterations
+      job.attainedGpuS = attainedGpuS
+      job.lastRunS = lastRunS
     }
-    for (const state of running) {
-      const job = this.running.find(state.jobId)!
-      this.#seat(job, state)
-      this.#queue.remove(job)
-    }
+    for (const state of running) this.#seat(this.running.find(state.jobId)!, state)
     this.#actions.take(this.running.takeTouched())
     this.#roundAtS = nowS
   }
@@ -208,7 +217,7 @@ export class ScheduleEngine {
       case 'progressed': {
         const job = of(event.jobId)
         if (job.state === 'finished') return false
-        job.count(nowS)
+        if (job.state === 'running') job.count(nowS)
         this.running.setDone(job, event.doneIterations)
         if (event.saved === true) job.savedRemaining = job.remaining
         return false
@@ -239,15 +248,8 @@ export class ScheduleEngine {
     // A finished job exits by itself, even if it is told to stop at the same moment; a cancelled job must be told to.
     if (how === 'finished') this.#actions.ended(job)
     else this.#actions.because(job, 'cancelled')
-    if (job.state === 'running') {
-      this.running.finish(job)
-      return
-    }
-    job.waitedS += this.nowS - job.heldSinceS
-    job.state = 'finished'
-    job.finishS = this.nowS
-    this.#queue.remove(job)
-    this.running.usage.waiting--
+    if (job.state === 'waiting') this.#queue.remove(job)
+    this.running.finish(job)
   }
 
   #stop(job: EngineJob, doneIterations: number | undefined): void {
@@ -318,12 +320,13 @@ export class ScheduleEngine {
     for (;;) {
       const refused = power.settle(this.#present, this.#mechanism)
       if (refused.length === 0) break
-      for (const job of refused) running.unseat(job, job.runs > 0, job.job.arrivalS)
+      for (const job of refused) running.unseat(job)
       this.#requeue()
       this.#mechanism.settle()
     }
     running.takeTouched()
-    return [...leaving, ...this.#actions.take(this.#present, power)]
+    const powered = this.#present.filter((job) => !power.isPending(job))
+    return [...leaving, ...this.#actions.take(powered)]
   }
 
   #requeue(): void {
@@ -341,22 +344,23 @@ export class ScheduleEngine {
   }
 
   /** Placement and grant of a running job that is taken over. */
-  #seat(job: EngineJob, { jobId, placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
+  #seat(job: EngineJob, { placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
     const { pool } = this.running
-    const seats = placement.map(({ server, gpus }) => ({ server: this.#servers.inside[server], gpus }))
+    const seats = placement.map(({ server, gpus }): Seat => ({ server: this.#servers.inside[server] ?? -1, gpus }))
     const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === job.gpus
     const isThere = seats.every(({ server, gpus }, i) => {
-      if (server === undefined || !(Number.isInteger(gpus) && gpus >= 1) || pool.freeGpus[server]! < gpus) return false
-      return seats.findIndex((other) => other.server === server) === i
+      const isFree = Number.isInteger(gpus) && gpus >= 1 && pool.freeGpus[server]! >= gpus
+      return isFree && seats.findIndex((other) => other.server === server) === i
     })
     if (!isWhole || !isThere || job.state === 'running') {
       throw new InvalidInputError(
-        `running: job ${jobId}`,
+        `running: job ${job.id}`,
         placement.map(({ server, gpus }) => `${gpus} on server ${server}`).join(', ') || 'no placement',
         `one placement on ${job.gpus} existing GPUs that no other job holds`,
       )
     }
-    this.running.start(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
+    this.#queue.remove(job)
+    this.running.start(job, seats)
     // It runs already, without the start time.
     job.countedS = this.nowS
     this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
@@ -364,10 +368,15 @@ export class ScheduleEngine {
 
   /** A job's placement in the cluster's own server numbers, most GPUs first. */
   #seatsOf({ placement }: EngineJob): Seat[] {
-    const { servers, gpus } = placement!
-    return servers
-      .map((server, i): Seat => ({ server: this.#servers.outside[server]!, gpus: gpus[i]! }))
-      .sort((a, b) => b.gpus - a.gpus || a.server - b.server)
+    const seats = placement!.map(({ server, gpus }): Seat => ({ server: this.#servers.outside[server]!, gpus }))
+    return seats.sort((a, b) => b.gpus - a.gpus || a.server - b.server)
+  }
+
+  /** Power limit of each of these seats, W. */
+  #limitsOf(job: EngineJob): number[] | undefined {
+    const limitsW = this.#power?.limitsOf(job)
+    const typeOf = (server: number) => this.#kinds[this.#servers.inside[server]!]!.gpuType!
+    return limitsW && this.#seatsOf(job).map(({ server }) => limitsW.get(typeOf(server))!)
   }
 
   #assertEvents(events: readonly EngineEvent[]): void {
@@ -383,7 +392,7 @@ export class ScheduleEngine {
         }
         if ('doneIterations' in event) assertAtLeast(`${event.type}: doneIterations`, event.doneIterations ?? 0)
       } else if ('server' in event) this.#assertServer(event.type, event.server)
-      else if (this.#power !== null) this.#power.budget.assert(event.powerBudgetW)
+      else if (this.#power !== null) this.#power.assertBudget(event.powerBudgetW)
       else throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
     }
   }
@@ -398,12 +407,4 @@ export class ScheduleEngine {
       throw new InvalidInputError(`${field}: server`, server, `a server from 0 to ${count - 1}`)
     }
   }
-}
-
-function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, { iterations }: Job): void {
-  if (!(doneIterations >= 0 && doneIterations < iterations)) {
-    const expected = `a number of at least 0 and below ${iterations}`
-    throw new InvalidInputError(`job ${jobId}: doneIterations`, doneIterations, expected)
-  }
-  assertAtLeast(`job ${jobId}: attainedGpuS`, attainedGpuS, 0, 'GPU-seconds')
 }

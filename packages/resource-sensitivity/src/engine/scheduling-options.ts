@@ -1,10 +1,9 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
-import { assertAtLeast, assertInteger, assertPositive } from '../checks.js'
-import { assertCluster, type Cluster, countGpus } from '../cluster/cluster.js'
-import { ImpossibleJobError } from '../errors.js'
+import { assertCluster, type Cluster, totals } from '../cluster.js'
+import { assertAtLeast, assertInteger, assertPositive, ImpossibleJobError } from '../errors.js'
 import type { AllocationSolver } from '../mechanisms/allocation-solver.js'
 import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
-import type { Job } from '../trace/job.js'
+import type { Job } from '../trace.js'
 
 /** Names of the policies, which determine the order in which jobs are served. */
 export const policyNames = ['fifo', 'srtf', 'las', 'ftf', 'drf', 'tetris'] as const
@@ -30,7 +29,7 @@ export interface EngineOptions extends SchedulingOptions {
   readonly budgetLeadS?: number
   /** Whether the power limit of a running job can change; otherwise it is set at start only. Default true. */
   readonly limitsChange?: boolean
-  /** While jobs wait, the policy decides afresh which jobs run at this interval, s. Default 300. */
+  /** While jobs wait, the policy decides afresh which jobs run at this interval, s; at least 0.1. Default 300. */
   readonly roundS?: number
   /** Time without progress at the first start of a job, s. Default 0. */
   readonly startCostS?: number
@@ -73,7 +72,8 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     assertAtLeast(field, value)
   }
   assertAtLeast('spreadPenalty', spreadPenalty, 1)
-  if (!(roundS > 0 && Number.isFinite(roundS))) throw new InvalidInputError('roundS', roundS, 'a number above 0')
+  // A schedule with shorter rounds would hardly end.
+  assertAtLeast('roundS', roundS, 0.1, 'seconds')
   // The journal of a schedule keeps a digest of these fields in this order.
   const power = { powerBudgetW, budgetLeadS, limitsChange }
   const times = { roundS, startCostS, restartCostS, resizeCostS, spreadPenalty }
@@ -108,11 +108,7 @@ export function assertJob(job: Job, models: ReadonlyMap<string, unknown>): void 
   assertInteger(`job ${job.id}: gpus`, job.gpus)
 }
 
-/**
- * Same for a job on a cluster.
- *
- * @throws also ImpossibleJobError if the cluster can never run it
- */
+/** Same on a cluster. @throws also ImpossibleJobError if the cluster can never run the job */
 export function assertRunnable(job: Job, models: ReadonlyMap<string, unknown>, cluster: Cluster): void {
   assertJob(job, models)
   for (const error of possibleJobs([job], cluster).skipped) throw error
@@ -123,7 +119,7 @@ export function possibleJobs(
   jobs: readonly Job[],
   cluster: Cluster,
 ): { readonly possible: readonly Job[]; readonly skipped: readonly ImpossibleJobError[] } {
-  const gpus = countGpus(cluster)
+  const { gpus } = totals(cluster)
   const remedy = 'remove it from the trace, enlarge the cluster or skip such jobs (skipImpossible, --skip-impossible)'
   const skipped = jobs
     .filter((job) => job.gpus > gpus)

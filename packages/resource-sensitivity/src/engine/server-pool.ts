@@ -1,5 +1,5 @@
-import { type Cluster, expandServers, type ServerKind } from '../cluster/cluster.js'
-import type { EngineJob, Placement } from './engine-job.js'
+import { type Cluster, expandServers, type ServerKind } from '../cluster.js'
+import type { EngineJob, Seat } from './engine-job.js'
 
 /** Tracks the free GPUs of each server. Servers are grouped by free GPUs, so the best fit is found without a scan. */
 export class ServerPool {
@@ -22,39 +22,27 @@ export class ServerPool {
     for (let s = this.kinds.length - 1; s >= 0; s--) this.#file(s)
   }
 
-  /**
-   * Finds one server for all GPUs of a job. Among the servers with the fewest sufficient free GPUs it takes the one
-   * with the lowest `score`; `Infinity` rejects a server.
-   *
-   * @returns -1 if no server has enough free GPUs, or all are rejected
-   */
-  bestFit(gpus: number, score: (server: number) => number = () => 0): number {
-    return this.#least(gpus, score, true)
+  /** The server with the fewest sufficient free GPUs, among those that `fits` accepts; -1 if there is none. */
+  bestFit(gpus: number, fits: (server: number) => boolean = () => true): number {
+    for (let free = gpus; free < this.#byFree.length; free++) {
+      const server = this.#byFree[free]!.findLast(fits)
+      if (server !== undefined) return server
+    }
+    return -1
   }
 
-  /**
-   * Finds the server with enough free GPUs for a job and the lowest `score`. Ties go to the server with fewer free
-   * GPUs.
-   *
-   * @returns -1 if no server has enough free GPUs
-   */
+  /** The server with enough free GPUs and the lowest `score`, then the fewest free GPUs; -1 if there is none. */
   minOf(gpus: number, score: (server: number) => number): number {
-    return this.#least(gpus, score, false)
-  }
-
-  #least(gpus: number, score: (server: number) => number, isFitting: boolean): number {
     let best = -1
     let bestScore = Number.POSITIVE_INFINITY
     for (let free = gpus; free < this.#byFree.length; free++) {
       const candidates = this.#byFree[free]!
       for (let i = candidates.length - 1; i >= 0; i--) {
         const value = score(candidates[i]!)
-        if (value < bestScore) {
-          best = candidates[i]!
-          bestScore = value
-        }
+        if (value >= bestScore) continue
+        best = candidates[i]!
+        bestScore = value
       }
-      if (isFitting && best >= 0) return best
     }
     return best
   }
@@ -64,31 +52,25 @@ export class ServerPool {
    *
    * @param room maximum number of the job's GPUs on a server with regard to its CPU and memory; null for no such limit
    */
-  spread(gpus: number, room: ((server: number) => number) | null): Placement | null {
-    const servers: number[] = []
-    const taken: number[] = []
+  spread(gpus: number, room: ((server: number) => number) | null): Seat[] | null {
+    const seats: Seat[] = []
     let missing = gpus
-    for (let free = this.#byFree.length - 1; free >= 1 && missing > 0; free--) {
+    for (let free = this.#byFree.length - 1; free >= 1; free--) {
       if (missing < free && room === null) {
-        const fitting = this.bestFit(missing, (server) => (servers.includes(server) ? Number.POSITIVE_INFINITY : 0))
-        if (fitting >= 0) {
-          servers.push(fitting)
-          taken.push(missing)
-          missing = 0
-          break
-        }
+        const fitting = this.bestFit(missing, (other) => seats.every(({ server }) => server !== other))
+        if (fitting >= 0) return [...seats, { server: fitting, gpus: missing }]
       }
       const candidates = this.#byFree[free]!
-      for (let i = candidates.length - 1; i >= 0 && missing > 0; i--) {
+      for (let i = candidates.length - 1; i >= 0; i--) {
         const server = candidates[i]!
         const here = Math.min(free, missing, room === null ? free : room(server))
-        if (here <= 0 || servers.includes(server)) continue
-        servers.push(server)
-        taken.push(here)
+        if (here <= 0) continue
+        seats.push({ server, gpus: here })
         missing -= here
+        if (missing === 0) return seats
       }
     }
-    return missing > 0 ? null : { servers, gpus: taken }
+    return null
   }
 
   /** Sets the capacity of a server. It must not fall below what the server's jobs hold. */
@@ -114,7 +96,7 @@ export class ServerPool {
   }
 
   gpusOn({ placement }: EngineJob, server: number): number {
-    return placement!.gpus[placement!.servers.indexOf(server)]!
+    return placement!.find((seat) => seat.server === server)!.gpus
   }
 
   /** Release a job's GPUs on a server. @returns their number */

@@ -1,13 +1,10 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import type { ScheduleAction } from '../engine/actions.js'
-import type { EngineEvent } from '../engine/engine-event.js'
+import type { EngineEvent, ScheduleAction } from '../engine/actions.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import { assertRunnable } from '../engine/scheduling-options.js'
-import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'
-import { type CheckedOptions, checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
-import type { Job } from '../trace/job.js'
+import { type CheckedOptions, checkOptions, DueEvents, type SimulationOptions, whoNeverRuns } from '../simulate.js'
+import type { Job } from '../trace.js'
 import { forgetRequest, readRequests, type ScheduleRequest } from './requests.js'
-import type { ScheduleExecutor } from './schedule-executor.js'
 import { type JournalEntry, ScheduleJournal } from './schedule-journal.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stopS' | 'limitsChange'> {
@@ -90,6 +87,8 @@ class Execution {
   async run(journal: ScheduleJournal | null): Promise<ExecutedJob[]> {
     const [engine, due, executor] = [this.#engine, this.#due, this.#executor]
     const { signal, requests, onEvents, onActions } = this.#options
+    /** Whether the journal has all that the engine knows. */
+    let isNoted = true
     try {
       if (journal !== null) await this.#resume(journal)
       while (!due.allArrived || engine.unfinished > 0) {
@@ -100,24 +99,28 @@ class Execution {
         const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
         const events = [...(await executor.next(lookAtS, signal))]
         const nowS = Math.max(engine.nowS, executor.nowS())
+        isNoted = false
         events.push(...due.takeUntil(nowS))
         const asked = this.#takeRequests(nowS, events)
+        let actions: ScheduleAction[] = []
         if (events.length > 0 || nowS >= engine.wakeAtS) {
           onEvents?.(nowS, events)
-          const actions = this.#plan(nowS, events)
+          actions = this.#plan(nowS, events)
           const facts = executor.takeFacts?.() ?? []
           journal?.append({ timeS: nowS, events, facts, actions })
-          if (actions.length > 0) onActions?.(nowS, actions)
-          await executor.apply(actions, this.#jobOf, signal)
         }
+        isNoted = true
+        if (actions.length > 0) onActions?.(nowS, actions)
+        await executor.apply(actions, this.#jobOf, signal)
         for (const file of asked) forgetRequest(file)
       }
     } catch (error) {
       const events = await executor.close()
       // Ended jobs wait again: the next call with this journal starts them from their checkpoints.
-      if (journal !== null && events.length > 0) {
+      if (journal !== null && events.length > 0 && isNoted) {
         const timeS = Math.max(engine.nowS, executor.nowS())
-        journal.append({ timeS, events, facts: executor.takeFacts!(), actions: engine.plan(timeS, events) })
+        const all = [...events, ...due.takeUntil(timeS)]
+        journal.append({ timeS, events: all, facts: executor.takeFacts!(), actions: this.#plan(timeS, all) })
       }
       throw error
     }
@@ -163,17 +166,18 @@ class Execution {
       })
     }
     const { profiles, options } = this.#engine.running
-    const jobs = request.submit.map((each): Job => {
+    const fresh = new Map<number, Job>()
+    for (const each of request.submit) {
       const job = { ...each, arrivalS: nowS }
       assertRunnable(job, profiles, options.cluster)
-      const known = this.#progress.get(job.id)?.job
-      if (known === undefined) return job
-      if (known.model === job.model && known.iterations === job.iterations && known.gpus === job.gpus) return known
-      throw new InvalidInputError('submit', `job ${job.id}`, 'an id that no other job has')
-    })
-    const fresh = jobs.filter(({ id }) => !this.#progress.has(id))
-    for (const job of fresh) this.#note(job)
-    return fresh.map((job) => ({ type: 'submitted', job }))
+      const known = this.#progress.get(job.id)?.job ?? fresh.get(job.id)
+      if (known === undefined) fresh.set(job.id, job)
+      else if (known.model !== job.model || known.iterations !== job.iterations || known.gpus !== job.gpus) {
+        throw new InvalidInputError('submit', `job ${job.id}`, 'an id that no other job has')
+      }
+    }
+    for (const job of fresh.values()) this.#note(job)
+    return [...fresh.values()].map((job) => ({ type: 'submitted', job }))
   }
 
   #note(job: Job): void {
@@ -205,4 +209,35 @@ function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions:
     'JOURNAL',
     `the plan at ${timeS} s differs from the journal, which another version has written; finish the schedule with that version, or use a new work folder`,
   )
+}
+
+/** What earlier processes of a schedule have journalled. */
+export interface ResumedJournal {
+  readonly startedUnixMs: number
+  readonly entries: readonly JournalEntry[]
+}
+
+/** Carries out the engine's actions and reports events. */
+export interface ScheduleExecutor {
+  /** Whether it can change the power limit of a running job. Default false. */
+  readonly changesLimits?: boolean
+  /** Whether an unavailable server may come back. If so, the schedule waits although no job runs. Default false. */
+  readonly awaitsServers?: boolean
+  /** Seconds since the start of the schedule, on the clock of the arrivals. */
+  nowS(): number
+  /** Carries out a plan. Actions already carried out have no effect. @throws the signal's reason if aborted */
+  apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
+  /**
+   * Wait for events.
+   *
+   * @returns events as soon as there are any; an empty list at `untilS`
+   * @throws the signal's reason if aborted
+   */
+  next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]>
+  /** Observations since the last call, stored in the next journal entry. Required for a journal. */
+  takeFacts?(): readonly unknown[]
+  /** Resumes a schedule where its journal ends. Called before any other method. Required for a journal. */
+  resume?(journal: ResumedJournal, jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
+  /** End everything that still runs. @returns the resulting events */
+  close(): Promise<readonly EngineEvent[]>
 }

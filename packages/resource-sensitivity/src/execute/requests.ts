@@ -5,8 +5,8 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { readNote, workFolder } from '@pctodl/job-array'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
-import { parseJsonAs } from '../json-input.js'
-import type { Job } from '../trace/job.js'
+import { parseJsonAs } from '../input-files.js'
+import type { Job } from '../trace.js'
 
 const request = z.union([
   z.strictObject({

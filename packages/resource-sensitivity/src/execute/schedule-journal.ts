@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
-import type { ScheduleAction } from '../engine/actions.js'
-import type { EngineEvent } from '../engine/engine-event.js'
-import { JsonLines } from '../json-lines.js'
+import type { EngineEvent, ScheduleAction } from '../engine/actions.js'
+import { JsonLines } from './json-lines.js'
 
 const FORMAT = 'pctodl-schedule-journal'
 const VERSION = 1
@@ -40,11 +39,7 @@ export class ScheduleJournal {
   readonly entries: readonly JournalEntry[]
   readonly #file: JsonLines
 
-  /**
-   * @param schedule everything that determines the engine's decisions: a journal of another schedule is rejected
-   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` if it is unreadable, a symlink,
-   * or another user's file
-   */
+  /** @param schedule everything that determines the engine's decisions: a journal of another schedule is rejected */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
     const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
     this.#file = new JsonLines(file, 0o600, (cause) => {

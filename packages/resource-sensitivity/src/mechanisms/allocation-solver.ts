@@ -5,9 +5,8 @@ import {
   type Term,
   type Variable,
 } from '@pctodl/numerics/programs'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { assertInteger, assertPositive } from '../checks.js'
-import type { AllocationOption } from './allocation-options.js'
+import { PctodlError } from '@pctodl/platform'
+import type { AllocationOption } from './allocation.js'
 
 /** Identical jobs: same options, same number of GPUs. */
 export interface JobGroup {
@@ -45,7 +44,6 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
   const solver = await loadSolver()
   return {
     solve(problem, relaxed = false) {
-      assertAllocationProblem(problem)
       if (problem.groups.length === 0) return { objective: 0, counts: [] }
       const { status, values } = solver.solve(programOf(problem, relaxed))
       if (values === null) {
@@ -92,23 +90,6 @@ function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boole
   }
   const constraints = [{ terms: cpu, atMost: cpus }, { terms: memory, atMost: memoryGb }, ...choices]
   return { sense: 'maximize', variables, constraints }
-}
-
-/** @throws InvalidInputError */
-function assertAllocationProblem({ cpus, memoryGb, groups }: AllocationProblem): void {
-  assertPositive('problem.cpus', cpus)
-  assertPositive('problem.memoryGb', memoryGb)
-  groups.forEach(({ count, gpus, options, minThroughput }, i) => {
-    assertInteger(`problem.groups[${i}].count`, count)
-    assertInteger(`problem.groups[${i}].gpus`, gpus)
-    if (!options.some(({ throughput }) => isFastEnough(throughput, minThroughput))) {
-      throw new InvalidInputError(
-        `problem.groups[${i}].options`,
-        options.map(({ throughput }) => throughput).join(', ') || 'none',
-        `at least one of throughput ${minThroughput}`,
-      )
-    }
-  })
 }
 
 /** Adds a rounding tolerance. */

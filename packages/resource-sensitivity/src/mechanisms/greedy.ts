@@ -1,8 +1,8 @@
-import type { EngineJob, JobClass, Placement } from '../engine/engine-job.js'
+import type { EngineJob, JobClass, Seat } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
-import type { WaitingQueue } from '../engine/waiting-queue.js'
+import type { WaitingQueue } from '../engine/service-order.js'
 import { type PerGpuShare, throughputAt } from '../profile/job-profile.js'
-import type { AllocationOption } from './allocation-options.js'
+import type { AllocationOption } from './allocation.js'
 import type { Mechanism } from './mechanism.js'
 
 const ROUNDING = 1e-9
@@ -28,12 +28,7 @@ export class GreedyMechanism implements Mechanism {
     this.#failed.clear()
     // All running jobs release their seats. In policy order, each takes its old seat again if the seat is still free.
     const running = order.filter(({ state }) => state === 'running')
-    const before = new Map(
-      running.map((job) => {
-        const { placement, restarts, countedS } = job
-        return [job, { placement, restarts, countedS }] as const
-      }),
-    )
+    const before = new Map(running.map((job) => [job, { ...job }]))
     for (const job of running) this.#running.preempt(job)
     for (const job of order) {
       if (pool.freeInTotal === 0) break
@@ -41,7 +36,7 @@ export class GreedyMechanism implements Mechanism {
       const seat = before.get(job)
       if (seat !== undefined && this.#fits(seat.placement!, job.kind)) {
         this.#start(job, seat.placement!)
-        this.#running.undoRestart(job, seat.restarts, seat.countedS)
+        this.#running.undoRestart(job, seat)
       } else this.#startSomewhere(job)
     }
   }
@@ -67,31 +62,31 @@ export class GreedyMechanism implements Mechanism {
     return placement !== null
   }
 
-  #start(job: EngineJob, placement: Placement): void {
+  #start(job: EngineJob, placement: readonly Seat[]): void {
     this.#running.start(job, placement)
     this.#running.feed(job, this.#demandOf(job.kind))
   }
 
-  #find(kind: JobClass): Placement | null {
+  #find(kind: JobClass): Seat[] | null {
     const { pool } = this.#running
     const room = (server: number) => this.#room(server, kind)
-    const fits = (server: number) => (room(server) >= kind.gpus ? 0 : Number.POSITIVE_INFINITY)
-    const server = pool.bestFit(kind.gpus, fits)
-    return server >= 0 ? { servers: [server], gpus: [kind.gpus] } : pool.spread(kind.gpus, room)
+    const server = pool.bestFit(kind.gpus, (each) => room(each) >= kind.gpus)
+    return server >= 0 ? [{ server, gpus: kind.gpus }] : pool.spread(kind.gpus, room)
   }
 
-  #fits({ servers, gpus }: Placement, kind: JobClass): boolean {
+  #fits(placement: readonly Seat[], kind: JobClass): boolean {
     const { freeGpus } = this.#running.pool
-    return servers.every((server, i) => freeGpus[server]! >= gpus[i]! && this.#room(server, kind) >= gpus[i]!)
+    return placement.every(({ server, gpus }) => freeGpus[server]! >= gpus && this.#room(server, kind) >= gpus)
   }
 
   /** Number of GPUs of a class for which a server still has CPU and memory. */
   #room(server: number, of: JobClass): number {
-    const { pool, heldCpus, heldMemoryGb } = this.#running
+    const { pool, loads } = this.#running
     const { cpus, memoryGb } = this.#demandOf(of)
     const kind = pool.kinds[server]!
-    const byCpu = (kind.cpus - heldCpus[server]!) / cpus
-    const byMemory = memoryGb === 0 ? Number.POSITIVE_INFINITY : (kind.memoryGb - heldMemoryGb[server]!) / memoryGb
+    const { heldCpus, heldMemoryGb } = loads[server]!
+    const byCpu = (kind.cpus - heldCpus) / cpus
+    const byMemory = memoryGb === 0 ? Number.POSITIVE_INFINITY : (kind.memoryGb - heldMemoryGb) / memoryGb
     return Math.floor(Math.min(byCpu, byMemory) + ROUNDING)
   }
 

@@ -1,4 +1,4 @@
-import { type EngineJob, totals } from '../engine/engine-job.js'
+import type { EngineJob } from '../engine/engine-job.js'
 import type { JobGroup } from './allocation-solver.js'
 import { WholeGpuMechanism } from './mechanism.js'
 
@@ -26,8 +26,7 @@ export class OptimalMechanism extends WholeGpuMechanism {
     let counts = this.#known.get(signature)
     if (counts === undefined) {
       const problem = ordered.map(([, { members, group }]) => ({ ...group, count: members.length }))
-      const { solver, cluster } = running.options
-      counts = solver!.solve({ ...totals(cluster), groups: problem }).counts
+      counts = running.options.solver!.solve({ ...running.totals, groups: problem }).counts
       this.#known.set(signature, counts)
     }
     ordered.forEach(([, { members, group }], i) => {

@@ -1,8 +1,7 @@
 import type { EngineJob } from '../engine/engine-job.js'
-import type { AllocationOption } from './allocation-options.js'
-import { improveSeats } from './improve-seats.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+import { type AllocationOption, allocatedThroughput, allocateServer, type Resident } from './allocation.js'
 import { WholeGpuMechanism } from './mechanism.js'
-import { allocatedThroughput, allocateServer, type Resident } from './server-allocation.js'
 
 const ROUNDING = 1e-9
 
@@ -32,7 +31,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     for (const server of changed) {
       for (const job of running.pool.residents[server]!) if (job.server < 0) spread.add(job)
     }
-    for (const job of spread) this.running.feed(job, this.#optionsOf(job)[0]!)
+    for (const job of spread) this.running.feed(job, this.rules.options(job).options[0]!)
     const open = running.pool.someWithFree(MAX_OPEN).filter((server) => !changed.includes(server))
     improveSeats(running, [...changed, ...open], (server) => this.#allocation(server, this.#wholeOn(server)).value)
     for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
@@ -56,22 +55,16 @@ export class TuneMechanism extends WholeGpuMechanism {
     return whole.sort((a, b) => a.kind.number - b.kind.number || a.index - b.index)
   }
 
-  /** Resources of a server for its single-server jobs. */
-  #roomFor(server: number): { cpus: number; memoryGb: number } {
+  /** Best known allocation of these jobs on the resources that the server's spread jobs leave. */
+  #allocation(server: number, whole: readonly EngineJob[]): Allocation {
     const { pool } = this.running
     let { cpus, memoryGb } = pool.kinds[server]!
     for (const job of pool.residents[server]!) {
       if (job.server === server) continue
-      cpus -= job.cpusPerGpu * pool.gpusOn(job, server)
-      memoryGb -= job.memoryGbPerGpu * pool.gpusOn(job, server)
+      cpus -= job.share.cpus * pool.gpusOn(job, server)
+      memoryGb -= job.share.memoryGb * pool.gpusOn(job, server)
     }
-    return { cpus, memoryGb }
-  }
-
-  /** Best known allocation of these jobs on the resources that the server's spread jobs leave. */
-  #allocation(server: number, whole: readonly EngineJob[]): Allocation {
-    const { cpus, memoryGb } = this.#roomFor(server)
-    const fair = this.rules.fairShareOf(server)
+    const fair = this.rules.fair[server]!
     let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}/${fair.gpuTypes?.[0] ?? ''}/${this.rules.price}`
     for (const job of whole) key += `:${job.kind.number}`
     const known = this.#known.get(key)
@@ -86,21 +79,135 @@ export class TuneMechanism extends WholeGpuMechanism {
 
   /** Gives a spread job the fastest option for which all its servers have enough left. */
   #raise(job: EngineJob): void {
-    const { pool, heldCpus, heldMemoryGb } = this.running
-    const { servers, gpus } = job.placement!
+    const { pool, loads } = this.running
     let cpus = Number.POSITIVE_INFINITY
     let memoryGb = Number.POSITIVE_INFINITY
-    servers.forEach((server, i) => {
-      const kind = pool.kinds[server]!
-      cpus = Math.min(cpus, job.cpusPerGpu + (kind.cpus - heldCpus[server]!) / gpus[i]!)
-      memoryGb = Math.min(memoryGb, job.memoryGbPerGpu + (kind.memoryGb - heldMemoryGb[server]!) / gpus[i]!)
-    })
-    const [, ...faster] = this.#optionsOf(job)
+    for (const { server, gpus } of job.placement!) {
+      const [kind, load] = [pool.kinds[server]!, loads[server]!]
+      cpus = Math.min(cpus, job.share.cpus + (kind.cpus - load.heldCpus) / gpus)
+      memoryGb = Math.min(memoryGb, job.share.memoryGb + (kind.memoryGb - load.heldMemoryGb) / gpus)
+    }
+    const [, ...faster] = this.rules.options(job).options
     const best = faster.findLast((option) => option.cpus <= cpus + ROUNDING && option.memoryGb <= memoryGb + ROUNDING)
     if (best !== undefined) this.running.feed(job, best)
   }
+}
 
-  #optionsOf(job: EngineJob): readonly AllocationOption[] {
-    return this.rules.options(job, this.rules.fairShare(job.placement!)).options
+/** Limits per round of the seat changes tried, and of the job-server pairs examined. */
+const MAX_TRIES = 1000
+const MAX_PAIRS = 4000
+
+/** Maximum number of jobs of one server that trade places with one job of another at once. */
+const MAX_TOGETHER = 4
+
+/**
+ * Moves newly seated jobs while that raises the value of the servers' best allocations. Two jobs of equal size trade
+ * places, one moves to free GPUs, or one trades with several smaller ones. Jobs that ran before stay where they are.
+ *
+ * @param changed servers to examine
+ * @param valueAt returns the highest total throughput of the jobs now on a server
+ */
+function improveSeats(running: RunningJobs, changed: readonly number[], valueAt: (server: number) => number): void {
+  const { pool } = running
+  const isNew = (job: EngineJob) => job.server >= 0 && job.rate === 0
+  const newcomers = changed.flatMap((server) => pool.residents[server]!.filter(isNew))
+  if (newcomers.length === 0) return
+  const values = new Map<number, number>()
+  const known = (server: number) => {
+    if (!values.has(server)) values.set(server, valueAt(server))
+    return values.get(server)!
   }
+  let tries = 0
+  let pairs = 0
+
+  /** @returns whether the moves were kept */
+  const attempt = (moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
+    tries++
+    const servers = new Set(moves.flatMap(([job, to]) => [job.server, to]))
+    const before = sum(servers, known)
+    const back = moves.map(([job]) => [job, job.server] as const)
+    running.reseat(moves)
+    const after = new Map([...servers].map((server) => [server, valueAt(server)]))
+    if (sum(servers, (server) => after.get(server)!) <= before + ROUNDING) {
+      running.reseat(back)
+      return false
+    }
+    for (const [server, value] of after) values.set(server, value)
+    return true
+  }
+
+  for (let improved = true; improved; ) {
+    improved = false
+    for (const a of newcomers) {
+      for (const other of changed) {
+        const one = a.server
+        if (one === other) continue
+        if (++pairs > MAX_PAIRS) return
+        const met = new Set<string>()
+        for (const group of groupsFor(a, other)) {
+          if (tries >= MAX_TRIES) return
+          // Jobs of one class are interchangeable, so only the first group of the same classes is tried.
+          const kind = group.map((job) => job.kind.number).join()
+          if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
+          met.add(kind)
+          if (attempt([[a, other], ...group.map((job) => [job, one] as const)])) {
+            improved = true
+            break
+          }
+        }
+      }
+    }
+    if (!improved) improved = makeRoom()
+  }
+
+  /** Gives one newcomer the place of another, which moves to free GPUs of a third server. */
+  function makeRoom(): boolean {
+    for (const a of newcomers) {
+      for (const other of changed) {
+        if (a.server === other) continue
+        const met = new Set<number>()
+        for (const b of [...pool.residents[other]!]) {
+          if (!isNew(b) || pool.freeGpus[other]! + b.gpus < a.gpus || met.has(b.kind.number)) continue
+          met.add(b.kind.number)
+          for (const third of changed) {
+            if (third === a.server || third === other || pool.freeGpus[third]! < b.gpus) continue
+            if (tries >= MAX_TRIES) return false
+            if (
+              attempt([
+                [a, other],
+                [b, third],
+              ])
+            )
+              return true
+          }
+        }
+      }
+    }
+    return false
+  }
+
+  /** Groups of newcomers on another server that could trade places with a job; the empty group needs free GPUs. */
+  function groupsFor(a: EngineJob, other: number): EngineJob[][] {
+    const size = a.gpus
+    const freeHere = pool.freeGpus[a.server]!
+    const freeThere = pool.freeGpus[other]!
+    const others = pool.residents[other]!.filter((job) => isNew(job) && job.gpus <= size + freeHere)
+    const groups: EngineJob[][] = []
+    const extend = (from: number, group: EngineJob[], gpus: number): void => {
+      if (gpus <= size + freeHere && size <= gpus + freeThere) groups.push([...group])
+      if (group.length === MAX_TOGETHER) return
+      for (let i = from; i < others.length; i++) {
+        const more = gpus + others[i]!.gpus
+        if (more <= size + freeHere) extend(i + 1, [...group, others[i]!], more)
+      }
+    }
+    extend(0, [], 0)
+    return groups
+  }
+}
+
+function sum(servers: Iterable<number>, of: (server: number) => number): number {
+  let total = 0
+  for (const server of servers) total += of(server)
+  return total
 }

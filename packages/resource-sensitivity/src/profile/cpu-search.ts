@@ -1,6 +1,6 @@
 import { makeNonDecreasing } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import { assertInteger, assertPositive } from '../checks.js'
+import { assertInteger, assertPositive } from '../errors.js'
 
 export interface CurvePoint {
   readonly cpus: number
@@ -22,7 +22,6 @@ const origin: CurvePoint = { cpus: 0, throughput: 0 }
  * lines through neighbouring points. Both bounds meet where the curve is straight, so few points suffice.
  *
  * @param counts ascending, none above the largest measured count
- * @throws InvalidInputError for a throughput that is no positive number
  */
 function estimate(measured: readonly CurvePoint[], counts: readonly number[]): CurveEstimate[] {
   const points = [...measured].sort((a, b) => a.cpus - b.cpus)

@@ -1,5 +1,11 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { mean, meanInterval } from '@pctodl/numerics'
-import { ProfiledRunError } from '../errors.js'
+import { PctodlError } from '@pctodl/platform'
+import { z } from 'zod'
+import { InputFileError, ProfiledRunError } from '../errors.js'
+import { JsonLines } from '../execute/json-lines.js'
 
 /** A mean and its 95 % confidence interval; bounds are `null` for a single value. */
 export interface SeriesMean {
@@ -34,11 +40,7 @@ export function seriesMean(values: readonly number[]): SeriesMean {
   return { mean: centre, low: Math.max(0, centre - halfWidth95), high: centre + halfWidth95 }
 }
 
-/**
- * Read `PERF_<job>.txt`: three lines, the mean seconds per iteration, the last iteration, the epoch.
- *
- * @throws ProfiledRunError
- */
+/** Reads `PERF_<job>.txt`: three lines, the mean seconds per iteration, the last iteration, the epoch. */
 export function parseReportFile(text: string, file: string): RunReport {
   const lines = text.trim().split(/\r?\n/)
   const [seconds, last, epoch] = lines.map(Number)
@@ -48,13 +50,7 @@ export function parseReportFile(text: string, file: string): RunReport {
   return { iterationS: positive({ mean: seconds!, low: null, high: null }, file, lines[0]!), iterations: null }
 }
 
-/**
- * Find the report in a job's output: one line `{"iteration": 12, "seconds": 0.25}` per iteration. Other lines are
- * ignored.
- *
- * @returns null if the job reports no iterations this way
- * @throws ProfiledRunError if it reports too few
- */
+/** Finds the report in a job's output: one line `{"iteration": 12, "seconds": 0.25}` per iteration; null without any. */
 export function parseReportLines(output: string): RunReport | null {
   const seconds = output.split('\n').flatMap((line) => {
     const entry = line.startsWith('{"iteration"') ? (tryJson(line) as { seconds?: unknown } | null) : null
@@ -78,10 +74,59 @@ function positive(iterationS: SeriesMean, what: string, shown: string): SeriesMe
 }
 
 /** Null for text that is no JSON. */
-export function tryJson(line: string): unknown {
+function tryJson(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
     return null
+  }
+}
+
+const entry = z.object({
+  cpus: z.number(),
+  report: z.object({
+    iterationS: z.object({ mean: z.number().positive(), low: z.number().nullable(), high: z.number().nullable() }),
+    iterations: z.number().nullable(),
+  }),
+})
+
+/** Completed runs, one JSON line each, so that an interrupted profile resumes where it stopped. */
+export class RunLog {
+  readonly #file: JsonLines
+  readonly #done = new Map<number, RunReport>()
+
+  /**
+   * @param identity everything that affects a run's result
+   * @throws InputFileError if the log belongs to another job or is damaged; PctodlError `CANNOT_WRITE`
+   */
+  constructor(file: string, identity: unknown) {
+    const fingerprint = createHash('sha256').update(JSON.stringify(identity)).digest('hex')
+    mkdirSync(path.dirname(file), { recursive: true })
+    this.#file = new JsonLines(file, 0o666, (cause) => {
+      const why = `${cause.message}; choose a place that can be written`
+      return new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${why}`, { cause })
+    })
+    const [first, ...lines] = this.#file.lines
+    if (first === undefined) this.#file.append({ fingerprint })
+    else if (first !== JSON.stringify({ fingerprint })) {
+      throw new InputFileError(file, 1, 'fingerprint', first, 'that of this command; remove the file to start over')
+    }
+    lines.forEach((line, i) => {
+      const { data } = entry.safeParse(tryJson(line))
+      if (data === undefined) {
+        throw new InputFileError(file, i + 2, 'the line', line, 'a run; remove the file to start over')
+      }
+      this.#done.set(data.cpus, data.report)
+    })
+  }
+
+  get(cpus: number): RunReport | undefined {
+    return this.#done.get(cpus)
+  }
+
+  /** @throws PctodlError `CANNOT_WRITE`, also if something else has replaced the log */
+  add(cpus: number, report: RunReport): void {
+    this.#file.append({ cpus, report })
+    this.#done.set(cpus, report)
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
-import { parseJsonAs } from '../json-input.js'
+import { parseJsonAs } from '../input-files.js'
 import { assertJobProfile, type JobProfile, type ModelClass } from './job-profile.js'
 
 export const MATRIX_SCHEMA = 'pctodl-sensitivity/1'
@@ -67,11 +67,7 @@ export function parseSensitivityMatrix(text: string, file = 'sensitivity matrix'
   return parseJsonAs(matrix, text, file)
 }
 
-/**
- * The points as a table: rows by cores, columns by memory, both ascending.
- *
- * @throws InvalidInputError if they form none
- */
+/** The points as a table: rows by cores, columns by memory, both ascending. */
 export function matrixAxes<Point extends Pick<SensitivityPoint, 'cpu' | 'memGb'>>(
   points: readonly Point[],
 ): { cpus: number[]; memoryGb: number[]; at: (cpu: number, memoryGb: number) => Point } {

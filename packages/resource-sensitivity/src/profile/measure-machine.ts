@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { withCpus } from './cpu-affinity.js'
+import { withCpus } from './run-limits.js'
 
 /**
  * Size and number of files of a data set, or of its `train` folder if it has one. Each file counts as a sample.

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import {
+  readNote,
   type SlurmJobEnd,
   type SlurmJobRequest,
   type SlurmJobStart,
@@ -10,12 +11,12 @@ import {
   workFolder,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
-import { assertAtLeast, assertInteger } from '../checks.js'
-import type { Grant, ScheduleAction, Seat } from '../engine/actions.js'
-import type { EngineEvent } from '../engine/engine-event.js'
-import type { ResumedJournal, ScheduleExecutor } from '../execute/schedule-executor.js'
-import type { Job } from '../trace/job.js'
-import { contractEnvironment, readCheckpoint, requestOf, SAVED_EXIT_CODE } from './slurm-run.js'
+import { z } from 'zod'
+import type { EngineEvent, Grant, ScheduleAction } from '../engine/actions.js'
+import type { Seat } from '../engine/engine-job.js'
+import { assertAtLeast, assertInteger } from '../errors.js'
+import type { Job } from '../trace.js'
+import type { ResumedJournal, ScheduleExecutor } from './execute-schedule.js'
 
 export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   /** Folder visible to this machine and the nodes. Use one per schedule: work recorded in it is not repeated. */
@@ -130,7 +131,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #isClosed = false
   #resizes = 0
   #facts: RunFact[] = []
-  /** True until the first poll after a resume. Job ends found by that poll have the time that the node recorded. */
+  /** Events not yet returned: an error of a later call to Slurm must not lose them, since their facts are noted. */
+  #events: EngineEvent[] = []
+  /** True until the first poll after a resume, and while closing. Ends found then have the time of the node's record. */
   #isBehind = false
 
   /** Starts the schedule's clock. */
@@ -288,37 +291,39 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (;;) {
       const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
       const untilMs = this.#startMs + untilS * 1000
-      const events = await this.#nodeEvents(signal)
-      const { starts, ends } = await this.#jobs.next(
-        events.length > 0 ? this.#clock.now() : Math.min(untilMs, killAtMs, this.#nodes.lookAtMs),
-        signal,
-      )
+      await this.#lookAtNodes(signal)
+      const lookUntilMs = Math.min(untilMs, killAtMs, this.#nodes.lookAtMs)
+      const { starts, ends } = await this.#jobs.next(this.#events.length > 0 ? this.#clock.now() : lookUntilMs, signal)
+      for (const start of starts) this.#events.push(...this.#started(start))
+      for (const end of ends) this.#events.push(...this.#note(end.id, end).events)
+      this.#isBehind = false
+      for (const end of ends) {
+        // A job that finished before it stopped needs no continuation.
+        const last = this.#last.get(this.#submissions.get(end.id)!.job.id)!
+        if (end.exitCode === 0 && !last.ended) await this.#jobs.cancel(last.id, signal)
+      }
       for (const submission of this.#submissions.values()) {
         if (this.#clock.now() < submission.killAtMs) continue
         submission.killAtMs = Number.POSITIVE_INFINITY
         await this.#jobs.cancel(submission.id, signal)
       }
-      events.push(...starts.flatMap((start) => this.#started(start)))
-      for (const end of ends) events.push(...(await this.#ended(end, signal)))
-      this.#isBehind = false
       if (ends.some(({ state }) => state !== null && notItsFault.includes(state))) {
         this.#nodes.lookSoon()
-        events.push(...(await this.#nodeEvents(signal)))
+        await this.#lookAtNodes(signal)
       }
-      if (events.length > 0 || this.#clock.now() >= untilMs) return events
+      if (this.#events.length > 0 || this.#clock.now() >= untilMs) return this.#events.splice(0)
     }
   }
 
-  /** Events from node polls. A job that lost its node must not be sent there again. */
-  async #nodeEvents(signal: AbortSignal | undefined): Promise<EngineEvent[]> {
-    const changes = await this.#nodes.look(signal)
-    return changes.map((change) => {
-      this.#options.onNode?.(change)
+  /** Polls the nodes. A job that lost its node must not be sent there again. */
+  async #lookAtNodes(signal: AbortSignal | undefined): Promise<void> {
+    for (const change of await this.#nodes.look(signal)) {
       const server = this.#options.nodes.indexOf(change.node)
-      if (change.isUsable) return { type: 'server-returned', server }
       // Runs on a draining node draw power until they exit.
-      return { type: change.isLost ? 'server-failed' : 'server-draining', server }
-    })
+      const type = change.isUsable ? 'server-returned' : change.isLost ? 'server-failed' : 'server-draining'
+      this.#events.push({ type, server })
+      this.#options.onNode?.(change)
+    }
   }
 
   /**
@@ -330,13 +335,14 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (this.#isClosed) return []
     this.#isClosed = true
     try {
-      return this.#isUnreached ? [] : await this.#endAll()
+      if (!this.#isUnreached) await this.#endAll()
+      return this.#events.splice(0)
     } finally {
       this.#jobs.close()
     }
   }
 
-  async #endAll(): Promise<EngineEvent[]> {
+  async #endAll(): Promise<void> {
     const failures: Error[] = []
     const leaving: Submission[] = []
     for (const submission of this.#submissions.values()) {
@@ -353,23 +359,22 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     // Wait until the jobs are really gone, so that nothing writes to the folder when it is removed.
     const untilMs = this.#clock.now() + LONGEST_END_MS
-    const events: EngineEvent[] = []
+    this.#isBehind = true
     while (!this.#isUnreached && leaving.some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
       const { ends } = await this.#jobs.next(untilMs)
-      for (const end of ends) events.push(...this.#endedWhileClosing(end))
+      for (const end of ends) {
+        const { saved, events } = this.#note(end.id, end)
+        const jobId = this.#submissions.get(end.id)!.job.id
+        const isDone = end.exitCode === 0
+        this.#events.push(...(isDone ? events : [{ type: 'stopped', jobId, doneIterations: saved } as const]))
+      }
     }
+    if (failures.length === 0) return
     if (failures.length === 1) throw failures[0]!
-    if (failures.length === 0) return events
     const said = failures.map(({ message }) => message).join('; ')
     throw new PctodlError('SLURM', `${failures.length} jobs could not be ended: ${said}`, {
       cause: new AggregateError(failures),
     })
-  }
-
-  #endedWhileClosing(end: SlurmJobEnd): EngineEvent[] {
-    const jobId = this.#submissions.get(end.id)!.job.id
-    const { saved } = this.#note(end.id, end)
-    return end.exitCode === 0 ? [{ type: 'finished', jobId }] : [{ type: 'stopped', jobId, doneIterations: saved }]
   }
 
   #prepare({ action, id, placement }: Step, jobOf: (jobId: number) => Job): Submission {
@@ -379,8 +384,15 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const job = jobOf(action.jobId)
     const asked = requestOf(job.id, placement, grant, nodes, gres)
     const before = this.#last.get(job.id)
-    const cpus = asked.cpusPerNode * placement.length
-    const environment = contractEnvironment(this.#checkpointOf(job.id), job, run, cpus, grant.powerLimitsW)
+    const environment = {
+      PCTODL_CHECKPOINT: this.#checkpointOf(job.id),
+      PCTODL_ITERATIONS: String(job.iterations),
+      PCTODL_JOB: String(job.id),
+      PCTODL_RUN: String(run),
+      PCTODL_GPUS: String(job.gpus),
+      PCTODL_CPUS: String(asked.cpusPerNode * placement.length),
+      ...(grant.powerLimitsW && { PCTODL_POWER_LIMIT_W: grant.powerLimitsW.join(',') }),
+    }
     const submission: Submission = {
       ...{ id, job, run, placement, started: false, stopping: false, ended: false },
       request: {
@@ -436,15 +448,6 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return stopping ? [] : [{ type: 'progressed', jobId: job.id, doneIterations: saved }]
   }
 
-  async #ended(end: SlurmJobEnd, signal: AbortSignal | undefined): Promise<EngineEvent[]> {
-    const { job } = this.#submissions.get(end.id)!
-    const { events } = this.#note(end.id, end)
-    // The job finished before it stopped, so its continuation is not needed.
-    const last = this.#last.get(job.id)!
-    if (end.exitCode === 0 && !last.ended) await this.#jobs.cancel(last.id, signal)
-    return events
-  }
-
   /** Notes for the journal that a run has begun or ended. */
   #note(id: string, end: SlurmJobEnd | null): { saved: number; events: EngineEvent[] } {
     const { job } = this.#submissions.get(id)!
@@ -494,4 +497,57 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 /** Whether a new run or a continuation is submitted. */
 function isStart({ action, isLimitOnly }: Step): boolean {
   return action.type !== 'preempt' && !isLimitOnly
+}
+
+/** Exit code of a job that was told to stop and has saved its progress. (Unused by sysexits.) */
+const SAVED_EXIT_CODE = 85
+
+const checkpoint = z.object({ doneIterations: z.number().min(0) })
+
+/** Saved progress of a job, iterations; undefined without a readable checkpoint, since the job then starts afresh. */
+function readCheckpoint(file: string): number | undefined {
+  try {
+    const text = readNote(file)
+    return text === undefined ? undefined : checkpoint.parse(JSON.parse(text)).doneIterations
+  } catch {
+    return undefined
+  }
+}
+
+/** Slurm's MB per GB. The true factor is 1024; the smaller one keeps the shares within a node's memory. */
+const MB_OF_GB = 1000
+
+/**
+ * Slurm request for a job's grant: whole CPUs (rounded down), MB of memory and GPUs on each node.
+ *
+ * @throws InvalidInputError for a placement Slurm cannot provide: unequal numbers of GPUs on its nodes, or less than
+ * one CPU
+ */
+function requestOf(
+  jobId: number,
+  placement: readonly Seat[],
+  { cpusPerGpu, memoryGbPerGpu }: Grant,
+  nodes: readonly string[],
+  gres: (gpus: number) => string,
+): Pick<SlurmJobRequest, 'nodes' | 'cpusPerNode' | 'memoryMbPerNode' | 'gres'> {
+  const { gpus } = placement[0]!
+  if (placement.some((seat) => seat.gpus !== gpus)) {
+    throw new InvalidInputError(
+      `job ${jobId}: placement`,
+      placement.map((seat) => seat.gpus).join(' + '),
+      'equal numbers of GPUs on each node, as Slurm requires; use jobs that fit on one server or fill whole servers',
+    )
+  }
+  // Tolerate rounding just below a whole number.
+  const cpus = Math.floor(cpusPerGpu * gpus + 1e-6)
+  if (cpus < 1) {
+    throw new InvalidInputError(`job ${jobId}: CPUs`, cpusPerGpu * gpus, 'at least one CPU per job')
+  }
+  const memoryMb = Math.floor(memoryGbPerGpu * gpus * MB_OF_GB + 1e-6)
+  return {
+    nodes: placement.map(({ server }) => nodes[server]!),
+    cpusPerNode: cpus,
+    ...(memoryMb >= 1 ? { memoryMbPerNode: memoryMb } : {}),
+    gres: gres(gpus),
+  }
 }

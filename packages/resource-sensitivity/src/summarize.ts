@@ -1,5 +1,5 @@
 import { quantileOfSorted, sum } from '@pctodl/numerics'
-import type { SimulationResult } from '../simulate/simulation-options.js'
+import type { SimulationResult } from './simulate.js'
 
 /** Figures for comparing schedules. Times in seconds, shares in percent. */
 export interface ScheduleSummary {

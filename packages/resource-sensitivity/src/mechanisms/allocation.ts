@@ -1,4 +1,48 @@
-import type { AllocationOption } from './allocation-options.js'
+import { type JobProfile, type PerGpuShare, throughputAt } from '../profile/job-profile.js'
+
+/** CPU and memory per GPU, and the throughput they give. */
+export interface AllocationOption extends PerGpuShare {
+  readonly throughput: number
+}
+
+/** Allocations for jobs of one model on one kind of server, none slower than the GPU-proportional share. */
+export interface AllocationOptions {
+  /** Throughput with the GPU-proportional share. */
+  readonly fairThroughput: number
+  /** Cheapest first, then by rising throughput; no option is dominated in CPU, memory and throughput. */
+  readonly options: readonly AllocationOption[]
+}
+
+/** Tolerance that keeps rounding in the tables from making a fair share look slower than itself. */
+const SAME = 1e-9
+
+/**
+ * Returns the options of a model on a server with the GPU-proportional share `fair`: the points of the model's table
+ * and the fair share itself. The first option needs no more than the fair share of any resource. So a server can always
+ * run as many jobs as it has GPUs.
+ */
+export function allocationOptions(profile: JobProfile, fair: PerGpuShare): AllocationOptions {
+  const fairThroughput = throughputAt(profile, fair.cpus, fair.memoryGb)
+  const candidates: AllocationOption[] = [{ ...fair, throughput: fairThroughput }]
+  profile.cpusPerGpu.forEach((cpus, i) => {
+    profile.memoryGbPerGpu.forEach((memoryGb, j) => {
+      const throughput = profile.throughput[i]![j]!
+      if (throughput >= fairThroughput * (1 - SAME)) candidates.push({ cpus, memoryGb, throughput })
+    })
+  })
+  const kept = candidates.filter((option, i) => !candidates.some((other, k) => beats(other, option, k < i)))
+  const cost = ({ cpus, memoryGb }: AllocationOption) => cpus / fair.cpus + memoryGb / fair.memoryGb
+  const withinFair = kept.filter((option) => option.cpus <= fair.cpus && option.memoryGb <= fair.memoryGb)
+  const cheapest = withinFair.reduce((best, option) => (cost(option) < cost(best) ? option : best))
+  const others = kept.filter((option) => option !== cheapest)
+  others.sort((a, b) => a.throughput - b.throughput || cost(a) - cost(b))
+  return { fairThroughput, options: [cheapest, ...others] }
+}
+
+function beats(a: AllocationOption, b: AllocationOption, first: boolean): boolean {
+  if (a.cpus > b.cpus || a.memoryGb > b.memoryGb || a.throughput < b.throughput) return false
+  return first || a.cpus < b.cpus || a.memoryGb < b.memoryGb || a.throughput > b.throughput
+}
 
 /** One job on a server: its number of GPUs there and its options. */
 export interface Resident {
@@ -91,7 +135,7 @@ interface Partial {
  *
  * @returns null if no allocation exceeds `worthMore`, or if there are too many partial choices
  */
-export function exactAllocation(
+function exactAllocation(
   residents: readonly Resident[],
   cpus: number,
   memoryGb: number,
@@ -157,4 +201,73 @@ function unbeaten(partials: Partial[]): Partial[] {
     stairGb.splice(low, until - low, partial.memoryGb)
   }
   return kept
+}
+
+/** Throughput at a power. */
+export interface WattOption {
+  readonly watts: number
+  readonly throughput: number
+}
+
+export interface WattShares {
+  /** Chosen point of each party. */
+  readonly chosen: readonly number[]
+  readonly gain: number
+  /** Marginal gain of one more watt; 0 if every job is at its maximum. */
+  readonly price: number
+}
+
+/**
+ * Distributes watts among parties that choose one operating point each. All start with their first point; then the best
+ * throughput per watt is taken along the concave hull of each party's points (a multiple-choice knapsack). This greedy result
+ * is a lower bound for an exact search, which is skipped if it would take too long.
+ *
+ * @param all operating points of each party, at least one, watts and throughput strictly ascending
+ * @param watts total power; if it is below the sum of all first points, every party still gets its first point
+ */
+export function shareWatts(all: readonly (readonly WattOption[])[], watts: number): WattShares {
+  const chosen = all.map(() => 0)
+  let left = watts - all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
+  const steps = all.flatMap((ways, who) => hullSteps(ways).map((step) => ({ who, ...step })))
+  // Along a hull the gain per watt falls, so the steps of each party keep their order.
+  steps.sort((a, b) => b.ratio - a.ratio || a.who - b.who || a.to - b.to)
+  const stuck = new Set<number>()
+  let price = 0
+  for (const { who, to, costW, ratio } of steps) {
+    if (stuck.has(who)) continue
+    if (costW <= left) {
+      left -= costW
+      chosen[who] = to
+    } else {
+      stuck.add(who)
+      price = Math.max(price, ratio)
+    }
+  }
+  const gainOf = (choice: readonly number[]) => all.reduce((sum, ways, who) => sum + ways[choice[who]!]!.throughput, 0)
+  const gain = gainOf(chosen)
+  if (stuck.size === 0 || left < 0) return { chosen, gain, price }
+  const options = all.map((ways) => ({
+    gpus: 1,
+    options: ways.map((way) => ({ cpus: way.watts, memoryGb: 0, throughput: way.throughput })),
+  }))
+  const best = exactAllocation(options, watts, 0, gain)
+  return best === null ? { chosen, gain, price } : { chosen: best, gain: gainOf(best), price }
+}
+
+/** Steps between the vertices of the upper concave hull. */
+function hullSteps(ways: readonly WattOption[]): { to: number; costW: number; ratio: number }[] {
+  const steps: { to: number; costW: number; ratio: number }[] = []
+  for (let from = 0; from < ways.length - 1; ) {
+    let to = from + 1
+    for (let next = to + 1; next < ways.length; next++) {
+      if (slope(ways[from]!, ways[next]!) >= slope(ways[from]!, ways[to]!)) to = next
+    }
+    steps.push({ to, costW: ways[to]!.watts - ways[from]!.watts, ratio: slope(ways[from]!, ways[to]!) })
+    from = to
+  }
+  return steps
+}
+
+function slope(a: WattOption, b: WattOption): number {
+  return (b.throughput - a.throughput) / (b.watts - a.watts)
 }

@@ -1,13 +1,10 @@
-import { countGpus, idleWattsOf } from '../cluster/cluster.js'
-import type { ActionRecord, PowerLimits } from '../engine/action-record.js'
-import type { EngineEvent } from '../engine/engine-event.js'
-import type { EngineJob } from '../engine/engine-job.js'
-import type { RunningJobs } from '../engine/running-jobs.js'
+import { InvalidInputError } from '@pctodl/platform'
+import { shareWatts, type WattShares } from '../mechanisms/allocation.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
-import type { ShareRules } from '../mechanisms/share-rules.js'
-import { PowerBudget } from './power-budget.js'
-import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
-import { shareWatts } from './share-watts.js'
+import { type PowerWay, powerWays, type ShareRules } from '../mechanisms/share-rules.js'
+import type { ActionRecord, EngineEvent } from './actions.js'
+import type { EngineJob } from './engine-job.js'
+import type { RunningJobs } from './running-jobs.js'
 
 /** Number of times that seats and cores are reassigned, each time with the price of a watt that the last try gave. */
 const PRICES_TRIED = 6
@@ -20,38 +17,80 @@ interface Leaving {
   readonly watts: number
 }
 
+/** Power budget from a time on, until the next step. */
+interface BudgetStep {
+  readonly fromS: number
+  readonly powerW: number
+}
+
 /**
  * Treats power as a resource of the whole cluster. Each plan distributes among running jobs what stopping jobs do not
  * draw. Jobs that get no watts wait. A job whose watts are still drawn by stopping jobs keeps its seat and starts when
  * these have exited.
  */
-export class PowerShares implements PowerLimits {
+export class PowerShares {
   readonly #running: RunningJobs
   readonly #rules: ShareRules
-  readonly budget: PowerBudget
-  readonly #idleW: number
   readonly #told: ActionRecord
+  readonly #idleW: number
+  #budget: BudgetStep[]
   readonly #leaving = new Map<EngineJob, Leaving>()
   /** Operating point of each started run. */
   readonly #ways = new Map<EngineJob, PowerWay>()
   readonly #pending = new Set<EngineJob>()
-  #energyJ = 0
   #countedS: number
+  /** Energy since the start, above idle, J. */
+  energyJ = 0
 
   /** @throws InvalidInputError for a budget below the GPUs' idle power */
   constructor(running: RunningJobs, rules: ShareRules, told: ActionRecord) {
-    const { cluster, powerBudgetW, budgetLeadS } = running.options
     this.#running = running
     this.#rules = rules
-    this.#idleW = idleWattsOf(cluster)
-    this.budget = new PowerBudget(powerBudgetW!, budgetLeadS, this.#idleW)
     this.#told = told
+    this.#idleW = running.totals.idleW
     this.#countedS = running.nowS
+    const powerW = running.options.powerBudgetW!
+    this.assertBudget(powerW)
+    this.#budget = [{ fromS: Number.NEGATIVE_INFINITY, powerW }]
+  }
+
+  /** @throws InvalidInputError for a budget below the GPUs' idle power */
+  assertBudget(powerW: number): void {
+    if (powerW >= this.#idleW) return
+    throw new InvalidInputError('powerBudgetW', powerW, `at least ${this.#idleW} W, the idle power of the GPUs`)
+  }
+
+  get budgetW(): number {
+    return this.#budget.findLast(({ fromS }) => fromS <= this.#running.nowS)!.powerW
+  }
+
+  /** Power for jobs above idle, W: the minimum of the current step and of the reductions already in effect. */
+  get forJobsW(): number {
+    const { nowS, options } = this.#running
+    const coming = this.#budget.filter(({ fromS }) => fromS > nowS && fromS - options.budgetLeadS <= nowS)
+    return Math.min(this.budgetW, ...coming.map(({ powerW }) => powerW)) - this.#idleW
+  }
+
+  /** When `forJobsW` may change next, s; Infinity if never. */
+  get nextChangeS(): number {
+    const { nowS, options } = this.#running
+    const changes = this.#budget.flatMap(({ fromS }) => [fromS - options.budgetLeadS, fromS])
+    return Math.min(...changes.filter((atS) => atS > nowS))
   }
 
   /** Current power according to the profiles, idle GPUs included, W. */
   get powerW(): number {
     return this.#idleW + this.#jobsW
+  }
+
+  get anyLeaving(): boolean {
+    return this.#leaving.size > 0
+  }
+
+  get #leavingW(): number {
+    let watts = 0
+    for (const leaving of this.#leaving.values()) watts += leaving.watts
+    return watts
   }
 
   get #jobsW(): number {
@@ -60,34 +99,25 @@ export class PowerShares implements PowerLimits {
     return watts
   }
 
-  /** Energy since the start, above idle, J. */
-  get energyJ(): number {
-    return this.#energyJ
-  }
-
-  get anyLeaving(): boolean {
-    return this.#leaving.size > 0
-  }
-
   advance(toS: number): void {
-    this.#energyJ += (toS - this.#countedS) * this.#jobsW
+    this.energyJ += (toS - this.#countedS) * this.#jobsW
     this.#countedS = toS
   }
 
-  /** Minimum power of a job, W. */
+  /** Minimum power of a job on any seats, W. */
   minOf(job: EngineJob): number {
     const { servers } = this.#running.options.cluster
     const points = job.profile.gpus!.filter((point) => servers.some(({ gpuType }) => gpuType === point.gpuType))
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
 
-  get forJobsW(): number {
-    return this.budget.forJobsW(this.#running.nowS)
-  }
-
   /** Update from an event. @param inside the engine's server numbers */
   take(event: EngineEvent, inside: readonly number[]): void {
-    if (event.type === 'budget') this.budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
+    if (event.type === 'budget') {
+      const { powerBudgetW: powerW, fromS = this.#running.nowS } = event
+      const others = this.#budget.filter((step) => step.fromS !== fromS)
+      this.#budget = [...others, { fromS, powerW }].sort((a, b) => a.fromS - b.fromS)
+    }
     if (event.type === 'finished' || event.type === 'stopped' || event.type === 'left') {
       const job = this.#running.find(event.jobId)!
       if (event.type !== 'left') this.#ways.delete(job)
@@ -107,12 +137,14 @@ export class PowerShares implements PowerLimits {
     if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, servers, watts: way.watts })
   }
 
+  /** Whether a seated job still waits for its watts. */
   isPending(job: EngineJob): boolean {
     return this.#pending.has(job)
   }
 
-  limitsOf(job: EngineJob): readonly number[] | undefined {
-    return this.#ways.get(job)?.powerLimitsW
+  /** Power limit of a running job on each GPU type, W. */
+  limitsOf(job: EngineJob): ReadonlyMap<string, number> | undefined {
+    return this.#ways.get(job)?.limitsW
   }
 
   /**
@@ -121,7 +153,7 @@ export class PowerShares implements PowerLimits {
    * @param order jobs in the policy's order
    */
   overdrawn(order: readonly EngineJob[]): EngineJob[] {
-    const told = order.filter((job) => isRunning(job) && this.#told.hasTold(job))
+    const { told } = this.#seated(order)
     let sumW = told.reduce((sum, job) => sum + this.#minW(job), 0)
     const gone: EngineJob[] = []
     while (told.length > 0 && sumW > this.forJobsW + ROUNDING_W) {
@@ -139,69 +171,49 @@ export class PowerShares implements PowerLimits {
    * @returns seated jobs that get no watts and must wait
    */
   settle(order: readonly EngineJob[], mechanism: Mechanism): EngineJob[] {
-    const refused = this.#admit(order)
+    const { told, fresh } = this.#seated(order)
+    /** What runs that are told to go on leave of these watts. */
+    const besideTold = (watts: number) => told.reduce((left, job) => left - this.#minW(job), watts + ROUNDING_W)
+    let leftW = besideTold(this.forJobsW)
+    // Even after all stopping jobs have exited.
+    const refused = fresh.filter((job) => {
+      const minW = this.#minW(job)
+      const isRefused = minW > leftW
+      if (!isRefused) leftW -= minW
+      return isRefused
+    })
     if (refused.length > 0) return refused
-    const active = this.#active(order)
-    const newcomers = active.filter((job) => !this.#told.hasTold(job))
-    const sharing = this.#running.options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
-    if (sharing) this.#tryPrices(active, newcomers, mechanism)
+    leftW = besideTold(this.forJobsW - this.#leavingW)
+    // No job overtakes an earlier one that must wait for watts, or for the exit of its own previous run.
+    const waits = fresh.findIndex((job) => {
+      leftW -= this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#minW(job)
+      return leftW < 0
+    })
+    const starting = waits < 0 ? fresh : fresh.slice(0, waits)
+    const active = [...told, ...starting]
+    const sharing = this.#running.options.mechanism === 'tune' && starting.length > 0 && Number.isFinite(this.forJobsW)
+    if (sharing) this.#tryPrices(active, starting, mechanism)
     const ways = active.map((job) => this.#waysOf(job))
-    const chosen = this.#choose(active, ways).chosen
+    const { chosen } = this.#choose(active, ways)
     active.forEach((job, i) => {
       const way = ways[i]![chosen[i]!]!
-      if (this.#pending.delete(job)) this.#running.begin(job, job.runs === 0)
+      if (this.#pending.delete(job)) this.#running.begin(job)
       this.#ways.set(job, way)
-      const { cpusPerGpu: cpus, memoryGbPerGpu: memoryGb } = job
-      this.#running.feed(job, { cpus, memoryGb, throughput: way.throughput })
+      this.#running.feed(job, { ...job.share, throughput: way.throughput })
     })
-    for (const job of order) {
-      if (!isRunning(job) || active.includes(job)) continue
+    this.#pending.clear()
+    for (const job of fresh.slice(starting.length)) {
       this.#pending.add(job)
       this.#running.starve(job)
     }
-    for (const job of this.#pending) if (!isRunning(job)) this.#pending.delete(job)
     return []
   }
 
-  get #leavingW(): number {
-    let watts = 0
-    for (const leaving of this.#leaving.values()) watts += leaving.watts
-    return watts
-  }
-
-  /** Seated jobs that get no watts even after all stopping jobs have exited. */
-  #admit(order: readonly EngineJob[]): EngineJob[] {
-    let leftW = this.forJobsW + ROUNDING_W
-    const seated = order.filter(isRunning)
-    for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#minW(job)
-    const refused: EngineJob[] = []
-    for (const job of seated) {
-      if (this.#told.hasTold(job)) continue
-      const minW = this.#minW(job)
-      if (minW > leftW) refused.push(job)
-      else leftW -= minW
-    }
-    return refused
-  }
-
-  /**
-   * Returns the jobs that may draw power now: in policy order, as many as the budget allows beside stopping jobs. No
-   * job overtakes an earlier one that must wait.
-   */
-  #active(order: readonly EngineJob[]): EngineJob[] {
-    const seated = order.filter(isRunning)
-    const active = seated.filter((job) => this.#told.hasTold(job))
-    let leftW = this.forJobsW - this.#leavingW + ROUNDING_W
-    for (const job of active) leftW -= this.#minW(job)
-    for (const job of seated) {
-      if (this.#told.hasTold(job)) continue
-      // The job's previous run must exit first.
-      const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#minW(job)
-      if (needW > leftW) break
-      leftW -= needW
-      active.push(job)
-    }
-    return active
+  /** Seated jobs: those whose run was started, and the others. */
+  #seated(order: readonly EngineJob[]): { told: EngineJob[]; fresh: EngineJob[] } {
+    const seated = order.filter(({ state }) => state === 'running')
+    const isTold = (job: EngineJob) => this.#told.hasTold(job)
+    return { told: seated.filter(isTold), fresh: seated.filter((job) => !isTold(job)) }
   }
 
   #tryPrices(active: readonly EngineJob[], newcomers: readonly EngineJob[], mechanism: Mechanism) {
@@ -232,22 +244,20 @@ export class PowerShares implements PowerLimits {
   }
 
   #remember(jobs: readonly EngineJob[]): () => void {
-    const seats = jobs.map((job) => [job, job.server] as const)
-    const shares = jobs.map(
-      (job) => [job, { cpus: job.cpusPerGpu, memoryGb: job.memoryGbPerGpu, throughput: 1 }] as const,
-    )
+    const before = jobs.map((job) => ({ job, server: job.server, share: { ...job.share, throughput: 1 } }))
     return () => {
-      this.#running.reseat(seats.filter(([job, server]) => server >= 0 && job.server !== server))
+      const moved = before.filter(({ job, server }) => server >= 0 && job.server !== server)
+      this.#running.reseat(moved.map(({ job, server }) => [job, server]))
       // All jobs release their shares first, so that no job is limited by a share that another one gives up.
-      for (const [job, share] of shares) this.#running.feed(job, share)
+      for (const { job, share } of before) this.#running.feed(job, share)
       this.#running.takeChanged()
     }
   }
 
-  #choose(jobs: readonly EngineJob[], ways: readonly (readonly PowerWay[])[]) {
-    const { mechanism, cluster } = this.#running.options
-    if (mechanism === 'fair') {
-      const perGpuW = this.forJobsW / countGpus(cluster)
+  #choose(jobs: readonly EngineJob[], ways: readonly (readonly PowerWay[])[]): WattShares {
+    const freeW = this.forJobsW - this.#leavingW
+    if (this.#running.options.mechanism === 'fair') {
+      const perGpuW = this.forJobsW / this.#running.totals.gpus
       const chosen = ways.map((own, i) => {
         const affordable = own.findLastIndex(({ watts }) => watts <= perGpuW * jobs[i]!.gpus + ROUNDING_W)
         return Math.max(0, affordable)
@@ -255,12 +265,9 @@ export class PowerShares implements PowerLimits {
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
       // Proportional shares may exceed the budget: stopping jobs still draw power, or a job's minimum is above its
       // share.
-      if (sumW <= this.forJobsW - this.#leavingW + ROUNDING_W) return { chosen, gain: 0, price: 0 }
+      if (sumW <= freeW + ROUNDING_W) return { chosen, gain: 0, price: 0 }
     }
-    return shareWatts(
-      ways.map((own) => own.map(({ watts, throughput }) => ({ watts, gain: throughput }))),
-      this.forJobsW - this.#leavingW,
-    )
+    return shareWatts(ways, freeW)
   }
 
   /** Minimum power of a job on its seats, W. */
@@ -270,16 +277,9 @@ export class PowerShares implements PowerLimits {
 
   /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
-    const told = this.#ways.get(job)
-    const { servers, gpus } = job.placement!
-    const seats = servers.map((server, i) => ({ gpuType: this.#running.pool.kinds[server]!.gpuType!, gpus: gpus[i]! }))
-    if (told === undefined || this.#running.options.limitsChange) {
-      return powerWays(job.profile, seats, job.cpusPerGpu, job.memoryGbPerGpu)
-    }
-    return [wayUnder(job.profile, seats, told, job.cpusPerGpu, job.memoryGbPerGpu)]
+    const { kinds } = this.#running.pool
+    const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: kinds[server]!.gpuType!, gpus }))
+    const limitsW = this.#running.options.limitsChange ? undefined : this.#ways.get(job)?.limitsW
+    return powerWays(job.profile, seats, job.share.cpus, job.share.memoryGb, limitsW)
   }
-}
-
-function isRunning({ state }: EngineJob): boolean {
-  return state === 'running'
 }

@@ -1,8 +1,15 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import { assertInteger } from '../checks.js'
-import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
-import type { Job } from './job.js'
+import { assertInteger } from './errors.js'
+import { type JobProfile, type ModelClass, modelClasses } from './profile/job-profile.js'
+
+export interface Job {
+  readonly id: number
+  readonly model: string
+  readonly arrivalS: number
+  readonly iterations: number
+  readonly gpus: number
+}
 
 /** Durations drawn log-uniformly between two lengths, with this probability. */
 export interface DurationRange {
@@ -36,6 +43,9 @@ export const multiGpu: readonly GpuCount[] = [
   { gpus: 8, probability: 0.05 },
 ]
 
+/** More would fill the memory. */
+const MAX_JOBS = 1e7
+
 export interface GenerateOptions {
   readonly jobs: number
   /** Mean arrivals per hour; interarrival times are exponential. `Infinity`: all arrive at once. */
@@ -61,18 +71,13 @@ export function generateTrace(options: GenerateOptions): Job[] {
   const { jobs, jobsPerHour, seed } = options
   const { split = { image: 20, language: 70, speech: 10 }, durations = phillyDurations, gpuCounts = multiGpu } = options
   assertInteger('jobs', jobs)
+  if (jobs > MAX_JOBS) throw new InvalidInputError('jobs', jobs, `at most ${MAX_JOBS}`)
   if (!(jobsPerHour > 0)) throw new InvalidInputError('jobsPerHour', jobsPerHour, 'a positive number')
   if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
-  assertProbabilities('durations', durations)
-  assertProbabilities('gpuCounts', gpuCounts)
-  for (const { fromMinutes, toMinutes } of durations) {
-    if (!(fromMinutes > 0 && toMinutes >= fromMinutes && Number.isFinite(toMinutes))) {
-      throw new InvalidInputError('durations', `${fromMinutes} to ${toMinutes}`, 'positive minutes, in ascending order')
-    }
-  }
-  for (const { gpus } of gpuCounts) {
-    if (!(Number.isInteger(gpus) && gpus >= 1)) throw new InvalidInputError('gpuCounts', gpus, 'integers of at least 1')
-  }
+  const isDuration = ({ fromMinutes, toMinutes }: DurationRange) =>
+    fromMinutes > 0 && toMinutes >= fromMinutes && toMinutes < Infinity
+  assertDrawable('durations', durations, isDuration, 'positive minutes, in ascending order')
+  assertDrawable('gpuCounts', gpuCounts, ({ gpus }) => Number.isInteger(gpus) && gpus >= 1, 'integers of at least 1')
   const next = modelsInTurn(options.profiles, split)
   const random = new SeededRandom(seed)
   let arrivalS = 0
@@ -82,13 +87,8 @@ export function generateTrace(options: GenerateOptions): Job[] {
     const { gpus } = pick(gpuCounts, random)
     const { fromMinutes, toMinutes } = pick(durations, random)
     const durationS = 60 * fromMinutes * (toMinutes / fromMinutes) ** random.uniform()
-    return {
-      id,
-      model: profile.model,
-      arrivalS,
-      iterations: Math.max(1, Math.floor(durationS / profile.iterationS)),
-      gpus,
-    }
+    const iterations = Math.max(1, Math.floor(durationS / profile.iterationS))
+    return { id, model: profile.model, arrivalS, iterations, gpus }
   })
 }
 
@@ -100,11 +100,8 @@ function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<Mo
     .map((name) => {
       const models = profiles.filter(({ modelClass }) => modelClass === name)
       if (models.length === 0) {
-        throw new InvalidInputError(
-          'profiles',
-          `no model of class ${name}`,
-          `one (profiles name their class), or a split without ${name}`,
-        )
+        const expected = `one (profiles name their class), or a split without ${name}`
+        throw new InvalidInputError('profiles', `no model of class ${name}`, expected)
       }
       return { models, part: split[name] / total, drawn: 0 }
     })
@@ -120,11 +117,18 @@ function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<Mo
   }
 }
 
-function assertProbabilities(field: string, entries: readonly { readonly probability: number }[]): void {
+function assertDrawable<T extends { readonly probability: number }>(
+  field: string,
+  entries: readonly T[],
+  isValid: (entry: T) => boolean,
+  expected: string,
+): void {
   const sum = entries.reduce((total, { probability }) => total + probability, 0)
   if (entries.some(({ probability }) => !(probability >= 0)) || Math.abs(sum - 1) > 1e-9) {
     throw new InvalidInputError(field, `probabilities that sum to ${sum}`, 'probabilities that sum to 1')
   }
+  const wrong = entries.find((entry) => !isValid(entry))
+  if (wrong !== undefined) throw new InvalidInputError(field, wrong, expected)
 }
 
 function pick<T extends { readonly probability: number }>(entries: readonly T[], random: SeededRandom): T {
