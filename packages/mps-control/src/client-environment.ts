@@ -4,8 +4,7 @@ import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
   /**
-   * Maximum device memory on each device, bytes, rounded to whole MiB. Keys are the numbers by which the client sees
-   * the devices.
+   * Maximum device memory on each device, bytes, by the number by which the client sees the device. Whole MiB count.
    */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
   /** Priority of the client: 0 normal, 1 below normal. */
@@ -40,21 +39,13 @@ export function clientEnvironment(
   }
 }
 
-/**
- * Checks an active thread percentage.
- * @throws InvalidInputError
- */
 export function assertPercent(percent: number): void {
   if (!(percent > 0 && percent <= 100)) {
     throw new InvalidInputError('percent', percent, 'an active thread percentage above 0 and at most 100')
   }
 }
 
-/**
- * Formats a memory limit as the daemon and the environment variable expect it: whole MiB with the suffix `M`.
- *
- * @throws InvalidInputError below 1 MiB
- */
+/** Formats a memory limit as the daemon expects it: whole MiB with the suffix `M`. @throws InvalidInputError */
 export function memoryLimit(bytes: number): string {
   const mebibytes = Math.floor(bytes / 1024 ** 2)
   if (!(mebibytes >= 1)) throw new InvalidInputError('pinnedMemoryBytes', bytes, 'at least 1 MiB')

@@ -1,19 +1,19 @@
 import { cleanEnvironment } from '@pctodl/nvml-control'
-import { type FoundProgram, findProgram } from './find-program.js'
+import { type FoundProgram, findProgram, noProgram } from './find-program.js'
 import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ControlProgramOptions {
   /**
-   * Path of the program, or a name to search for on PATH. Root accepts only a program that no other user can change.
-   * Default `nvidia-cuda-mps-control`.
+   * Path or name of the program. Root accepts only one that no other user can change. Default
+   * `nvidia-cuda-mps-control`.
    */
   readonly program?: string
   /** Time limit for the daemon's answer to a command, ms. Default 30,000. */
   readonly timeoutMs?: number
 }
 
-/** A command that every daemon has. If the text of `help` lacks it, the text is not a list of commands. */
+/** A command that every daemon has. Without it, the text of `help` is not a list of commands. */
 const VERB_OF_ALL = 'get_server_list'
 
 /** NVIDIA's MPS control program, for the daemon of one place. Each call sends one command, with a time limit. */
@@ -33,18 +33,12 @@ export class ControlProgram {
     this.#timeoutMs = timeoutMs
   }
 
-  /**
-   * Version that the program reports.
-   * @throws MpsError `MPS_NO_PROGRAM`
-   */
   async version(): Promise<string> {
     return (await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })).output
   }
 
   /**
    * Starts a daemon in the background.
-   *
-   * @param environment further variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
    * @param signal if it aborts, the call does not wait any longer; the caller must end the processes that were started
    * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`; the signal's reason
    */
@@ -65,9 +59,7 @@ export class ControlProgram {
   }
 
   /**
-   * Sends one command to the daemon.
-   *
-   * @returns the lines of the answer
+   * Sends one command to the daemon, and returns the lines of the answer.
    * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`; the signal's reason if it aborts
    */
   async ask(line: string, timeoutMs: number = this.#timeoutMs, signal?: AbortSignal): Promise<string[]> {
@@ -83,9 +75,7 @@ export class ControlProgram {
   }
 
   /**
-   * Sends a command that only some versions have. The daemon's `help` says whether it exists or, if there is no usable
-   * help, the answer does.
-   *
+   * Sends a command that only some versions have, as the daemon's `help` says or, without usable help, its answer.
    * @throws MpsError `NOT_SUPPORTED` if the command does not exist, `MPS_REFUSED` if the daemon reports an error
    */
   async askIfKnown(line: string): Promise<string[]> {
@@ -132,11 +122,7 @@ export class ControlProgram {
     // EACCES also occurs if PATH contains a folder that this user may not enter, such as a folder of root after a
     // change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {
-      throw new MpsError(
-        'MPS_NO_PROGRAM',
-        `${this.#program} is not on PATH, or not for this user; it comes with the NVIDIA driver (Debian, Ubuntu: \`apt install nvidia-cuda-mps\`)`,
-        { cause: result },
-      )
+      throw noProgram(this.#program, 'on PATH, or not for this user', result)
     }
     if (result.timedOut) {
       const what = background
@@ -150,17 +136,14 @@ export class ControlProgram {
   }
 }
 
-/** Returns the CUDA variables of the caller's environment, such as the visible devices. */
 function ofCuda(): Record<string, string> {
   const said = Object.entries(process.env).filter(([name, value]) => name.startsWith('CUDA_') && value !== undefined)
   return Object.fromEntries(said) as Record<string, string>
 }
 
 /**
- * Waits for work, but only until the signal aborts: a daemon that was started may hold the pipes of the program that
- * started it, so that this program seems to go on.
- *
- * @throws the signal's reason
+ * Waits for work until the signal aborts: a daemon that was started may hold the pipes of the program that started it,
+ * so that this program seems to go on.
  */
 async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()

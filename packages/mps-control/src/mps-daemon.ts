@@ -4,6 +4,7 @@ import {
   commandLineOf,
   endProcess,
   endsWithin,
+  isRunning,
   type NvmlDevice,
   type ProcessIdentity,
   processIdentity,
@@ -28,9 +29,7 @@ export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions
 }
 
 export interface StartOptions {
-  /**
-   * User whose processes will be the clients, because a server serves only one user. Default: the user of this process.
-   */
+  /** User whose processes will be the clients: a server serves only one. Default: the user of this process. */
   readonly uid?: number
   /** UUIDs of the boards that clients can use. Default: all. */
   readonly deviceUuids?: readonly string[]
@@ -41,9 +40,7 @@ export interface StartOptions {
   readonly exclusive?: readonly Pick<BoardLease, 'setComputeMode' | 'resetComputeMode'>[]
   /** Share of clients that set none themselves, percent. Default 100. */
   readonly defaultPercent?: number
-  /**
-   * Whether clients use static SM partitions instead of percentages. Only some versions of the daemon support this.
-   */
+  /** Whether clients use static SM partitions instead of percentages, which only some daemons support. */
   readonly staticPartitioning?: boolean
   /** Time limit for the start, ms. Default 30,000. */
   readonly timeoutMs?: number
@@ -100,16 +97,15 @@ export class MpsDaemon {
   }
 
   /**
-   * Starts a daemon and a server, and returns once both are known to work. Removes files that a dead daemon left at
-   * this place.
-   *
-   * @returns the removed files
+   * Starts a daemon and a server, and returns once both are known to work. Removes and returns files that a dead daemon
+   * left.
    * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
    */
   async start(options: StartOptions = {}): Promise<{ readonly removed: readonly string[] }> {
     const { uid = process.getuid?.() ?? 0, exclusive = [], timeoutMs = 30_000, signal } = options
+    const { deviceUuids, defaultPercent, staticPartitioning } = options
     signal?.throwIfAborted()
-    if (options.defaultPercent !== undefined) assertPercent(options.defaultPercent)
+    if (defaultPercent !== undefined) assertPercent(defaultPercent)
     this.place.make(uid)
     await this.#assertFree()
     const removed = this.place.removeStale()
@@ -118,35 +114,29 @@ export class MpsDaemon {
     try {
       for (const lease of exclusive) await lease.setComputeMode('exclusive-process')
       this.#exclusive = exclusive
-      const devices = options.deviceUuids
       signal?.throwIfAborted()
-      await this.#control.startDaemon(
-        options.staticPartitioning ? ['-S'] : [],
-        devices ? { CUDA_VISIBLE_DEVICES: devices.join(',') } : {},
-        signal,
-      )
+      const devices = deviceUuids ? { CUDA_VISIBLE_DEVICES: deviceUuids.join(',') } : {}
+      await this.#control.startDaemon(staticPartitioning ? ['-S'] : [], devices, signal)
       const deadlineMs = this.#clock.now() + timeoutMs
-      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => {
-        signal?.throwIfAborted()
-        return this.place.daemon()
-      })
+      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => this.place.daemon(), signal)
       this.place.writeRecord(daemon, uid)
-      if (options.defaultPercent !== undefined) await this.settings.setDefaultPercent(options.defaultPercent)
-      signal?.throwIfAborted()
+      if (defaultPercent !== undefined) await this.settings.setDefaultPercent(defaultPercent)
       await this.#startServer(uid, deadlineMs, signal)
       signal?.throwIfAborted()
       this.#state = 'active'
       return { removed }
     } catch (error) {
-      await this.#abandon()
+      // Ends everything that the start has begun, and restores the boards' compute modes.
+      await this.cutOff({ all: true }).catch(() => {})
+      this.#state = 'stopped'
       throw error
     }
   }
 
-  /** Reads the state of the daemon, its servers and their clients. */
   async status(): Promise<MpsStatus> {
     const { daemon, isOurs } = this.#identify()
-    const servers = await this.#answer()
+    // Without a pipe, no daemon can answer.
+    const servers = this.place.hasPipe() ? await readServers(this.#control).catch(ifSilent) : null
     const { state, reason } = judgeState(this.#state, daemon, servers)
     this.#state = state
     const { pipeDirectory, logDirectory } = this.place
@@ -161,18 +151,13 @@ export class MpsDaemon {
     }
   }
 
-  /**
-   * Checks that the daemon works.
-   * @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty
-   */
+  /** @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty */
   async assertHealthy(): Promise<void> {
     const { state, reason } = await this.status()
-    if (state === 'fault') {
+    if (state === 'fault')
       throw new MpsError('MPS_FAULT', `${reason}; end its clients, then call recover() or \`pctodl mps stop\``)
-    }
-    if (state === 'stopped') {
+    if (state === 'stopped')
       throw new MpsError('MPS_NO_DAEMON', `no MPS daemon runs at ${this.place.pipeDirectory}; start one`)
-    }
   }
 
   /** Pids of servers. @throws MpsError `MPS_NO_DAEMON` */
@@ -189,7 +174,6 @@ export class MpsDaemon {
     return found
   }
 
-  /** Returns the environment variables that make a worker a client with this share. */
   clientEnvironment(percent: number, limits?: ClientLimits): Record<string, string> {
     return clientEnvironment(this.place, percent, limits)
   }
@@ -197,10 +181,8 @@ export class MpsDaemon {
   /**
    * Checks that a worker is a client of this daemon on its board. A process without the right environment, or in
    * another pid namespace, runs without MPS and without an error.
-   *
-   * @param options.signal if it aborts, the check stops
    * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` for a client on another board; the
-   *   signal's reason
+   * signal's reason
    */
   async verifyClient(
     pid: number,
@@ -213,7 +195,7 @@ export class MpsDaemon {
       const isClient = (await this.clients(undefined, signal)).includes(pid)
       const isHere = !this.#device || (await this.#device.computeProcesses()).some((process) => process.pid === pid)
       if (isClient && isHere) return
-      const gone = identity === null || processIdentity(pid)?.startTime !== identity.startTime
+      const gone = identity === null || !isRunning(identity)
       if (gone || this.#clock.now() >= deadlineMs) {
         if (isClient && !gone) {
           throw new MpsError(
@@ -233,8 +215,8 @@ export class MpsDaemon {
   }
 
   /**
-   * Terminates a client: its work is cancelled, it gets CUDA error 810, and it must be restarted. This is safer than a
-   * signal, which can crash the server while the client's kernels run.
+   * Cancels a client's work with CUDA error 810; it must be restarted. A signal could crash the server while the
+   * client's kernels run.
    */
   async terminateClient(server: number, client: number): Promise<void> {
     await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
@@ -243,7 +225,6 @@ export class MpsDaemon {
   /**
    * Recovers a daemon in state `fault`. A server recovers once its last client has exited. If the daemon is gone, it is
    * restarted with the options of the last start.
-   *
    * @throws MpsError `MPS_FAULT` if clients remain after `graceMs`
    */
   async recover({ graceMs = 10_000 }: StopOptions = {}): Promise<void> {
@@ -271,8 +252,6 @@ export class MpsDaemon {
   /**
    * Ends a daemon that this package started, and restores compute modes. Clients have `graceMs` to finish and are then
    * terminated. If the daemon does not quit, its process is ended by pid.
-   *
-   * @returns how it ended; `not-running` if there was none
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if the daemon survives SIGKILL
    */
   async stop({ graceMs = 10_000 }: StopOptions = {}): Promise<'quit' | 'ended' | 'killed' | 'not-running'> {
@@ -288,9 +267,8 @@ export class MpsDaemon {
 
   /**
    * Ends the daemon at once, without waiting for its clients.
-   *
    * @param options.all whether to also end processes that the record does not name, such as a daemon whose start was
-   *   interrupted; only for a place that nobody else uses
+   * interrupted; only for a place that nobody else uses
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if a process survives SIGKILL
    */
   async cutOff({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
@@ -335,21 +313,12 @@ export class MpsDaemon {
     this.#state = 'stopped'
   }
 
-  /**
-   * Returns the MPS servers that these daemons have started, which belong to this user or to the user whom the daemon
-   * serves.
-   */
+  /** Returns the MPS servers that these daemons have started, for this user or the one whom the daemon serves. */
   #serversOf(...daemons: readonly (ProcessIdentity | undefined)[]): ProcessIdentity[] {
     const users = [process.geteuid?.(), this.place.record()?.uid]
     return daemons
       .flatMap((daemon) => (daemon ? childrenOf(daemon.pid) : []))
       .filter(({ pid }) => users.includes(userOf(pid) ?? -1) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? ''))
-  }
-
-  /** Returns the daemon's servers; null if no daemon answers. Without a pipe, no daemon can answer. */
-  async #answer(): Promise<MpsServer[] | null> {
-    if (!this.place.hasPipe()) return null
-    return readServers(this.#control).catch(ifSilent)
   }
 
   /** Returns the daemon that the pid file names, and whether the record matches it. */
@@ -359,20 +328,14 @@ export class MpsDaemon {
     return { daemon, isOurs: daemon !== null && ours?.pid === daemon.pid && ours.startTime === daemon.startTime }
   }
 
-  /**
-   * Returns the daemon that this package started, if it runs.
-   * @throws MpsError `MPS_FOREIGN_DAEMON` if another one does
-   */
+  /** @throws MpsError `MPS_FOREIGN_DAEMON` if a daemon runs that this package has not started */
   #ownDaemon(): ProcessIdentity[] {
     const { daemon, isOurs } = this.#identify()
     if (daemon !== null && !isOurs) throw this.#foreign(daemon)
     return daemon === null ? [] : [daemon]
   }
 
-  /**
-   * Checks that no daemon runs at this place.
-   * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`
-   */
+  /** @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON` */
   async #assertFree(): Promise<void> {
     const { state, reason, daemon, isOurs, servers } = await this.status()
     if (daemon === null && state !== 'active') return
@@ -394,36 +357,25 @@ export class MpsDaemon {
   }
 
   async #startServer(uid: number, deadlineMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
     await this.#control.ask(`start_server -uid ${uid}`, undefined, signal)
-    await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, async () => {
-      signal?.throwIfAborted()
+    const look = async () => {
       for (const server of await this.servers()) if ((await statusOf(this.#control, server)) === 'ACTIVE') return true
       return null
-    })
+    }
+    await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, look, signal)
   }
 
-  /**
-   * Waits for a condition.
-   * @throws MpsError `MPS_TIMEOUT`
-   */
-  async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>): Promise<T> {
+  /** Waits for a condition. @throws MpsError `MPS_TIMEOUT`; the signal's reason */
+  async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>, signal?: AbortSignal): Promise<T> {
     for (;;) {
+      signal?.throwIfAborted()
       const found = await look()
       if (found !== null) return found
-      if (this.#clock.now() >= deadlineMs) {
-        throw new MpsError(
-          'MPS_TIMEOUT',
-          `the MPS daemon was started, but not in time so far that ${what}; see ${this.place.logDirectory}`,
-        )
-      }
+      const why = `the MPS daemon was started, but not in time so far that ${what}; see ${this.place.logDirectory}`
+      if (this.#clock.now() >= deadlineMs) throw new MpsError('MPS_TIMEOUT', why)
       await this.#clock.sleep(POLL_MS)
     }
-  }
-
-  /** Ends everything that a failed start has begun, and restores the boards' compute modes. */
-  async #abandon(): Promise<void> {
-    await this.cutOff({ all: true }).catch(() => {})
-    this.#state = 'stopped'
   }
 }
 

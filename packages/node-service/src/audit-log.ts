@@ -5,7 +5,6 @@ import { reasonOf } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** An event, with the board and the client that it is about, if any. */
 export interface AuditEntry {
   readonly event:
     | 'service-started'
@@ -61,9 +60,7 @@ export class AuditLog {
   #isClosed = false
 
   /**
-   * Opens the log.
-   * @param options.maxBytes size at which a new file is begun, bytes. Default 64 MiB. The previous file is kept as
-   *   `audit.1.jsonl`.
+   * @param options.maxBytes size at which a new file is begun, bytes. The previous file is kept as `audit.1.jsonl`.
    * @throws PctodlError `AUDIT_LOG` if the log cannot be opened for writing
    */
   constructor(folder: string, { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}) {
@@ -79,7 +76,6 @@ export class AuditLog {
 
   /**
    * Logs an action before it is performed.
-   *
    * @throws PctodlError `AUDIT_LOG` if the entry cannot be written; the caller must then not perform the action
    */
   add(entry: AuditEntry): void {
@@ -91,9 +87,8 @@ export class AuditLog {
   }
 
   /**
-   * Logs an event that has happened, or an action that must be performed even if the disk is full. Does not throw.
-   *
-   * @returns whether the entry was written
+   * Logs an event that has happened, or an action that must be performed even if the disk is full. Returns whether the
+   * entry was written.
    */
   note(entry: AuditEntry): boolean {
     try {
@@ -105,8 +100,8 @@ export class AuditLog {
   }
 
   /**
-   * Logs a refusal. If a user exceeds the limit per minute, further refusals are only counted: otherwise refused
-   * requests could fill the disk or displace other entries.
+   * Logs a refusal. Beyond a limit per user and minute, refusals are only counted: otherwise they could fill the disk
+   * or displace other entries.
    */
   refused(peer: Peer, program: string, detail: string): void {
     const nowMs = performance.now()
@@ -169,7 +164,7 @@ export class AuditLog {
   }
 }
 
-/** Escapes those control characters that JSON does not escape. A terminal that prints the log would execute them. */
+/** Escapes control characters that JSON does not escape, and that a terminal that prints the log would execute. */
 function harmless(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

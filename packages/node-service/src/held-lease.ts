@@ -6,7 +6,6 @@ import type { BoardChange } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** The holder of a lease. */
 export interface Holder {
   readonly peer: Peer
   readonly program: string
@@ -30,9 +29,11 @@ export interface HeldLeaseOptions {
   readonly device: NonNullable<MpsDaemonOptions['device']>
   /** Folder in which each MPS daemon gets a working folder; owned by root. */
   readonly mpsFolder: string
-  /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
   readonly onMps: (event: 'mps-started' | 'mps-stopped', detail?: string) => void
+  /** Time without a request of the holder after which `onSilent` is called, ms. Default: never. */
+  readonly silenceMs?: number | undefined
+  readonly onSilent?: () => void
 }
 
 type MpsEnvironment = MpsDaemon['place']['environment']
@@ -43,7 +44,6 @@ export class HeldLease {
   readonly holder: Holder
   readonly since: string = new Date().toISOString()
   readonly #sinceMs = performance.now()
-  /** The changes that the lease has made, by kind. */
   readonly changes: Map<BoardChange['kind'], BoardChange> = new Map()
   /** Settles when the lease has ended; null until it begins to end. */
   ending: Promise<void> | null = null
@@ -51,17 +51,38 @@ export class HeldLease {
   endingBecause: string | null = null
   readonly #options: HeldLeaseOptions
   readonly #leaving = new AbortController()
+  #heardMs = performance.now()
+  readonly #silence: NodeJS.Timeout | undefined
   #mps: MpsDaemon | null = null
-  /** Settles when the MPS daemon has started; null unless it is starting. */
   #starting: Promise<unknown> | null = null
 
   constructor(options: HeldLeaseOptions) {
     this.#options = options
     this.target = options.target
     this.holder = options.holder
+    const { silenceMs, onSilent } = options
+    const end = (dueMs: number) => {
+      if (this.#heardMs < dueMs) onSilent?.()
+    }
+    // The timer may be late because the service was suspended, so the holder's waiting messages are read before the
+    // lease ends.
+    const due = () => setImmediate(end, performance.now())
+    this.#silence = silenceMs === undefined ? undefined : setTimeout(due, silenceMs)
   }
 
-  /** Time since the lease began, ms. Changes of the system time do not affect it. */
+  heard(): void {
+    this.#heardMs = performance.now()
+    this.#silence?.refresh()
+  }
+
+  /** @throws PctodlError `LEASE_RELEASED` if the lease has begun to end */
+  assertHeld(): void {
+    if (!this.ending) return
+    const why = this.endingBecause ?? 'its holder has released it'
+    throw new PctodlError('LEASE_RELEASED', `the lease on ${this.target} is being ended: ${why}`)
+  }
+
+  /** Time since the lease began, ms, whatever the system time. */
   get lastedMs(): number {
     return performance.now() - this.#sinceMs
   }
@@ -70,10 +91,6 @@ export class HeldLease {
     return this.#mps
   }
 
-  /**
-   * Starts the lease's MPS daemon.
-   * @throws MpsError; PctodlError `MPS_ALREADY_RUNNING`
-   */
   async startMps(
     defaultPercent: number | undefined,
   ): Promise<{ readonly pid: number; readonly environment: MpsEnvironment }> {
@@ -101,10 +118,7 @@ export class HeldLease {
     }
   }
 
-  /**
-   * Stops the lease's MPS daemon.
-   * @param graceMs time that its clients have to exit, ms; null ends them at once, because the holder is gone
-   */
+  /** @param graceMs time that its clients have to exit, ms; null ends them at once, because the holder is gone */
   async stopMps(graceMs: number | null): Promise<string> {
     const mps = this.#mps
     if (!mps) return 'not-running'
@@ -116,11 +130,9 @@ export class HeldLease {
     return how
   }
 
-  /**
-   * Ends the lease's MPS daemon, even if it is still starting, and prevents another one from starting. Errors are
-   * logged, not thrown.
-   */
+  /** Ends the lease's MPS daemon, even if it is still starting, and prevents another start. Errors are only logged. */
   async leave(): Promise<void> {
+    clearTimeout(this.#silence)
     // A daemon that is still starting has no clients yet, so abort its start.
     this.#leaving.abort()
     await this.#starting?.catch(() => {})

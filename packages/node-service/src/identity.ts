@@ -34,8 +34,6 @@ const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
 ]
 
 /**
- * Returns the workload of a process.
- *
  * @param uid the user to whom the process must belong; if it belongs to another, the pid has been reused
  * @returns undefined if the process has no workload or has exited
  */
@@ -48,10 +46,7 @@ export function workloadOf(pid: number, uid: number): Workload | undefined {
   }
 }
 
-/**
- * Returns the workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both). Undefined if the text names no
- * workload or several different ones.
- */
+/** Returns the workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both); undefined for none or several. */
 export function workloadOfGroups(text: string): Workload | undefined {
   const found = new Set<Workload>()
   for (const line of text.split('\n')) {

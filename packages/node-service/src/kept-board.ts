@@ -4,7 +4,6 @@ import {
   applyChange,
   type BoardChange,
   type BoardEvent,
-  boardFacts,
   type ClockRange,
   FileLock,
   type FoundState,
@@ -19,9 +18,8 @@ import {
   type NvmlLease,
   reasonOf,
   restoreBoard,
-  specOfBoard,
 } from '@pctodl/nvml-control'
-import { PctodlError, type Telemetry } from '@pctodl/platform'
+import { PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
 
 /** The operator's ceilings for a board, which apply with and without a lease. Null means no ceiling. */
 export interface Ceiling {
@@ -81,30 +79,23 @@ export class KeptBoard {
   #lock: FileLock | null = null
   #lease: NvmlLease | null = null
   #ceiling: Ceiling = noCeiling
-  /**
-   * The clock locks that apply while no lease sets others, as this object set them last. NVML cannot read clock locks.
-   */
+  /** The clock locks that apply while no lease sets others, as last set here, because NVML cannot read them. */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
   /** Runs `look`, `acquire` and `release` one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
-  /**
-   * The driver's event set. Null if the board does not support events, or if they have failed; undefined before it is
-   * opened.
-   */
+  /** Null if the board does not support events, or if they have failed; undefined before it is opened. */
   #events: NvmlEvents | null | undefined
 
   constructor(options: KeptBoardOptions) {
     this.#options = options
   }
 
-  /** Number of boards. */
   count(): number {
     return this.#nvml().deviceCount
   }
 
   /**
    * Opens the board and locks it for this service.
-   *
    * @throws PctodlError `BOARD_KEPT` if another service on this machine manages the board; NvmlError, UnknownBoardError
    */
   async open(): Promise<{ readonly uuid: string; readonly index: number; readonly name: string }> {
@@ -114,20 +105,14 @@ export class KeptBoard {
   }
 
   /**
-   * Enforces the operator's ceiling and returns the board's present state. If there is no lease, first restores
-   * settings that a former lease has left changed.
-   *
-   * @throws NvmlError
+   * Enforces the operator's ceiling and returns the board's present state. Without a lease, first restores settings
+   * that a former lease has left changed.
    */
   look(ceiling: Ceiling): Promise<BoardLook> {
     return this.#inTurn(() => this.#look(ceiling))
   }
 
-  /**
-   * Acquires the direct lease, and returns the settings that it will restore.
-   *
-   * @throws LeaseHeldError, RestoreError and other errors of a direct lease
-   */
+  /** Acquires the direct lease, and returns the settings that it will restore. */
   acquire(ceiling: Ceiling): Promise<FoundState> {
     return this.#inTurn(async () => {
       await this.open()
@@ -140,7 +125,7 @@ export class KeptBoard {
   }
 
   /**
-   * Notices a power limit that another program has set. Then returns whether the change is already in force, and which
+   * Notices a power limit that another program has set. Returns whether the change is already in force, and which
    * settings the lease will restore.
    */
   before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
@@ -149,33 +134,22 @@ export class KeptBoard {
     return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
-  /**
-   * Makes a change.
-   * @throws the errors of the lease's setter
-   */
   async change(change: BoardChange): Promise<void> {
     await this.#held().change(change)
   }
 
-  /**
-   * Checks that the lease's settings are in force.
-   * @throws SetterNotAppliedError
-   */
   verify(): void {
     this.#held().verify()
   }
 
   /**
-   * Ends the lease and restores the board.
-   *
-   * @returns the settings that other programs have changed; these are kept
+   * Ends the lease, restores the board, and returns the settings that other programs have changed; these are kept.
    * @throws RestoreError; the next `look` tries again
    */
   release(): Promise<readonly string[]> {
     return this.#inTurn(() => this.#release())
   }
 
-  /** Processes that have a CUDA context on the board. */
   processes(): ReturnType<NvmlDevice['computeProcesses']> {
     return this.#board().device.computeProcesses()
   }
@@ -196,7 +170,6 @@ export class KeptBoard {
     }
   }
 
-  /** Restores the board and releases its lock. Called when the service has exited. */
   async close(): Promise<void> {
     await this.release().catch(() => {})
     this.#letGo()
@@ -208,18 +181,16 @@ export class KeptBoard {
     const { lockFolder } = this.#options
     makePrivateFolder(lockFolder)
     const file = path.join(lockFolder, `${uuid}.service`)
-    const startedMs = performance.now()
-    this.#lock = FileLock.tryAcquire(file)
-    while (!this.#lock && performance.now() - startedMs < LOCK_WAIT_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    const deadlineMs = performance.now() + LOCK_WAIT_MS
+    for (;;) {
       this.#lock = FileLock.tryAcquire(file)
+      if (this.#lock) return
+      if (performance.now() >= deadlineMs) break
+      await systemClock.sleep(50)
     }
-    if (this.#lock) return
     const holder = lockHolder(file)
-    throw new PctodlError(
-      'BOARD_KEPT',
-      `${uuid} is kept by another service of this machine (${holder === null ? 'in another container' : `process ${holder}`}); end it first`,
-    )
+    const who = holder === null ? 'in another container' : `process ${holder}`
+    throw new PctodlError('BOARD_KEPT', `${uuid} is kept by another service of this machine (${who}); end it first`)
   }
 
   async #look(ceiling: Ceiling): Promise<BoardLook> {
@@ -232,16 +203,9 @@ export class KeptBoard {
       // is enforced in any case.
       const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
-      const mig = device.mig()
+      const { enabled = false, instances = [] } = device.mig() ?? {}
       const found = this.#lease?.found ?? null
-      return {
-        isDivided: mig?.enabled ?? false,
-        instances: mig?.instances ?? [],
-        events: this.#takeEvents(),
-        found,
-        left,
-        others,
-      }
+      return { isDivided: enabled, instances, events: this.#takeEvents(), found, left, others }
     } catch (error) {
       // Closes NVML, so that the next call opens it again once the driver or the board is back.
       if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
@@ -276,7 +240,7 @@ export class KeptBoard {
     if (this.#gpu) return this.#gpu
     const nvml = this.#nvml()
     const device = nvml.device(this.#uuid ?? this.#options.board)
-    const gpu = new NvmlGpu(nvml, device, specOfBoard(boardFacts(device)), { leaseFolder: this.#options.leaseFolder })
+    const gpu = new NvmlGpu(nvml, device, { leaseFolder: this.#options.leaseFolder })
     this.#uuid = device.uuid
     this.#standing = noCeiling
     this.#gpu = gpu
@@ -355,7 +319,6 @@ export class KeptBoard {
     this.#standing = { smClock, memClock }
   }
 
-  /** Returns the driver's events since the last call. */
   #takeEvents(): BoardEvent[] {
     try {
       if (this.#events === undefined) this.#events = NvmlEvents.open(this.#board().device)

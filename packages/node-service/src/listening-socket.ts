@@ -10,15 +10,13 @@ import { load } from 'koffi'
 const F_SETFD = 2
 const FD_CLOEXEC = 1
 
-/** Maximum number of connections that wait to be accepted. It equals the kernel's default limit (`somaxconn`). */
 const MAX_WAITING = 4096
 
 /** The first file descriptor that systemd passes (sd_listen_fds(3)). */
 const FIRST_FD = 3
 
 /**
- * Returns the file descriptor of a socket that systemd has opened for the service, or null if there is none.
- *
+ * Returns the file descriptor of a socket that systemd has opened for the service; null if there is none.
  * @throws PctodlError `SOCKET` if systemd passes several file descriptors, or one that is not a socket
  */
 export function activatedSocket(env: Readonly<Record<string, string | undefined>> = process.env): number | null {
@@ -43,9 +41,7 @@ function keepToOurselves(fd: number): void {
 }
 
 /**
- * Listens on a unix socket. The file mode decides who may connect; the policy decides what a connected client may do.
- *
- * @param mode file mode of the socket
+ * Listens on a unix socket. Its file mode decides who may connect; the policy decides what a client may do.
  * @throws PctodlError `SOCKET` if another service listens on it, or if others can write to its folder
  */
 export async function listenOn(server: Server, socket: string, mode: number): Promise<void> {

@@ -3,25 +3,20 @@ import { cleanEnvironment } from '@pctodl/nvml-control'
 
 type Database = 'passwd' | 'group'
 
-/** Returns the numeric id of a user or group, or undefined while it is not known. */
 export type IdOf = (database: Database, name: string) => number | undefined
 
-/**
- * Time after which an unknown name is looked up again, ms. The user may be new, or the directory may have been
- * unavailable.
- */
+/** Time after which an unknown name is looked up again, ms. The user may be new, or the directory unavailable. */
 const AGAIN_MS = 10_000
 
 /**
- * Finds the ids of users and groups in the system's databases (files, LDAP and others). Look-ups do not block, because
- * a directory may be slow.
+ * Finds the ids of users and groups in the system's databases (files, LDAP and others). A directory may be slow, so
+ * look-ups do not block.
  */
 export class Names {
   readonly #ids = new Map<string, number>()
   readonly #asked = new Map<string, Promise<void>>()
   readonly #onFound: () => void
 
-  /** @param onFound called when the id of a name has been found */
   constructor(onFound: () => void = () => {}) {
     this.#onFound = onFound
   }
@@ -33,7 +28,6 @@ export class Names {
     return id
   }
 
-  /** Resolves when all lookups started so far have finished. */
   async settled(): Promise<void> {
     await Promise.all(this.#asked.values())
   }

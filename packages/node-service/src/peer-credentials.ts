@@ -20,21 +20,18 @@ const SO_PEERCRED = 17
 const SO_PEERGROUPS = 59
 const architectures = ['x64', 'arm64']
 
-/** Maximum number of groups of a user that are read. The kernel allows 65,536. */
 const MAX_GROUPS = 65_536
 
 type GetSocketOption = (fd: number, level: number, name: number, value: object, length: Uint32Array) => number
 let getSocketOption: GetSocketOption | undefined
 /**
- * Buffer for group ids that all calls share, so that a connection does not allocate this much memory. Between filling
- * and reading it there is no `await`.
+ * Buffer that all calls share, so that a connection does not allocate this much. Between filling and reading it there
+ * is no `await`.
  */
 let groupsOfPeer: Int32Array | undefined
 
 /**
- * Returns the process that is connected to a socket, as the kernel reports it. Node.js has no function for this, so the
- * C library is called with the socket's file descriptor.
- *
+ * Returns the process that is connected to a socket, as the kernel reports it. Node.js has no function for this.
  * @throws PctodlError `NO_CREDENTIALS` if the kernel does not report the identity; then the client cannot be trusted
  */
 export function peerOf(socket: Socket): Peer {

@@ -10,25 +10,20 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { BoardKeeper } from './board-keeper.js'
-import type { ConnectionHost } from './client-connection.js'
+import { answerOf, type ConnectionHost, endLeasesOf } from './client-connection.js'
 import type { Holder } from './held-lease.js'
 import type { BoardReadings } from './kept-board.js'
 import { listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 
-/** The parts of the service that this endpoint uses. */
 type ZeusdHost = Pick<ConnectionHost, 'boards' | 'policy' | 'onRefused' | 'onInternalError'>
 
 const MAX_CONNECTIONS = 128
 const MAX_CONNECTIONS_OF_USER = 16
 const MAX_PROCESSES_OF_USER = 32
 const MAX_BODY_BYTES = 4096
-/**
- * Idle time after which the server closes a connection, ms. Zeus itself closes it after 5 s, so the server must wait
- * longer.
- */
+/** Idle time after which the server closes a connection, ms. Zeus closes it after 5 s; the server must wait longer. */
 const KEEP_ALIVE_MS = 30_000
-/** Time limit for reading a board, ms. */
 const READ_MS = 400
 /** Interval at which it is checked whether client processes still run, ms. */
 const LOOK_MS = 500
@@ -44,10 +39,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/**
- * The settings that Zeus may change. The key is the last part of the URL's path; the value makes the change that it
- * requests.
- */
+/** The settings that Zeus may change, by the last part of the URL's path. */
 const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>> = {
   set_power_limit: ({ power_limit_mw }) => ({ kind: 'power-limit', powerLimitW: Number(power_limit_mw) / 1000 }),
   set_persistence_mode: ({ enabled }) => ({ kind: 'persistence', enabled: String(enabled) === 'true' }),
@@ -57,7 +49,7 @@ const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>>
   reset_mem_locked_clocks: () => ({ kind: 'mem-clock', range: null }),
 }
 
-/** The values that Zeus may read. The key is the last part of the URL's path; the value makes the answer. */
+/** The values that Zeus may read, by the last part of the URL's path. */
 const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
   get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
   get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
@@ -78,7 +70,7 @@ export class ZeusdServer {
   readonly #server: Server
   readonly #peers = new Map<Socket, Peer>()
   readonly #sessions = new Set<ZeusSession>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #timer: NodeJS.Timeout = setInterval(() => this.#endGone(), LOOK_MS).unref()
 
   private constructor(host: ZeusdHost) {
     this.#host = host
@@ -99,17 +91,13 @@ export class ZeusdServer {
     })
   }
 
-  /**
-   * Listens on a socket. At first only root can connect; the service then lets in the policy's users.
-   * @throws PctodlError `SOCKET`
-   */
+  /** At first only root can connect; the service then lets in the policy's users. @throws PctodlError `SOCKET` */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
     await listenOn(zeusd.#server, socket, 0o600)
     return zeusd
   }
 
-  /** Ends all leases and stops listening. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#server.closeAllConnections()
@@ -159,7 +147,6 @@ export class ZeusdServer {
     return read(getter)
   }
 
-  /** Returns the session of a process. It contains all leases that the process acquires through this socket. */
   #sessionOf(peer: Peer | undefined): ZeusSession {
     const process = peer && peer.pid > 0 ? processIdentity(peer.pid) : null
     if (!peer || !process) {
@@ -175,7 +162,6 @@ export class ZeusdServer {
       throw new PctodlError('TOO_MANY', 'too many programs of this user have a board')
     const session = new ZeusSession(process, peer, this.#host)
     this.#sessions.add(session)
-    this.#timer ??= setInterval(() => this.#endGone(), LOOK_MS).unref()
     return session
   }
 
@@ -185,16 +171,10 @@ export class ZeusdServer {
       this.#sessions.delete(session)
       void session.end('its process has ended')
     }
-    if (this.#sessions.size > 0) return
-    clearInterval(this.#timer)
-    this.#timer = undefined
   }
 }
 
-/**
- * A client process that has requested a change. Its leases follow the same policy and audit rules as those of other
- * clients.
- */
+/** A client process that has requested a change, and its leases. */
 class ZeusSession {
   readonly process: ProcessIdentity
   readonly #host: ZeusdHost
@@ -217,54 +197,38 @@ class ZeusSession {
     return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
   }
 
-  /**
-   * Makes a change for the process.
-   * @throws PctodlError the errors that clients of the service's own protocol get
-   */
-  async change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
+  /** Makes a change. @throws PctodlError the errors that clients of the service's own protocol get */
+  change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     const turn = this.#turns.then(() => this.#change(keeper, change))
-    this.#turns = turn.catch(() => {})
-    try {
-      await turn
-    } catch (error) {
-      if (error instanceof PctodlError) this.#host.onRefused(this.#holder.peer, this.#holder.program, error)
-      else this.#host.onInternalError(error)
-      throw error
-    }
+    this.#turns = turn.catch((error) => void answerOf(error, this.#holder, this.#host))
+    return turn
   }
 
-  /** Ends the leases of this process, including one that is still being acquired. */
-  async end(why: string): Promise<void> {
+  /** Also ends a lease that is still being acquired. */
+  end(why: string): Promise<void> {
     this.#hasEnded = true
-    const end = (keeper: BoardKeeper) => keeper.end(keeper.uuid, this.#holder, why)
-    await Promise.allSettled(this.#host.boards().map(end))
-    await this.#turns
-    await Promise.allSettled(this.#host.boards().map(end))
+    return endLeasesOf(this.#holder, this.#host.boards(), why, this.#turns)
   }
 
   async #change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     if (this.#hasEnded) throw new PctodlError('SERVICE_GONE', 'the process, or the service, is ending')
     const { uuid } = keeper
     const { peer } = this.#holder
-    const isNew = !keeper.holds(uuid, this.#holder)
-    if (isNew) {
-      this.#host.policy().assertMayLease(peer, uuid)
-      await keeper.acquire(uuid, this.#holder)
-    }
+    const present = keeper.leaseOf(uuid, this.#holder)
+    if (present && !present.ending) return keeper.change(present, change, this.#host.policy)
+    this.#host.policy().assertMayLease(peer, uuid)
+    const { held } = await keeper.acquire(uuid, this.#holder)
     try {
-      await keeper.change(uuid, this.#holder, change, this.#host.policy)
+      await keeper.change(held, change, this.#host.policy)
     } catch (error) {
-      // If the change was refused, the lease that was acquired only for it ends.
-      if (isNew) await keeper.end(uuid, this.#holder, null)
+      // The change was refused, so the lease that was acquired only for it ends.
+      await keeper.end(held, null)
       throw error
     }
   }
 }
 
-/**
- * Returns the change if the service's own protocol accepts it.
- * @throws PctodlError `BAD_REQUEST` otherwise
- */
+/** Returns the change if the service's own protocol accepts it. @throws PctodlError `BAD_REQUEST` */
 function valid(change: BoardChange): BoardChange {
   try {
     parseServiceRequest(JSON.stringify({ id: 0, body: { type: 'change', board: 'GPU-0', change } }))
@@ -286,10 +250,7 @@ function addressOf({ url = '/' }: IncomingMessage): URL {
   }
 }
 
-/**
- * Returns the boards that a request names.
- * @param ids GPU indices separated by commas; null for all boards
- */
+/** @param ids GPU indices separated by commas; null for all boards */
 function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly BoardKeeper[] {
   if (ids === null) return keepers
   return [...new Set(ids.split(','))].map((id) => {
@@ -299,10 +260,6 @@ function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly
   })
 }
 
-/**
- * Reads a board.
- * @throws PctodlError `UNREADABLE` if it cannot be read in time
- */
 async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
   const readings = await keeper.read(READ_MS)
   if (readings) return readings

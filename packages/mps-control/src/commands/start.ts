@@ -14,9 +14,8 @@ export interface StartCommandOptions extends Omit<PlaceOptions, 'gpu'> {
 }
 
 /**
- * Starts a daemon. Without further options, the daemon keeps running after this command ends. With a program to run,
- * the daemon ends with the program. With `--exclusive`, it ends with this process, which holds the leases for the
- * boards' compute mode.
+ * Starts a daemon. With a program to run, the daemon ends with it. With `--exclusive`, it ends with this process, which
+ * holds the leases for the boards' compute mode. Otherwise it keeps running.
  */
 export async function start(
   options: StartCommandOptions,

@@ -3,10 +3,7 @@ import { isRunning, type ProcessIdentity } from './process-identity.js'
 
 const POLL_MS = 20
 
-/**
- * Waits for a process to end.
- * @returns whether it ended within `durationMs`
- */
+/** Waits for a process to end. Returns whether it ended within `durationMs`. */
 export async function endsWithin(
   identity: ProcessIdentity,
   durationMs: number,
@@ -22,7 +19,6 @@ export async function endsWithin(
 
 /**
  * Ends one process, identified by pid and start time, first with SIGTERM, then with SIGKILL.
- *
  * @returns how it ended; `not-permitted` if the process belongs to another user
  */
 export async function endProcess(

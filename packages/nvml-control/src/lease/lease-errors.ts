@@ -15,15 +15,12 @@ export class LeaseHeldError extends PctodlError {
 
 /** The driver accepted a change, but readings of the board do not show it. */
 export class SetterNotAppliedError extends PctodlError {
-  readonly change: BoardChange
-
   constructor(subject: string, change: BoardChange, observed: string, waitedMs: number) {
     super(
       'SETTER_NOT_APPLIED',
       `${subject}: ${describeChange(change)} was accepted, but ${waitedMs} ms later the board shows ${observed}; something ` +
         'else sets it too (another tool, a management daemon), or this board ignores it',
     )
-    this.change = change
   }
 }
 

@@ -16,9 +16,7 @@ const [READ_WRITE, PASS, NOTHING] = [6, 1, 0] as const
 
 /**
  * Lets one more user pass through one of our folders, without permission to list or change it. All other users are
- * excluded. Replaces the folder's access control list.
- *
- * @throws Error if the file system does not support access control lists
+ * excluded. @throws Error if the file system does not support access control lists
  */
 export function letPass(folder: string, uid: number): void {
   chmodSync(folder, 0o700)

@@ -14,30 +14,24 @@ export function processIdentity(pid: number): ProcessIdentity | null {
   return startTime === null ? null : { pid, startTime }
 }
 
-/** Whether this process is still running, i.e. its pid has not been reused. */
 export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
   return startTimeOf(pid) === startTime
 }
 
 /**
  * Returns the command line of a process, with spaces between arguments; null if the process is gone or hidden. It may
- * contain access tokens: do not log it, and show it only to users who could read it themselves. For logs, use
- * `programNameOf`.
+ * contain access tokens: do not log it, and show it only to users who could read it themselves.
  */
 export function commandLineOf(pid: number): string | null {
   return orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null)
 }
 
-/**
- * Returns the base name of a process's program without arguments, which is safe to log; null if the process is gone or
- * hidden.
- */
+/** Returns the base name of a process's program, which is safe to log; null if the process is gone or hidden. */
 export function programNameOf(pid: number): string | null {
   const [first = ''] = orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0\s]/)) ?? []
   return path.basename(first).slice(0, 64) || null
 }
 
-/** Returns the running children of a process. */
 export function childrenOf(pid: number): ProcessIdentity[] {
   return processesWhere((each) => statFieldsOf(each)?.[1] === String(pid))
 }
@@ -50,12 +44,10 @@ export function descendantsOf(pid: number): ProcessIdentity[] {
   return under(pid)
 }
 
-/** Returns the running processes of one user. */
 export function processesOf(uid: number): ProcessIdentity[] {
   return processesWhere((each) => userOf(each) === uid)
 }
 
-/** Returns the running processes whose pid satisfies a condition. */
 function processesWhere(isWanted: (pid: number) => boolean): ProcessIdentity[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && isWanted(Number(name)))
@@ -68,22 +60,18 @@ export function userOf(pid: number): number | null {
   return orNull(() => statSync(`/proc/${pid}`).uid)
 }
 
-/** Returns the path of the file that a process executes; null if the process is gone or belongs to another user. */
+/** Returns the path of the file that a process executes; null if it is gone or belongs to another user. */
 export function executableOf(pid: number): string | null {
   return orNull(() => readlinkSync(`/proc/${pid}/exe`))
 }
 
-/**
- * Returns an environment variable from the start of a process; null if it was not set, or if the process is gone or
- * belongs to another user.
- */
+/** Returns an environment variable from the start of a process; null if it was not set, or cannot be read. */
 export function startVariableOf(pid: number, name: string): string | null {
   const start = `${name}=`
   const variables = orNull(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'))
   return variables?.find((variable) => variable.startsWith(start))?.slice(start.length) ?? null
 }
 
-/** Returns the id of the machine's current boot. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
@@ -101,7 +89,6 @@ function statFieldsOf(pid: number): string[] | null {
   return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Returns the result of `read`, or null if the process is gone or hidden. */
 function orNull<T>(read: () => T): T | null {
   try {
     return read()

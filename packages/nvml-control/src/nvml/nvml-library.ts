@@ -1,12 +1,10 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type NvmlCallName, NvmlCalls } from './nvml-calls.js'
 import { NvmlDevice } from './nvml-device.js'
-import { NvmlError } from './nvml-error.js'
+import { assertSuccess } from './nvml-error.js'
 import { TEXT_BYTES, textIn } from './nvml-handle.js'
 
-/**
- * Paths at which drivers install NVML, in search order. The first is a bare name, which the dynamic linker looks up.
- */
+/** Where drivers install NVML. The first is a bare name, which the dynamic linker looks up. */
 const candidates: readonly string[] = [
   'libnvidia-ml.so.1',
   '/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1',
@@ -18,7 +16,6 @@ const candidates: readonly string[] = [
   '/usr/lib/wsl/lib/libnvidia-ml.so.1',
 ]
 
-/** NVML is not installed or cannot be loaded. */
 export class NvmlNotFoundError extends PctodlError {
   /** Every path tried, with the error of the dynamic linker. */
   readonly tried: readonly { readonly path: string; readonly reason: string }[]
@@ -44,17 +41,15 @@ const initialized = new Map<string, Nvml>()
 
 /**
  * Loads and initialises NVML. If this process has loaded it before, it is not initialised again.
- *
- * @throws NvmlNotFoundError if no library can be loaded
- * @throws NvmlError if NVML cannot be initialised, e.g. `DRIVER_NOT_LOADED`
+ * @throws NvmlNotFoundError if no library can be loaded; NvmlError if NVML cannot be initialised, e.g.
+ * `DRIVER_NOT_LOADED`
  */
 export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
   const key = libraryPath ?? ''
   const known = initialized.get(key)
   if (known) return known
   const { calls, path } = firstThatLoads(libraryPath === undefined ? candidates : [libraryPath])
-  const code = calls.get('nvmlInit_v2')()
-  if (code !== 0) throw new NvmlError('nvmlInit_v2', code)
+  assertSuccess('nvmlInit_v2', calls.get('nvmlInit_v2')())
   const nvml = new Nvml(calls, path, () => initialized.delete(key))
   initialized.set(key, nvml)
   return nvml
@@ -72,7 +67,6 @@ function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: str
   throw new NvmlNotFoundError(tried)
 }
 
-/** An initialised NVML. */
 export class Nvml {
   /** Path of the NVML library. A bare name means that the dynamic linker found it. */
   readonly libraryPath: string
@@ -96,10 +90,9 @@ export class Nvml {
     return this.#text('nvmlSystemGetNVMLVersion')
   }
 
-  /** Number of boards visible to this process. */
   get deviceCount(): number {
     const count = new Uint32Array(1)
-    this.#check('nvmlDeviceGetCount_v2', this.calls.get('nvmlDeviceGetCount_v2')(count))
+    assertSuccess('nvmlDeviceGetCount_v2', this.calls.get('nvmlDeviceGetCount_v2')(count))
     return count[0]!
   }
 
@@ -115,7 +108,6 @@ export class Nvml {
 
   /**
    * Returns a board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
-   *
    * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` if there is no such board
    * @throws InvalidInputError for a MIG instance, which has no clocks or limits of its own
    */
@@ -133,7 +125,7 @@ export class Nvml {
     return this.#device(call, text, `GPU ${text}`)
   }
 
-  /** Shuts NVML down. Its devices must not be used after this. A second call does nothing. */
+  /** Shuts NVML down. Its devices must not be used after this. Idempotent. */
   close(): void {
     if (!this.#open) return
     this.#open = false
@@ -143,17 +135,13 @@ export class Nvml {
 
   #device(call: NvmlCallName, id: string | number, subject: string): NvmlDevice {
     const handle: [unknown] = [null]
-    this.#check(call, this.calls.get(call)(id, handle), subject)
+    assertSuccess(call, this.calls.get(call)(id, handle), subject)
     return new NvmlDevice(this.calls, handle[0], subject)
   }
 
   #text(call: 'nvmlSystemGetDriverVersion' | 'nvmlSystemGetNVMLVersion'): string {
     const buffer = Buffer.alloc(TEXT_BYTES)
-    this.#check(call, this.calls.get(call)(buffer, buffer.length))
+    assertSuccess(call, this.calls.get(call)(buffer, buffer.length))
     return textIn(buffer)
-  }
-
-  #check(call: NvmlCallName, code: number, subject?: string): void {
-    if (code !== 0) throw new NvmlError(call, code, subject)
   }
 }

@@ -1,11 +1,8 @@
 import type { Readable } from 'node:stream'
 
 /**
- * Splits the data that a socket receives into lines. If a line is too long, it stops reading, because the line could
- * fill this process's memory.
- *
- * @param onLine called with every line, without the line break
- * @param onTooLong called once; `onLine` is not called after it
+ * Splits the data that a socket receives into lines. At a line that is too long, and could fill this process's memory,
+ * it stops reading and calls `onTooLong`.
  */
 export function readLines(
   socket: Readable,

@@ -1,14 +1,12 @@
-import { PctodlError } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { BoardChange, FoundState } from '../control/board-change.js'
+import { BoardLease } from '../lease/board-lease.js'
 import { leaseReleased } from '../lease/lease-errors.js'
-import type { FoundState } from '../lease/lease-record.js'
 import { ServiceClient, type ServiceClientOptions } from './service-client.js'
 import type { ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
 export interface ServedLeaseOptions extends ServiceClientOptions {
-  /**
-   * The lease ends if its holder sends no request for this time, ms. `verify` counts as a request. Default: the lease
-   * lasts until the connection closes.
-   */
+  /** The lease ends if its holder sends no request, such as `verify`, for this time, ms. Default: never. */
   readonly silenceMs?: number
 }
 
@@ -54,25 +52,17 @@ export class ServedLease {
     return this.#ended === undefined && this.#released === undefined
   }
 
-  /**
-   * Start an MPS daemon on the leased board or instance, for processes of this user. The daemon ends with the lease.
-   */
+  /** Starts an MPS daemon for processes of this user. It ends with the lease. */
   startMps(defaultPercent?: number): Promise<ServiceResults['mps-start']> {
     return this.request({ type: 'mps-start', board: this.uuid, defaultPercent })
   }
 
-  /**
-   * Stops the MPS daemon.
-   * @param graceMs time that MPS clients have to exit, 0 to 60,000 ms
-   */
+  /** @param graceMs time that MPS clients have to exit, 0 to 60,000 ms */
   stopMps(graceMs: number): Promise<ServiceResults['mps-stop']> {
     return this.request({ type: 'mps-stop', board: this.uuid, graceMs })
   }
 
-  /**
-   * Checks that a process is a client of the lease's MPS daemon.
-   * @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD`
-   */
+  /** @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD` */
   async verifyMpsClient(pid: number): Promise<void> {
     await this.request({ type: 'mps-verify', board: this.uuid, pid })
   }
@@ -98,5 +88,85 @@ export class ServedLease {
     } finally {
       this.#client.close()
     }
+  }
+}
+
+/**
+ * A lease of one MIG instance that the node service grants. During the lease, only this program's processes may run on
+ * the instance, with an MPS daemon of their own if they want. The lease cannot set clocks, power limit or modes, which
+ * apply to the whole board. For these, the same program must also hold a lease of the board (`ServiceLease`). A board
+ * and one of its instances cannot be leased to different programs at the same time.
+ */
+export class InstanceLease extends ServedLease {
+  /**
+   * @param uuid UUID of the MIG instance, `MIG-...`
+   * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`
+   */
+  static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
+    if (!uuid.startsWith('MIG-'))
+      throw new InvalidInputError('uuid', uuid, 'the UUID of a MIG instance (MIG-...), as `nvidia-smi -L` prints it')
+    return (await InstanceLease.take(uuid, `MIG instance ${uuid}`, options)) as InstanceLease
+  }
+
+  /** Environment variables with which a process can use only this instance. */
+  get environment(): { readonly CUDA_VISIBLE_DEVICES: string } {
+    return { CUDA_VISIBLE_DEVICES: this.uuid }
+  }
+}
+
+export interface ServedBoard {
+  readonly uuid: string
+  /** Name of the board in error messages. */
+  readonly subject: string
+  readonly spec: GpuSpec
+}
+
+/**
+ * A lease of a board that the node service holds for this process. When the connection closes, for example because this
+ * process ends, the service restores the board.
+ */
+export class ServiceLease extends BoardLease {
+  readonly path = 'service'
+  readonly #served: ServedLease
+  readonly startMps: ServedLease['startMps']
+  readonly stopMps: ServedLease['stopMps']
+  readonly verifyMpsClient: ServedLease['verifyMpsClient']
+
+  private constructor(spec: GpuSpec, served: ServedLease) {
+    super(spec)
+    this.#served = served
+    this.startMps = served.startMps.bind(served)
+    this.stopMps = served.stopMps.bind(served)
+    this.verifyMpsClient = served.verifyMpsClient.bind(served)
+  }
+
+  /** @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ... */
+  static async acquire({ uuid, subject, spec }: ServedBoard, options: ServedLeaseOptions = {}): Promise<ServiceLease> {
+    return new ServiceLease(spec, await ServedLease.take(uuid, subject, options))
+  }
+
+  get uuid(): string {
+    return this.#served.uuid
+  }
+
+  get found(): FoundState {
+    return this.#served.found
+  }
+
+  /** Whether the lease is still held: this process has not released it, and the service has not ended it. */
+  get isHeld(): boolean {
+    return this.#served.isHeld
+  }
+
+  async verify(): Promise<void> {
+    await this.#served.request({ type: 'verify', board: this.uuid })
+  }
+
+  release(): Promise<void> {
+    return this.#served.release()
+  }
+
+  protected async perform(change: BoardChange): Promise<void> {
+    await this.#served.request({ type: 'change', board: this.uuid, change })
   }
 }

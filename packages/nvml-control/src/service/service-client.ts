@@ -12,7 +12,6 @@ import {
 } from './service-protocol.js'
 import { serviceSocketPath, socketsOf, whyNoService } from './service-socket.js'
 
-/** The service refused a request, or the request failed. `code` is the error code that the service gives. */
 export class ServiceError extends PctodlError {}
 
 export interface ServiceClientOptions {
@@ -31,10 +30,7 @@ interface Waiting {
 /** First and longest wait before the next attempt to connect while the service's connection queue is full, ms. */
 const RETRY_MS = [5, 200] as const
 
-/**
- * Connects to a socket of the service.
- * @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full
- */
+/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full */
 async function connectTo(path: string): Promise<Socket> {
   const reason = whyNoService(path)
   if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
@@ -91,7 +87,7 @@ export class ServiceClient {
 
   /**
    * @throws ServiceError `NO_SERVICE` if no service listens, or if the socket belongs to another user; `SERVICE_BUSY`
-   *   if the connection queue stays full; `SERVICE_PROTOCOL` if client and service have no protocol version in common
+   * if the connection queue stays full; `SERVICE_PROTOCOL` without a common protocol version
    */
   static async open({
     socket: path = serviceSocketPath(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { BoardChange } from '../control/board-change.js'
-import { checked, computeModeSchema, type FoundState, rangeSchema } from '../lease/lease-record.js'
+import type { BoardChange, FoundState } from '../control/board-change.js'
+import { checked, computeModeSchema, rangeSchema } from '../lease/lease-record.js'
 
 /** Messages between the node service and its clients. Each line is one JSON value. Requests are answered in order. */
 

@@ -2,7 +2,6 @@ import { lstatSync } from 'node:fs'
 import path from 'node:path'
 import { trustedPath } from '@pctodl/command-line'
 
-/** Default socket of the node service. */
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
 /**
@@ -23,16 +22,13 @@ export interface SocketPlace {
   readonly mode: number
 }
 
-/** Returns the path of the service's socket: `$PCTODL_SERVICE_SOCKET`, or the default. */
 export function serviceSocketPath(): string {
   return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket
 }
 
 /**
- * Checks that only root or this user can have created the socket. Otherwise any user could pose as the service with a
- * socket of their own.
- *
- * @returns null, or the reason why the service cannot be used
+ * Returns why the service cannot be used, or null. Only root or this user may have created the socket: any other user
+ * could pose as the service with a socket of their own.
  */
 export function whyNoService(socket: string): string | null {
   try {
