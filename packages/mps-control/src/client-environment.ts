@@ -3,9 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
-  /**
-   * Maximum device memory on each device, bytes, by the number by which the client sees the device. Whole MiB count.
-   */
+  /** Maximum device memory, bytes (whole MiB count), by the numbers by which the client sees the devices. */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
   /** Priority of the client: 0 normal, 1 below normal. */
   readonly priority?: 0 | 1
@@ -14,11 +12,9 @@ export interface ClientLimits {
 }
 
 /**
- * Returns the environment variables that make a process an MPS client with a share of the SMs. A client reads its share
- * once, when it creates its CUDA context, and cannot exceed the server's share. `CUDA_VISIBLE_DEVICES` is not included:
- * the daemon has its own, and a client's value would select among the daemon's boards.
- *
- * @param percent active thread percentage, above 0 and at most 100
+ * Returns the environment variables that make a process an MPS client with a share of the SMs, percent. A client reads
+ * its share once, when it creates its CUDA context. `CUDA_VISIBLE_DEVICES` is not included: the daemon has its own, and
+ * a client's value would select among the daemon's boards.
  * @throws InvalidInputError for an invalid percentage or limit
  */
 export function clientEnvironment(

@@ -3,7 +3,6 @@ import path from 'node:path'
 import { closedFolder, reasonOf, trustedFile } from '@pctodl/nvml-control'
 import { MpsError } from './mps-errors.js'
 
-/** The path of a program, and the search path for programs that it starts. */
 export interface FoundProgram {
   readonly file: string
   readonly searchPath: string

@@ -1,6 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** Codes of this package's errors. */
 export type MpsErrorCode =
   | 'MPS_NO_PROGRAM'
   /** Root would run a program that other users can write. */
@@ -11,7 +10,6 @@ export type MpsErrorCode =
   | 'MPS_TIMEOUT'
   /** The daemon refused a command, or did not do what it accepted. */
   | 'MPS_REFUSED'
-  /** This daemon's version has no such command. */
   | 'NOT_SUPPORTED'
   | 'MPS_ALREADY_RUNNING'
   /** Another program's daemon already runs in this folder. */

@@ -22,7 +22,6 @@ const daemonRecord = z.strictObject({
   format: z.literal('pctodl-mps-daemon'),
   version: z.literal(1),
   daemon: z.strictObject({ pid: z.int().min(1), startTime: z.number().min(0) }),
-  /** Its executable file. */
   executable: z.string().nullable(),
   uid: z.int().min(0),
   startedAt: z.string(),
@@ -62,9 +61,7 @@ export function defaultMpsFolder(): string {
   return runtime ? path.join(runtime, 'pctodl', 'mps') : `/tmp/pctodl-mps-${uid}`
 }
 
-/**
- * The folders of a daemon. Only this user can write to them, so that no other user's process can pose as the daemon.
- */
+/** The folders of a daemon. Only this user can write to them: no other user's process can pose as the daemon. */
 export class MpsPlace {
   readonly board: string
   readonly directory: string
@@ -120,10 +117,7 @@ export class MpsPlace {
     }
   }
 
-  /**
-   * Returns the process in the pid file, if it is a control daemon of this user that was started for this place.
-   * @throws MpsError `MPS_FOLDER` if other users can write to the place
-   */
+  /** Returns this user's control daemon for this place, which the pid file names. @throws MpsError `MPS_FOLDER` */
   daemon(): ProcessIdentity | null {
     const pid = this.pidInFile()
     const identity = pid === null ? null : processIdentity(pid)
@@ -131,10 +125,7 @@ export class MpsPlace {
     return identity && this.#isDaemonHere(identity.pid) ? identity : null
   }
 
-  /**
-   * Returns all processes that this user started for this place: control programs and the daemon, even without a pid
-   * file.
-   */
+  /** Returns all processes that this user started for this place: control programs and daemons. */
   processes(): ProcessIdentity[] {
     return processesOf(process.geteuid?.() ?? 0).filter(({ pid }) => this.#isDaemonHere(pid))
   }
@@ -150,9 +141,7 @@ export class MpsPlace {
     }
   }
 
-  /**
-   * Whether this user's pipe exists. @throws MpsError `MPS_FOLDER` if other users can write to the place or the pipe
-   */
+  /** Whether this user's pipe exists. @throws MpsError `MPS_FOLDER` if others can write to the place or the pipe */
   hasPipe(): boolean {
     if (!isPrivate(this.pipeDirectory)) return false
     const stat = lstatSync(path.join(this.pipeDirectory, PIPE), { throwIfNoEntry: false })
@@ -223,10 +212,7 @@ export class MpsPlace {
   }
 }
 
-/**
- * Returns the places of daemons in a folder, one for each board that has had a daemon.
- * @throws MpsError `MPS_FOLDER` if other users can write to the folder
- */
+/** Returns the places of all daemons in a folder. @throws MpsError `MPS_FOLDER` if others can write to it */
 export function mpsPlaces(folder: string = defaultMpsFolder()): MpsPlace[] {
   if (!isPrivate(folder, 'name another in PCTODL_MPS_DIR')) return []
   const names = readdirSync(folder).filter((name) => /^(all|(GPU|MIG)-[\w-]+)$/.test(name))

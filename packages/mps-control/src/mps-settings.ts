@@ -3,10 +3,7 @@ import { assertPercent, memoryLimit } from './client-environment.js'
 import type { ControlProgram } from './control-program.js'
 import { MpsError } from './mps-errors.js'
 
-/**
- * Settings of a running daemon, read back after each change. One that the daemon's version lacks throws
- * `NOT_SUPPORTED`.
- */
+/** Settings of a running daemon, read back after each change. `NOT_SUPPORTED`: its version lacks the setting. */
 export class MpsSettings {
   readonly #control: ControlProgram
 
@@ -20,7 +17,7 @@ export class MpsSettings {
     await this.#set('default_active_thread_percentage', '', percent)
   }
 
-  /** Sets the share for clients of one server that start later, percent. Running clients keep theirs. */
+  /** Sets the share for clients of one server that start later, percent. */
   async setServerPercent(server: number, percent: number): Promise<void> {
     assertPercent(percent)
     await this.#set('active_thread_percentage', ` ${server}`, percent)
@@ -54,8 +51,7 @@ export class MpsSettings {
   }
 
   /**
-   * Adds a static partition.
-   * @param chunks size of the partition, in the chunks that `lspart` reports
+   * @param chunks size in the chunks that `lspart` reports
    * @returns the id for `ClientLimits.smPartition`
    */
   async addStaticPartition(deviceUuid: string, chunks: number): Promise<string> {

@@ -7,7 +7,6 @@ export interface MpsServer {
   readonly status: ServerStatus
   /** Active thread percentage of new clients; null if the daemon does not report it. */
   readonly activeThreadPercentage: number | null
-  /** Pids of its clients. */
   readonly clients: readonly number[]
 }
 
@@ -23,15 +22,11 @@ export async function readServers(control: ControlProgram): Promise<MpsServer[]>
   return servers
 }
 
-/**
- * Returns the process ids among the lines of an answer. If a server has ended in the meantime, the daemon answers with
- * text instead.
- */
+/** If a server has ended in the meantime, the daemon answers with text instead of pids. */
 export function pidsIn(lines: readonly string[]): number[] {
   return lines.map((line) => Number(line.trim())).filter((pid) => Number.isInteger(pid) && pid > 0)
 }
 
-/** Reads the state of a server. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT` */
 export async function statusOf(control: ControlProgram, server: number): Promise<ServerStatus> {
   const answer = (await control.ask(`get_server_status ${server}`)).join(' ').toUpperCase()
   const word = /\b(INITIALIZING|ACTIVE|FAULT)\b/.exec(answer)?.[1]

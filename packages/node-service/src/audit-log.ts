@@ -48,10 +48,7 @@ interface Refusals {
   left: number
 }
 
-/**
- * Log of every decision and change, with one JSON value per line. The file is only appended to, and only the service's
- * user can read it.
- */
+/** Log of every decision and change, one JSON value per line. Only the service's user can read it. */
 export class AuditLog {
   readonly file: string
   readonly #maxBytes: number
@@ -59,10 +56,7 @@ export class AuditLog {
   #fd: number
   #isClosed = false
 
-  /**
-   * @param options.maxBytes size at which a new file is begun, bytes. The previous file is kept as `audit.1.jsonl`.
-   * @throws PctodlError `AUDIT_LOG` if the log cannot be opened for writing
-   */
+  /** @param options.maxBytes size at which a new file is begun. The previous one is kept as `audit.1.jsonl`. */
   constructor(folder: string, { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}) {
     this.file = path.join(folder, 'audit.jsonl')
     this.#maxBytes = maxBytes
@@ -74,10 +68,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Logs an action before it is performed.
-   * @throws PctodlError `AUDIT_LOG` if the entry cannot be written; the caller must then not perform the action
-   */
+  /** Logs an action before it is performed. @throws PctodlError `AUDIT_LOG`; the action must then not be performed */
   add(entry: AuditEntry): void {
     try {
       this.#write(entry)
@@ -86,10 +77,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Logs an event that has happened, or an action that must be performed even if the disk is full. Returns whether the
-   * entry was written.
-   */
+  /** Logs an event, or an action that must be performed even if the disk is full. Returns whether it was written. */
   note(entry: AuditEntry): boolean {
     try {
       this.#write(entry)
@@ -99,10 +87,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Logs a refusal. Beyond a limit per user and minute, refusals are only counted: otherwise they could fill the disk
-   * or displace other entries.
-   */
+  /** Logs a refusal, up to a limit per user and minute: refusals must not fill the disk or displace other entries. */
   refused(peer: Peer, program: string, detail: string): void {
     const nowMs = performance.now()
     for (const [uid, { sinceMs }] of this.#refusals) if (nowMs - sinceMs >= MINUTE_MS) this.#forget(uid)

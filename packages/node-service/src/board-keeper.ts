@@ -5,7 +5,6 @@ import { BoardGoneError, type BoardProcess } from './board-process.js'
 import { HeldLease, type HeldLeaseOptions, type Holder, isSameProgram } from './held-lease.js'
 import type { BoardLook, BoardReadings, Ceiling, MigInstance } from './kept-board.js'
 import type { Policy } from './policy.js'
-import type { ServiceMetrics } from './service-metrics.js'
 
 type BoardState = ServiceResults['status']['boards'][number]
 type Condition = BoardState['condition']
@@ -13,14 +12,14 @@ type Condition = BoardState['condition']
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
-  /** Returns the operator's current ceilings for the board. */
   readonly ceiling: () => Ceiling
-  /** Folder in which each MPS daemon gets a working folder; owned by root. */
   readonly mpsFolder: string
-  /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
   readonly audit: AuditLog
-  readonly metrics: ServiceMetrics
+  readonly metrics: {
+    happened(board: BoardKeeper, event: BoardLook['events'][number]): void
+    restored(outcome: 'ok' | 'failed', durationMs: number): void
+  }
 }
 
 /**
@@ -41,14 +40,12 @@ export class BoardKeeper {
   /** Settles when the board's settings are as the present policy allows. */
   tightening: Promise<void> = Promise.resolve()
   readonly #options: BoardKeeperOptions
-  /** Leases, by the UUID of their board or instance. */
   readonly #held = new Map<string, HeldLease>()
   /** The settings that the service's direct lease will restore; null while it holds none. */
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
   #lookingSinceMs = 0
-  /** Runs acquisitions and releases of the board one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
   #reason: string | null = null
@@ -60,10 +57,6 @@ export class BoardKeeper {
     this.index = index
     this.name = name
     options.process.onLost = (reason) => this.#lose(reason)
-  }
-
-  get condition(): Condition {
-    return this.#condition
   }
 
   get leases(): readonly HeldLease[] {
@@ -123,28 +116,23 @@ export class BoardKeeper {
         throw error
       }
       const { mpsFolder, mpsProgram } = this.#options
-      const held: HeldLease = new HeldLease({
-        target,
-        holder,
-        device,
-        mpsFolder,
-        mpsProgram,
-        onMps: (event, detail) => this.#log(event, holder, detail, target),
-        silenceMs,
-        onSilent: () => void this.end(held, `its holder has said nothing for ${silenceMs} ms`).catch(() => {}),
-      })
+      const onMps = (event: 'mps-started' | 'mps-stopped', detail?: string) => this.#log(event, holder, detail, target)
+      const onSilent = () => void this.end(held, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
+      const options = { target, holder, device, mpsFolder, mpsProgram, onMps, silenceMs, onSilent }
+      const held = new HeldLease(options)
       this.#held.set(target, held)
       return { held, found }
     })
   }
 
-  /**
-   * Changes a setting through a lease.
-   * @throws PctodlError `LEASE_RELEASED`, `INSTANCE_LEASE`, `NOT_ALLOWED`; the errors of the lease's setter
-   */
+  /** @throws PctodlError `LEASE_RELEASED`, `INSTANCE_LEASE`, `NOT_ALLOWED`; the errors of the lease's setter */
   async change(held: HeldLease, change: BoardChange, policy: () => Policy): Promise<void> {
     const { holder, target } = held
-    if (target !== this.uuid) throw this.#instanceLease(target, change)
+    if (target !== this.uuid) {
+      const what = "clocks, power limit, compute mode and persistence are the whole board's"
+      const remedy = `to set ${describeChange(change)}, acquire ${this.uuid}, too`
+      throw new PctodlError('INSTANCE_LEASE', `${target} is a part of ${this.uuid}: ${what}; ${remedy}`)
+    }
     const { process, audit } = this.#options
     const { isInForce, found } = await process.ask('before', change)
     // Nothing is awaited between here and the request, so neither the lease nor the policy can change in between.
@@ -185,10 +173,8 @@ export class BoardKeeper {
     held.assertHeld()
     if (held.target === this.uuid && this.#isDivided) {
       const instances = this.instances.map(({ uuid }) => uuid).join(', ') || 'none so far'
-      throw new PctodlError(
-        'MPS_DIVIDED',
-        `${this.uuid} is divided (MIG), and a daemon serves one instance: acquire that too (${instances}), and start its daemon`,
-      )
+      const remedy = `acquire that too (${instances}), and start its daemon`
+      throw new PctodlError('MPS_DIVIDED', `${this.uuid} is divided (MIG), and a daemon serves one instance: ${remedy}`)
     }
     return held.startMps(defaultPercent)
   }
@@ -212,10 +198,7 @@ export class BoardKeeper {
     return meant.map(({ target }) => target)
   }
 
-  /**
-   * Checks whether the board is present, restores what former leases left changed, and reports events. Calls at the
-   * same time share one check.
-   */
+  /** Checks the board, restores what former leases left, and reports events. Concurrent calls share one check. */
   look(): Promise<void> {
     if (this.#looking) return this.#looking
     this.#lookingSinceMs = performance.now()
@@ -276,10 +259,7 @@ export class BoardKeeper {
     await this.endThose(isGone, 'the instance is gone').catch(() => {})
   }
 
-  /**
-   * Reports events of the driver and changes by other programs. Changes of clocks and performance states are counted
-   * but not logged.
-   */
+  /** Reports events and changes by other programs. Changes of clocks and performance states are only counted. */
   #tell({ events, others }: Pick<BoardLook, 'events' | 'others'>): void {
     const errors = new Map<string, number>()
     for (const event of events) {
@@ -395,23 +375,12 @@ export class BoardKeeper {
     return this.instances.find((each) => each.uuid === uuid)
   }
 
-  #instanceLease(target: string, change: BoardChange): PctodlError {
-    return new PctodlError(
-      'INSTANCE_LEASE',
-      `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
-        `${describeChange(change)}, acquire ${this.uuid}, too`,
-    )
-  }
-
   #become(condition: Condition, reason: string | null): void {
     this.#condition = condition
     this.#reason = reason
   }
 
-  /**
-   * Logs an event that has happened. If it cannot be written, nothing else follows, because a full disk must not
-   * prevent restoring a board.
-   */
+  /** Logs an event. If it cannot be written, nothing follows: a full disk must not prevent restoring a board. */
   #log(event: AuditEntry['event'], holder?: Holder, detail?: string, target?: string): void {
     this.#options.audit.note(this.#entry(event, holder, detail, target))
   }
@@ -436,14 +405,7 @@ function stateOf(held: HeldLease | undefined): BoardState['lease'] {
 
 function heldByAnother(target: string, { holder, target: other }: HeldLease): PctodlError {
   const { peer, program } = holder
-  const what =
-    other === target
-      ? target
-      : other.startsWith('GPU-')
-        ? `${target}, as a part of ${other},`
-        : `${other}, a part of ${target},`
-  return new PctodlError(
-    'LEASE_HELD',
-    `${what} is leased by process ${peer.pid} (${program}) of user ${peer.uid}; wait for it, or end it (its lease ends with it)`,
-  )
+  const part = other.startsWith('GPU-') ? `${target}, as a part of ${other},` : `${other}, a part of ${target},`
+  const what = `${other === target ? target : part} is leased by process ${peer.pid} (${program}) of user ${peer.uid}`
+  return new PctodlError('LEASE_HELD', `${what}; wait for it, or end it (its lease ends with it)`)
 }

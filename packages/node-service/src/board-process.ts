@@ -51,9 +51,7 @@ export class BoardProcess {
     this.#board = options.board
   }
 
-  /**
-   * @throws PctodlError the errors of the board's process; BoardGoneError if board, driver or process is not available
-   */
+  /** @throws PctodlError the errors of the board's process; BoardGoneError if board, driver or process is gone */
   async ask<Ask extends Asked>(ask: Ask, ...args: Parameters<KeptBoard[Ask]>): Promise<Answer<Ask>> {
     if (this.#isClosed) throw new BoardGoneError('NVML_TIMEOUT', 'the service is ending')
     if (this.#why !== '') throw new BoardGoneError('NVML_TIMEOUT', this.#why)

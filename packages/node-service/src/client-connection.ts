@@ -15,10 +15,8 @@ import type { HeldLease, Holder } from './held-lease.js'
 import type { Peer } from './peer-credentials.js'
 import type { Policy } from './policy.js'
 
-/** What a client connection needs from the service. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
-  /** Checks all boards again. */
   readonly lookAgain: () => Promise<void>
   /** @throws PctodlError `POLICY` if the present policy is invalid */
   readonly policy: () => Policy
@@ -31,7 +29,6 @@ export interface ConnectionHost {
 const HELLO_MS = 5000
 /** Time that a client has to read the reason before its connection is closed, ms. */
 const FAREWELL_MS = 1000
-/** Maximum number of queued requests per connection. */
 const MAX_QUEUED = 64
 /** Maximum size of the answers that a client has not read yet, bytes. */
 const MAX_UNREAD_BYTES = 1024 * 1024
@@ -153,9 +150,7 @@ export class ClientConnection {
       case 'mps-start': {
         this.#host.policy().assertMayStartMps(this.peer, keeper.uuid, body.board)
         await this.#host.lookAgain()
-        const { pid, environment } = await keeper.startMps(lease, body.defaultPercent)
-        const { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } = environment
-        return { pid, pipeDirectory, logDirectory } satisfies ServiceResults['mps-start']
+        return keeper.startMps(lease, body.defaultPercent)
       }
       case 'mps-stop':
         return { how: await lease.stopMps(body.graceMs) } satisfies ServiceResults['mps-stop']
@@ -188,8 +183,7 @@ export class ClientConnection {
   }
 
   /**
-   * Ends the leases that match all given conditions.
-   * @throws PctodlError `NOT_ALLOWED` for all users except root and the service's own
+   * Ends the leases that match all conditions. @throws PctodlError `NOT_ALLOWED` except to root and the service's user
    */
   async #endLeases({ uid, boards, workload }: Body<'end-leases'>): Promise<ServiceResults['end-leases']> {
     if (this.peer.uid !== 0 && this.peer.uid !== process.geteuid?.())

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { makePrivateFolder } from '@pctodl/command-line'
+import { given, makePrivateFolder } from '@pctodl/command-line'
 import {
   applyChange,
   type BoardChange,
@@ -54,12 +54,10 @@ export interface BoardLook {
   readonly others: readonly string[]
 }
 
-/** Readings of a board, for metrics and for Zeus. */
 export interface BoardReadings extends Telemetry {
   readonly powerLimitW: number
-  readonly defaultLimitW: number | null
-  readonly minLimitW: number | null
-  readonly maxLimitW: number | null
+  /** The limits that the driver accepts; null if it does not report them. */
+  readonly limits: ReturnType<NvmlDevice['powerLimits']> | null
   readonly persistence: boolean
   readonly pciBusId: string
   readonly clients: number
@@ -94,40 +92,29 @@ export class KeptBoard {
     return this.#nvml().deviceCount
   }
 
-  /**
-   * Opens the board and locks it for this service.
-   * @throws PctodlError `BOARD_KEPT` if another service on this machine manages the board; NvmlError, UnknownBoardError
-   */
+  /** Locks the board for this service. @throws PctodlError `BOARD_KEPT` if another service of this machine keeps it */
   async open(): Promise<{ readonly uuid: string; readonly index: number; readonly name: string }> {
     const { uuid, index, name } = this.#board().device
     await this.#keep(uuid)
     return { uuid, index, name }
   }
 
-  /**
-   * Enforces the operator's ceiling and returns the board's present state. Without a lease, first restores settings
-   * that a former lease has left changed.
-   */
+  /** Enforces the ceiling and returns the board's state. Without a lease, restores what a former lease left changed. */
   look(ceiling: Ceiling): Promise<BoardLook> {
     return this.#inTurn(() => this.#look(ceiling))
   }
 
-  /** Acquires the direct lease, and returns the settings that it will restore. */
   acquire(ceiling: Ceiling): Promise<FoundState> {
     return this.#inTurn(async () => {
       await this.open()
       await this.#keepWithin(ceiling)
       const { smClock, memClock } = ceiling
-      const standingLocks = { ...(smClock ? { smClock } : {}), ...(memClock ? { memClock } : {}) }
-      this.#lease ??= await this.#board().acquireDirectly({ standingLocks })
+      this.#lease ??= await this.#board().acquireDirectly({ standingLocks: { smClock, memClock } })
       return this.#lease.found
     })
   }
 
-  /**
-   * Notices a power limit that another program has set. Returns whether the change is already in force, and which
-   * settings the lease will restore.
-   */
+  /** Notices a power limit of another program. Returns whether the change is in force, and what `release` restores. */
   before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
     const lease = this.#held()
     lease.noticeLimit()
@@ -142,10 +129,7 @@ export class KeptBoard {
     this.#held().verify()
   }
 
-  /**
-   * Ends the lease, restores the board, and returns the settings that other programs have changed; these are kept.
-   * @throws RestoreError; the next `look` tries again
-   */
+  /** Returns the settings that other programs have changed; these are kept. @throws RestoreError; `look` tries again */
   release(): Promise<readonly string[]> {
     return this.#inTurn(() => this.#release())
   }
@@ -157,13 +141,10 @@ export class KeptBoard {
   async readings(): Promise<BoardReadings> {
     const gpu = this.#board()
     const { device } = gpu
-    const limits = orNull(() => device.powerLimits())
     return {
       ...(await gpu.sample()),
       powerLimitW: device.powerLimitW(),
-      defaultLimitW: limits?.defaultW ?? null,
-      minLimitW: limits?.minW ?? null,
-      maxLimitW: limits?.maxW ?? null,
+      limits: orNull(() => device.powerLimits()),
       persistence: orNull(() => device.persistence()) ?? false,
       pciBusId: device.pciBusId,
       clients: device.computeProcesses().length,
@@ -232,25 +213,23 @@ export class KeptBoard {
   }
 
   #nvml() {
-    const { libraryPath } = this.#options
-    return loadNvml(libraryPath === undefined ? {} : { libraryPath })
+    return loadNvml(given({ libraryPath: this.#options.libraryPath }))
   }
 
   #board(): NvmlGpu {
     if (this.#gpu) return this.#gpu
     const nvml = this.#nvml()
     const device = nvml.device(this.#uuid ?? this.#options.board)
-    const gpu = new NvmlGpu(nvml, device, { leaseFolder: this.#options.leaseFolder })
+    this.#gpu = new NvmlGpu(nvml, device, { leaseFolder: this.#options.leaseFolder })
     this.#uuid = device.uuid
     this.#standing = noCeiling
-    this.#gpu = gpu
-    return gpu
+    return this.#gpu
   }
 
   #letGo(): void {
     this.#events?.close()
     this.#events = undefined
-    if (this.#gpu) this.#gpu.nvml.close()
+    this.#gpu?.nvml.close()
     this.#gpu = null
   }
 
@@ -277,21 +256,19 @@ export class KeptBoard {
     const powerLimitW = ceiling.powerLimitW === null ? null : Math.max(ceiling.powerLimitW, spec.powerLimitW.min)
     const lease = this.#lease
     const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
-    const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
-    if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
+    const isFoundAbove = isAbove(lease?.found.powerLimitW ?? null)
+    const isLocked =
+      isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
+    if (isLocked && !isFoundAbove && !isAbove(device.powerLimitW())) return
     // Without a lease of the service, a program of root may hold one. Then nothing is done; a later check enforces the
     // ceiling.
     const lock = lease ? null : new LeaseFolder(this.#options.leaseFolder).tryLock(device.uuid)
     if (!lease && !lock) return
     try {
-      const found = {
-        ...(isAbove(lease?.found.powerLimitW ?? null) ? { powerLimitW } : {}),
-        smClockLock: ceiling.smClock,
-        memClockLock: ceiling.memClock,
-      }
+      const locks = { smClockLock: ceiling.smClock, memClockLock: ceiling.memClock }
       // A full disk must not disable the ceiling. If the journal cannot be written, it will restore the old value,
       // which the next check lowers.
-      orNull(() => lease?.amend(found))
+      orNull(() => lease?.amend({ ...locks, ...(isFoundAbove ? { powerLimitW } : {}) }))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
         // A limit that the lease has not changed is not set through the lease, which would undo the change when it
@@ -299,7 +276,7 @@ export class KeptBoard {
         if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
-      if (!isBelow) await this.#lockWithin(ceiling, lease)
+      if (!isLocked) await this.#lockWithin(ceiling, lease)
     } finally {
       lock?.release()
     }
@@ -307,15 +284,13 @@ export class KeptBoard {
 
   async #lockWithin({ smClock, memClock }: Ceiling, lease: NvmlLease | null): Promise<void> {
     const { device } = this.#board()
-    for (const [kind, range, before] of [
-      ['sm-clock', smClock, this.#standing.smClock],
-      ['mem-clock', memClock, this.#standing.memClock],
-    ] as const) {
-      if (isSame(range, before)) continue
-      // If the lease has locked this clock, the policy has checked its lock. Otherwise the ceiling's lock is set here,
-      // and the end of the lease does not remove it.
-      if (!lease?.touches(kind)) await applyChange(device, { kind, range })
+    // If the lease has locked a clock, the policy has checked its lock. Otherwise the ceiling's lock is set here, and the
+    // end of the lease does not remove it.
+    const lock = async (kind: 'sm-clock' | 'mem-clock', range: ClockRange | null, before: ClockRange | null) => {
+      if (!isSame(range, before) && !lease?.touches(kind)) await applyChange(device, { kind, range })
     }
+    await lock('sm-clock', smClock, this.#standing.smClock)
+    await lock('mem-clock', memClock, this.#standing.memClock)
     this.#standing = { smClock, memClock }
   }
 

@@ -8,10 +8,7 @@ export type IdOf = (database: Database, name: string) => number | undefined
 /** Time after which an unknown name is looked up again, ms. The user may be new, or the directory unavailable. */
 const AGAIN_MS = 10_000
 
-/**
- * Finds the ids of users and groups in the system's databases (files, LDAP and others). A directory may be slow, so
- * look-ups do not block.
- */
+/** Finds the ids of users and groups. A directory such as LDAP may be slow, so look-ups do not block. */
 export class Names {
   readonly #ids = new Map<string, number>()
   readonly #asked = new Map<string, Promise<void>>()
@@ -23,9 +20,8 @@ export class Names {
 
   readonly idOf: IdOf = (database, name) => {
     const key = `${database}:${name}`
-    const id = this.#ids.get(key)
     if (!this.#asked.has(key)) this.#asked.set(key, this.#ask(database, name))
-    return id
+    return this.#ids.get(key)
   }
 
   async settled(): Promise<void> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import path from 'node:path'
@@ -35,9 +36,7 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
   readonly stateFolder: string
   /** Folder in which each MPS daemon gets a working folder; `/run/pctodl/service-mps` on a node. */
   readonly mpsFolder: string
-  /**
-   * MPS control program, which only root may be able to write or replace. Default: `nvidia-cuda-mps-control` on PATH.
-   */
+  /** MPS control program, which only root may be able to write. Default: `nvidia-cuda-mps-control` on PATH. */
   readonly mpsProgram?: string
   /** Address of the HTTP server for metrics and health checks; null for no server. */
   readonly http: { readonly host: string; readonly port: number } | null
@@ -52,10 +51,7 @@ const TEND_MS = 2000
 const BETWEEN_READINGS_MS = 250
 /** Time that a request waits for a board that does not answer, ms. */
 const SOON_MS = 400
-/**
- * Maximum number of connections of all users to whom the policy applies. Root's do not count, so that root can always
- * end leases.
- */
+/** Maximum number of connections of the policy's users. Root's do not count: root can always end leases. */
 const MAX_CONNECTIONS = 256
 const MAX_CONNECTIONS_OF_STRANGERS = 32
 /** Of one user. One person can have many subordinate user ids, so the totals are limited, too. */
@@ -96,21 +92,12 @@ export class NodeService {
       connections: () => this.#connections.size,
       isReady: () => this.status().ready,
     })
-    const accept = (socket: Socket) => {
-      try {
-        this.#admit(socket, peerOf(socket))
-      } catch (error) {
-        this.#say(reasonOf(error))
-        socket.destroy()
-      }
-    }
-    this.#servers = socketsOf(options.socket).map(() => createServer(accept))
+    this.#servers = socketsOf(options.socket).map(() => createServer((socket) => this.#accept(socket)))
   }
 
   /**
-   * Starts the service. It ends MPS daemons and restores boards that an earlier service left behind, then listens.
-   * @throws PctodlError `ALREADY_RUNNING` if another service uses the same folders, `SOCKET`, `AUDIT_LOG`,
-   * `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError if there is no driver
+   * Starts the service. It ends MPS daemons and restores boards that an earlier service left, then listens.
+   * @throws PctodlError `ALREADY_RUNNING`, `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError
    */
   static async start(options: NodeServiceOptions): Promise<NodeService> {
     const locks = lockPlaces(options)
@@ -171,11 +158,10 @@ export class NodeService {
       await first.close()
       throw error
     })
-    for (let index = 0; index < count; index++)
-      this.#missing.set(index, {
-        process: index === 0 ? first : this.#boardProcess(index),
-        reason: 'it has not answered yet',
-      })
+    for (let index = 0; index < count; index++) {
+      const process = index === 0 ? first : this.#boardProcess(index)
+      this.#missing.set(index, { process, reason: 'it has not answered yet' })
+    }
     await this.#openMissing()
     await this.#listen(socket)
     if (http)
@@ -200,15 +186,14 @@ export class NodeService {
   }
 
   /**
-   * Listens on three sockets: one for all users, which systemd may have opened; one for the policy's users; one for
-   * root.
+   * The first socket is for all users, and systemd may have opened it; the others are for the policy's users and root.
    */
   async #listen(socket: string): Promise<void> {
     const fd = activatedSocket()
     for (const [i, { path, mode }] of socketsOf(socket).entries()) {
       const server = this.#servers[i]!
       if (i > 0 || fd === null) await listenOn(server, path, mode)
-      else await new Promise<void>((resolve) => server.listen({ fd }, resolve))
+      else await once(server.listen({ fd }), 'listening')
     }
     this.#letIn()
   }
@@ -259,15 +244,16 @@ export class NodeService {
       const policy = Policy.load(policyFile, this.#names.idOf)
       this.#policy = { stamp, policy, error: null }
       this.#lastPolicy = policy
-      const { unknownNames } = policy
-      const detail = `${policy.rules.length} rules${unknownNames.length > 0 ? `; nobody knows ${unknownNames.join(', ')}` : ''}`
+      const { rules, unknownNames } = policy
+      const unknown = unknownNames.length > 0 ? `; nobody knows ${unknownNames.join(', ')}` : ''
+      const detail = `${rules.length} rules${unknown}`
       this.#audit.note({ event: 'policy', detail })
-      if (unknownNames.length > 0) this.#say(`${policyFile}: ${detail}`)
+      if (unknown !== '') this.#say(`${policyFile}: ${detail}`)
       this.#letIn()
-      for (const keeper of this.#keepers)
-        keeper.tightening = keeper
-          .tighten(policy)
-          .catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`))
+      for (const keeper of this.#keepers) {
+        const failed = (error: unknown) => this.#say(`${keeper.uuid} by the new policy: ${error}`)
+        keeper.tightening = keeper.tighten(policy).catch(failed)
+      }
     } catch (error) {
       if (!(error instanceof PctodlError)) throw error
       this.#policy = { stamp, policy: Policy.nothing, error }
@@ -306,7 +292,7 @@ export class NodeService {
     await Promise.all(opened)
   }
 
-  /** Checks all boards again, but waits only for a short time for boards that do not answer. */
+  /** Checks all boards again, but waits only for a short time. */
   async #lookAgain(): Promise<void> {
     this.#currentPolicy()
     // A board that has not answered the running check for this long is not waited for again.
@@ -320,10 +306,7 @@ export class NodeService {
     this.#nextMetrics ??= systemClock.sleep(waitMs).then(async () => {
       this.#nextMetrics = null
       this.#readAtMs = performance.now()
-      const read = async (keeper: BoardKeeper) => {
-        keeper.readings = await keeper.read(SOON_MS)
-      }
-      await Promise.all(this.#keepers.map(read))
+      await Promise.all(this.#keepers.map(async (keeper) => (keeper.readings = await keeper.read(SOON_MS))))
       return this.#metrics.registry.metrics()
     })
     return this.#nextMetrics
@@ -334,7 +317,7 @@ export class NodeService {
     for (const name of readdirSync(mpsFolder)) {
       const directory = path.join(mpsFolder, name)
       try {
-        await new MpsDaemon({ directory }).cutOff({ all: true })
+        await new MpsDaemon({ directory }).cutOff()
         rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
       } catch (error) {
         this.#say(`${directory} stays: ${reasonOf(error)}`)
@@ -344,23 +327,21 @@ export class NodeService {
 
   #schedule(): void {
     this.#timer = setTimeout(() => {
-      this.#tending = this.#tend()
-        .catch((error) => this.#say(`looking after the boards failed: ${error instanceof Error ? error.stack : error}`))
-        .then(() => {
-          if (!this.#closing) this.#schedule()
-        })
-    }, TEND_MS)
-    this.#timer.unref()
+      this.#tending = this.#tend().then(() => (this.#closing ? undefined : this.#schedule()))
+    }, TEND_MS).unref()
   }
 
   async #tend(): Promise<void> {
-    // All boards are checked at the same time, so that a board that does not answer does not delay the others.
-    await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
-    this.#endOverdue()
-    sayToSystemd('WATCHDOG=1')
+    try {
+      // All boards are checked at the same time, so that a board that does not answer does not delay the others.
+      await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
+      this.#endOverdue()
+      sayToSystemd('WATCHDOG=1')
+    } catch (error) {
+      this.#say(`looking after the boards failed: ${error instanceof Error ? error.stack : error}`)
+    }
   }
 
-  /** Ends leases that the current policy does not allow. An invalid policy ends no lease. */
   #endOverdue(): void {
     const { policy, error } = this.#currentPolicy()
     if (error) return
@@ -372,11 +353,17 @@ export class NodeService {
     }
   }
 
-  #admit(socket: Socket, peer: Peer): void {
-    if (this.#closing || !this.#hasRoomFor(peer)) return void socket.destroy()
-    const connection = new ClientConnection(socket, peer, this.#connectionHost)
-    this.#connections.add(connection)
-    void connection.ended.then(() => this.#connections.delete(connection))
+  #accept(socket: Socket): void {
+    try {
+      const peer = peerOf(socket)
+      if (this.#closing || !this.#hasRoomFor(peer)) return void socket.destroy()
+      const connection = new ClientConnection(socket, peer, this.#connectionHost)
+      this.#connections.add(connection)
+      void connection.ended.then(() => this.#connections.delete(connection))
+    } catch (error) {
+      this.#say(reasonOf(error))
+      socket.destroy()
+    }
   }
 
   #hasRoomFor(peer: Peer): boolean {

@@ -53,7 +53,6 @@ const rule = z
     ...spans,
     computeMode: z.boolean().default(false),
     persistence: z.boolean().default(false),
-    /** Whether these users may start an MPS daemon. */
     mps: z.boolean().default(false),
     /** Maximum duration of a lease, s. Default: no maximum. */
     leaseSeconds: z.int().min(1).max(100_000_000).optional(),
@@ -74,7 +73,6 @@ type Span = z.infer<ReturnType<typeof span>>
 interface Members {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
-  /** Names of users and groups that this machine does not know. */
   readonly unknown: readonly string[]
 }
 
@@ -158,10 +156,7 @@ export class Policy {
     }
   }
 
-  /**
-   * @param target UUID of the board or of one of its MIG instances
-   * @throws PctodlError `NOT_ALLOWED`
-   */
+  /** @param target UUID of the board or of one of its MIG instances */
   assertMayLease(peer: Peer, board: string, target: string = board): void {
     if (this.#rulesFor(peer, board, target).length > 0) return
     throw notAllowed(peer, `lease ${target}`, 'no rule is for this user')
@@ -171,9 +166,7 @@ export class Policy {
     return this.#rules.some((each) => isMember(peer, each))
   }
 
-  /**
-   * Returns why a lease of this age must end; null if it may continue. Of several rules, the longest duration counts.
-   */
+  /** Returns why a lease of this age must end; null if it may continue. The longest of several durations counts. */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
     const rules = this.#rulesFor(peer, board, target)
     if (rules.length === 0) return 'the policy has no rule for it any more'

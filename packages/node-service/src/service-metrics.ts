@@ -18,7 +18,6 @@ const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_
 /** The labels of a value, and the value. A value that could not be read is null or undefined, and is omitted. */
 type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
 
-/** Gauges computed from a board's readings. */
 const gaugesOfReadings: readonly (readonly [
   name: string,
   help: string,
@@ -29,13 +28,10 @@ const gaugesOfReadings: readonly (readonly [
   ['sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz],
   ['mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz],
   ['clients', 'Processes with a context on the board.', ({ clients }) => clients],
-  ['power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW],
+  ['power_limit_default_watts', "The driver's own limit.", ({ limits }) => limits?.defaultW ?? null],
 ]
 
-/**
- * Metrics for Prometheus. Boards are read only when metrics are requested. Values that cannot be read are omitted; they
- * are not reported as 0.
- */
+/** Metrics for Prometheus. Values that cannot be read are omitted; they are not reported as 0. */
 export class ServiceMetrics {
   readonly registry: Registry = new Registry()
   readonly #restores: Counter<'outcome'>
@@ -60,7 +56,7 @@ export class ServiceMetrics {
     ])
     family('gauge', 'pctodl_node_connections', 'Clients that are connected.', () => [[{}, connections()]])
     family('gauge', 'pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', () =>
-      boards().map((board) => [idsOf(board), board.condition === 'ok' ? 1 : 0]),
+      boards().map((board) => [idsOf(board), board.state.condition === 'ok' ? 1 : 0]),
     )
     const ofReadings = (kind: 'gauge' | 'counter', name: string, help: string, of: (typeof gaugesOfReadings)[0][2]) =>
       family(kind, `pctodl_board_${name}`, help, () =>

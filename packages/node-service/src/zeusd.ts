@@ -54,9 +54,9 @@ const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
   get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
   get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
   get_power_limit: ({ powerLimitW }) => ({ power_limit_mw: milli(powerLimitW) }),
-  get_power_limit_constraints: ({ minLimitW, maxLimitW }) => ({
-    min_power_limit_mw: milli(minLimitW),
-    max_power_limit_mw: milli(maxLimitW),
+  get_power_limit_constraints: ({ limits }) => ({
+    min_power_limit_mw: milli(limits?.minW),
+    max_power_limit_mw: milli(limits?.maxW),
   }),
 }
 
@@ -69,7 +69,8 @@ export class ZeusdServer {
   readonly #host: ZeusdHost
   readonly #server: Server
   readonly #peers = new Map<Socket, Peer>()
-  readonly #sessions = new Set<ZeusSession>()
+  /** By the process and user that they are of. */
+  readonly #sessions = new Map<string, ZeusSession>()
   readonly #timer: NodeJS.Timeout = setInterval(() => this.#endGone(), LOOK_MS).unref()
 
   private constructor(host: ZeusdHost) {
@@ -102,7 +103,7 @@ export class ZeusdServer {
     clearInterval(this.#timer)
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
-    await Promise.all([...this.#sessions].map((session) => session.end('the service is ending')))
+    await Promise.all([...this.#sessions.values()].map((session) => session.end('the service is ending')))
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -150,25 +151,24 @@ export class ZeusdServer {
   #sessionOf(peer: Peer | undefined): ZeusSession {
     const process = peer && peer.pid > 0 ? processIdentity(peer.pid) : null
     if (!peer || !process) {
-      throw new PctodlError(
-        'NOT_ALLOWED',
-        'the process that asks cannot be seen from here, so it would not be noticed when it ends; run the service in the pid ' +
-          'namespace of the host',
-      )
+      const why = 'the process that asks cannot be seen from here, so it would not be noticed when it ends'
+      throw new PctodlError('NOT_ALLOWED', `${why}; run the service in the pid namespace of the host`)
     }
-    const known = [...this.#sessions].find((session) => session.isOf(process, peer.uid))
+    const key = [peer.uid, process.pid, process.startTime].join()
+    const known = this.#sessions.get(key)
     if (known) return known
-    if ([...this.#sessions].filter(({ uid }) => uid === peer.uid).length >= MAX_PROCESSES_OF_USER)
+    const ofUser = [...this.#sessions.keys()].filter((each) => each.startsWith(`${peer.uid},`))
+    if (ofUser.length >= MAX_PROCESSES_OF_USER)
       throw new PctodlError('TOO_MANY', 'too many programs of this user have a board')
     const session = new ZeusSession(process, peer, this.#host)
-    this.#sessions.add(session)
+    this.#sessions.set(key, session)
     return session
   }
 
   #endGone(): void {
-    for (const session of this.#sessions) {
+    for (const [key, session] of this.#sessions) {
       if (isRunning(session.process)) continue
-      this.#sessions.delete(session)
+      this.#sessions.delete(key)
       void session.end('its process has ended')
     }
   }
@@ -187,14 +187,6 @@ class ZeusSession {
     this.process = process
     this.#host = host
     this.#holder = { peer, program: 'zeus', onEnded: () => {} }
-  }
-
-  get uid(): number {
-    return this.#holder.peer.uid
-  }
-
-  isOf({ pid, startTime }: ProcessIdentity, uid: number): boolean {
-    return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
   }
 
   /** Makes a change. @throws PctodlError the errors that clients of the service's own protocol get */
@@ -243,11 +235,8 @@ function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 }
 
 function addressOf({ url = '/' }: IncomingMessage): URL {
-  try {
-    return new URL(url, 'http://localhost')
-  } catch (cause) {
-    throw new PctodlError('BAD_REQUEST', 'this is no address', { cause })
-  }
+  if (!URL.canParse(url, 'http://localhost')) throw new PctodlError('BAD_REQUEST', 'this is no address')
+  return new URL(url, 'http://localhost')
 }
 
 /** @param ids GPU indices separated by commas; null for all boards */
@@ -266,8 +255,8 @@ async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
   throw new PctodlError('UNREADABLE', `GPU ${keeper.index} has not answered in ${READ_MS} ms`)
 }
 
-function milli(value: number | null): number {
-  if (value === null) throw new PctodlError('UNREADABLE', 'the board does not tell it')
+function milli(value: number | null | undefined): number {
+  if (typeof value !== 'number') throw new PctodlError('UNREADABLE', 'the board does not tell it')
   return Math.round(1000 * value)
 }
 

@@ -57,11 +57,8 @@ export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
 // Run a program while a lease is held.
 export { runChild } from './commands/run-child.js'
 export { untilAborted } from './commands/until-aborted.js'
-// Serve pages of text by HTTP.
+// Serve metrics by HTTP.
 export { PageServer } from './commands/page-server.js'
-// Metrics for Prometheus.
 export { dcgmMetrics } from './commands/prometheus.js'
-// Describe what was caught.
 export { reasonOf } from './reason-of.js'
-// Sample over time.
 export { Sampler } from './sampling/sampler.js'

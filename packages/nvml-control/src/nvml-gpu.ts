@@ -1,13 +1,5 @@
 import { given } from '@pctodl/command-line'
-import {
-  type Clock,
-  type Gpu,
-  type GpuInfo,
-  type GpuSpec,
-  PctodlError,
-  systemClock,
-  type Telemetry,
-} from '@pctodl/platform'
+import { type Gpu, type GpuInfo, type GpuSpec, PctodlError, type Telemetry } from '@pctodl/platform'
 import { type BoardFacts, boardFacts } from './describe/board-facts.js'
 import { specOfBoard } from './describe/spec-of-board.js'
 import type { BoardLease } from './lease/board-lease.js'
@@ -31,8 +23,6 @@ export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
   readonly access?: 'auto' | 'service' | 'direct'
   /** Socket of the node service. Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
   readonly serviceSocket?: string
-  /** Default: real time. */
-  readonly clock?: Clock
   /** Called with messages about boards that killed programs left changed. */
   readonly onMessage?: (message: string) => void
 }
@@ -68,12 +58,9 @@ export class NvmlGpu implements Gpu {
     return { spec, uuid, index, driverVersion: nvml.driverVersion, powerLimitW: device.powerLimitW() }
   }
 
-  /**
-   * A field that cannot be read is null; `failedReads` returns why.
-   * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
-   */
+  /** A field that cannot be read is null; `failedReads` returns why. @throws NvmlError `GPU_LOST`, ... */
   async sample(): Promise<Telemetry> {
-    return readTelemetry(this.device, this.#options.clock, this.#failed)
+    return readTelemetry(this.device, this.#failed)
   }
 
   /** Returns the errors of the fields that are null in the last sample, by NVML call. */
@@ -81,10 +68,7 @@ export class NvmlGpu implements Gpu {
     return this.#failed
   }
 
-  /**
-   * Acquires a lease, from the node service or in this process, as the option `access` says.
-   * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ...
-   */
+  /** @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ... */
   async acquire(): Promise<BoardLease> {
     if (this.access.kind === 'direct') return this.acquireDirectly()
     const { device, spec } = this
@@ -101,9 +85,7 @@ export class NvmlGpu implements Gpu {
 
   /** Acquires a lease in this process, even if the node service is available. */
   acquireDirectly(options: LeaseOptions = {}): Promise<NvmlLease> {
-    const { device, spec, nvml } = this
-    const board = { device, spec, clock: this.#options.clock ?? systemClock, libraryPath: nvml.libraryPath }
-    return NvmlLease.acquire(board, { ...this.#options, ...options })
+    return NvmlLease.acquire(this, { ...this.#options, ...options })
   }
 }
 
@@ -139,10 +121,7 @@ async function boardAccess(
   }
 }
 
-/**
- * Restores boards as `putRight` does, and reports what was done. An unusable lease folder is only reported: reading
- * boards does not need it, and `acquire` throws the error.
- */
+/** As `putRight`, with messages. An unusable lease folder is only reported: to read boards, none is needed. */
 export async function putRightFirst(nvml: Nvml, { onMessage, ...options }: OpenGpuOptions): Promise<void> {
   try {
     for (const outcome of await putRight(nvml, options)) {
@@ -183,8 +162,7 @@ export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<
 
 /**
  * Runs `work` with a lease of a board. Afterwards the board is restored, even if `work` fails.
- * @throws the error of `work`; RestoreError if the board could not be restored; if `work` failed too, its error is the
- * cause
+ * @throws the error of `work`; RestoreError if the board could not be restored, with the error of `work` as its cause
  */
 export async function withLease<T>(gpu: NvmlGpu, work: (lease: BoardLease) => Promise<T>): Promise<T> {
   const lease = await gpu.acquire()

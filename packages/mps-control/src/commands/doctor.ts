@@ -11,11 +11,7 @@ export interface Finding {
   readonly detail: string
 }
 
-/**
- * Checks everything that can prevent processes from becoming MPS clients. Changes nothing.
- *
- * @returns exit code: 1 if there is a problem
- */
+/** Checks everything that can prevent processes from becoming MPS clients. Changes nothing. */
 export async function doctor(options: PlaceOptions, terminal: Terminal): Promise<number> {
   const findings = await examine(options)
   if (options.json) printJson(terminal, findings)
@@ -96,7 +92,6 @@ function boardFindings(isRunning: boolean): Finding[] {
   }
 }
 
-/** Returns the latest error messages of the daemon's logs. */
 function logComplaints(folder: string): string[] {
   return ['control.log', 'server.log'].flatMap((name) => {
     try {

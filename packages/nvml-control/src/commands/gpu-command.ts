@@ -20,7 +20,6 @@ import { serve } from './serve.js'
 import { status } from './status.js'
 import { watch } from './watch.js'
 
-/** The `pctodl gpu` command. */
 export const gpu: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {

@@ -12,12 +12,7 @@ export interface HoldOptions extends ChangeOptions {
   readonly seconds?: number
 }
 
-/**
- * Changes the settings of a board while a command runs, or for some seconds, or until it is interrupted. Then restores
- * the board.
- *
- * @returns the command's exit code; 0 without a command
- */
+/** Changes a board while a command runs, for some seconds, or until an interruption. Returns the exit code. */
 export async function hold(options: HoldOptions, command: readonly string[], terminal: Terminal): Promise<number> {
   const { sm, mem, limit, seconds } = options
   // The memory clock decides which SM clocks are available, so it is locked first.

@@ -4,7 +4,6 @@ import { NvmlError } from '../nvml/nvml-error.js'
 import { loadNvml, type Nvml } from '../nvml/nvml-library.js'
 import { type NvmlGpu, openGpu, putRightFirst } from '../nvml-gpu.js'
 
-/** Options of every subcommand that reads boards. */
 export interface BoardOptions {
   readonly gpu?: string
   readonly library?: string
@@ -12,7 +11,6 @@ export interface BoardOptions {
   readonly json?: boolean
 }
 
-/** Options of every subcommand that changes boards. */
 export interface ChangeOptions extends BoardOptions {
   readonly platformFile?: string
   readonly access: 'auto' | 'service' | 'direct'

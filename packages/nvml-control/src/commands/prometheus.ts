@@ -11,7 +11,6 @@ interface Metric<Board> {
   readonly value: (board: Board) => number | null
 }
 
-/** A telemetry sample and the configured power limit, W. */
 type Reading = Telemetry & { readonly powerLimitW: number | null }
 
 /** Metrics that NVIDIA's dcgm-exporter also exports. Names and units are the same. */

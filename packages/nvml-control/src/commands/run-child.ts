@@ -5,7 +5,6 @@ import { endProcess } from '../lease/end-process.js'
 import { descendantsOf, isRunning, type ProcessIdentity } from '../lease/process-identity.js'
 
 export interface RunChildOptions {
-  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>
   /** Time that an interrupted program has to exit, ms. Then it and its descendants are killed. Default 10,000. */
   readonly graceMs?: number

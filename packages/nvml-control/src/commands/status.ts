@@ -11,7 +11,6 @@ import { readTelemetry } from '../nvml/telemetry.js'
 import { type BoardOptions, openNvml, printJson, readBoards, unreadableText } from './open-boards.js'
 import { gibibytes, plainTable, shown } from './table.js'
 
-/** The current state of one board. */
 export interface BoardStatus {
   readonly index: number
   readonly name: string

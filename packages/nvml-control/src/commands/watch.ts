@@ -12,7 +12,6 @@ export interface WatchOptions extends BoardOptions {
   readonly count?: number
 }
 
-/** Sparkline characters in order of height. */
 const bars = '▁▂▃▄▅▆▇█'
 const HISTORY = 40
 

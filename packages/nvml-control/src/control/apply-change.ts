@@ -11,16 +11,10 @@ const POLL_MS = 5
 /** Power limits that differ by at most this much count as equal, W. Other tools set limits with two decimals. */
 const POWER_LIMIT_TOLERANCE_W = 0.05
 
-/**
- * Clocks that differ by at most this much count as equal, MHz. The driver rounds, and supported clocks are at most 15
- * MHz apart.
- */
+/** Clocks that differ by at most this much count as equal, MHz: the driver rounds to clocks at most 15 MHz apart. */
 const TOLERANCE_MHZ = 15
 
-/**
- * Changes a board through the driver, which needs root. The call takes milliseconds, so it runs on another thread.
- * @throws NvmlError `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`, ...
- */
+/** Changes a board on another thread, because the driver takes milliseconds. @throws NvmlError `NO_PERMISSION`, ... */
 export function applyChange(device: NvmlDevice, change: BoardChange): Promise<void> {
   return device.checkInBackground(...callOf(change))
 }
@@ -75,7 +69,6 @@ export function foundState(
   }
 }
 
-/** The current state of a setting. */
 export interface Observation {
   readonly applied: boolean
   readonly text: string
@@ -84,7 +77,6 @@ export interface Observation {
   readonly place?: ClockPlace
 }
 
-/** @throws NvmlError */
 export function observe(device: NvmlDevice, change: BoardChange): Observation {
   switch (change.kind) {
     case 'power-limit': {

@@ -10,10 +10,7 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
-/**
- * One change of a board setting, as plain data. It can be listed, undone, and applied directly or through the node
- * service.
- */
+/** One change of a board setting, as plain data. It can be undone, and applied directly or by the node service. */
 export type BoardChange =
   | { readonly kind: 'power-limit'; readonly powerLimitW: number }
   /** `null` removes the lock, so that the firmware chooses the clock. */
@@ -23,10 +20,7 @@ export type BoardChange =
 
 export type ChangeKind = BoardChange['kind']
 
-/**
- * All kinds of settings, in the order in which they are restored. Persistence is last, because without it the driver
- * may unload and lose the other settings.
- */
+/** In the order of restoration. Persistence is last: without it the driver may unload and lose the other settings. */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 
 /** The settings before a lease. A setting that the driver does not report is null. */
@@ -62,7 +56,6 @@ export function foundAnew(found: FoundState, kind: ChangeKind, now: FoundState):
   return { ...found, [field]: now[field] }
 }
 
-/** Whether two changes of the same setting have the same value. */
 export function isSameChange(one: BoardChange | null, other: BoardChange): boolean {
   const values = (change: BoardChange) =>
     'range' in change ? [change.range?.minMhz, change.range?.maxMhz] : Object.values(change)

@@ -18,11 +18,9 @@ export interface BoardCompletion {
 
 export class UnknownBoardError extends PctodlError {
   constructor(name: string, missing: readonly string[]) {
-    super(
-      'UNKNOWN_BOARD',
-      `${name} is not a board of this release, and NVML does not tell its ${missing.join(', ')}; describe it once with ` +
-        '`pctodl gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json` and pass that file as --platform-file',
-    )
+    const why = `${name} is not a board of this release, and NVML does not tell its ${missing.join(', ')}`
+    const command = '`pctodl gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json`'
+    super('UNKNOWN_BOARD', `${why}; describe it once with ${command} and pass that file as --platform-file`)
   }
 }
 
@@ -121,10 +119,7 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
   }
 }
 
-/**
- * Returns the memory clocks that this release knows as performance states and that the board supports; if there are
- * none, all memory clocks above half of the highest.
- */
+/** The known memory clocks that the board supports; if there are none, all above half of the highest. */
 function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
   const offered = clockStates.map((state) => state.memClockMhz)
   const kept = known.filter((mhz) => offered.includes(mhz))

@@ -12,10 +12,7 @@ import {
 
 const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
 
-/**
- * The right to change a real board, which this process has (`NvmlLease`), or the node service on its behalf
- * (`ServiceLease`).
- */
+/** The right to change a board: of this process (`NvmlLease`), or of the node service for it (`ServiceLease`). */
 export abstract class BoardLease implements GpuLease {
   abstract readonly path: 'nvml' | 'service'
   /** The board's settings at the start of the lease. The end of the lease restores them. */
@@ -33,10 +30,7 @@ export abstract class BoardLease implements GpuLease {
   abstract release(): Promise<void>
   protected abstract perform(change: BoardChange): Promise<void>
 
-  /**
-   * `range: null` restores the clock lock from the start of the lease.
-   * @throws InvalidInputError for a value that the board does not support
-   */
+  /** `range: null` restores the lock from the start of the lease. @throws InvalidInputError for an unsupported value */
   async change(change: BoardChange): Promise<void> {
     const back = changeBack(change.kind, this.found)
     const isBack = isSameChange(back, change) || ('range' in change && change.range === null)

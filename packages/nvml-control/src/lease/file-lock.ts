@@ -16,10 +16,7 @@ export class FileLock {
     this.#fd = fd
   }
 
-  /**
-   * Tries to lock a file, which is created if it is missing, or a folder. Returns null if the lock is already held.
-   * @throws PctodlError `LEASE_FOLDER` if the file can be neither opened nor created
-   */
+  /** Locks a file (created if missing) or a folder. Returns null if it is locked. @throws PctodlError `LEASE_FOLDER` */
   static tryAcquire(path: string): FileLock | null {
     flock ??= load(null).func('flock', 'int', ['int', 'int']) as (fd: number, operation: number) => number
     let fd: number | undefined
@@ -69,10 +66,7 @@ export function lockHolder(path: string): number | null {
   }
 }
 
-/**
- * Opens the lock file for reading, which suffices for `flock`. The file is never removed: otherwise two processes could
- * lock two different files of the same name.
- */
+/** The file is never removed: otherwise two processes could lock two different files of the same name. */
 function openLockFile(path: string): number {
   const { O_RDONLY, O_CREAT, O_NOFOLLOW } = constants
   try {

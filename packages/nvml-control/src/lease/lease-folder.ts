@@ -9,17 +9,13 @@ import { type LeaseRecord, parseLeaseRecord } from './lease-record.js'
 
 const MAX_JOURNAL_BYTES = 64 * 1024
 
-/**
- * Returns one folder per machine for root, a private one for any other user. The node service uses root's folder, so
- * root and the service cannot hold the same board at once.
- */
+/** Root and the node service share one folder per machine, so they cannot hold the same board at once. */
 export function defaultLeaseFolder(): string {
   if (process.geteuid?.() === 0) return '/var/lib/pctodl/leases'
   const state = process.env['XDG_STATE_HOME'] || path.join(homedir(), '.local', 'state')
   return path.join(state, 'pctodl', 'leases')
 }
 
-/** A journal file that cannot be parsed. */
 export class JournalError extends PctodlError {
   constructor(file: string, cause: unknown) {
     const remedy = 'put it right with `pctodl gpu reset`, which also removes the file'
@@ -28,10 +24,7 @@ export class JournalError extends PctodlError {
   }
 }
 
-/**
- * The lock files and journals of this user's leases. The folder is rejected if any user except root and this user can
- * write to it or to a folder above it.
- */
+/** The lock files and journals of this user's leases, in a folder that only root and this user can write to. */
 export class LeaseFolder {
   readonly path: string
 
@@ -64,10 +57,7 @@ export class LeaseFolder {
     return lockHolder(path.join(this.path, `${uuid}.lock`))
   }
 
-  /**
-   * Removes incomplete journals of an owner that was killed before it changed the board, whose lock the caller must
-   * hold.
-   */
+  /** Removes incomplete journals of an owner that was killed before it changed the board. Needs the board's lock. */
   removeUnfinished(uuid: string): void {
     const unfinished = this.#entries().filter(
       (name) => name.startsWith(`${uuid}.json.`) && name.endsWith('.unfinished'),
@@ -75,18 +65,12 @@ export class LeaseFolder {
     for (const name of unfinished) rmSync(path.join(this.path, name), { force: true })
   }
 
-  /**
-   * Returns the UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` if the folder is not
-   * private
-   */
+  /** Returns the UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` */
   journaled(): string[] {
     return this.#entries().flatMap((name) => (name.endsWith('.json') ? name.slice(0, -'.json'.length) : []))
   }
 
-  /**
-   * Reads the journal of a board; null if there is none.
-   * @throws JournalError; PctodlError `LEASE_FOLDER` if the folder is not private
-   */
+  /** Reads a board's journal; null if there is none. @throws JournalError; PctodlError `LEASE_FOLDER` */
   read(uuid: string): LeaseRecord | null {
     if (!this.#isThere()) return null
     const file = this.journalFile(uuid)
@@ -101,10 +85,7 @@ export class LeaseFolder {
     }
   }
 
-  /**
-   * @param sync whether to flush to disk before returning; needed only if a machine crash could leave a partial file
-   * @throws PctodlError `LEASE_FOLDER`
-   */
+  /** @param sync whether to flush to disk; needed only if a crash of the machine could leave a partial file */
   write(record: LeaseRecord, sync = true): void {
     const file = this.journalFile(record.gpu.uuid)
     this.#make()

@@ -15,7 +15,7 @@ export const rangeSchema: z.ZodType<ClockRange> = z.strictObject({ minMhz: mhz, 
 export const computeModeSchema: z.ZodType<ComputeMode> = z.enum(computeModes)
 
 /**
- * The journal that a lease writes before its first change: everything needed to restore the board without its owner.
+ * The journal of a lease, written before its first change: all that is needed to restore the board without its owner.
  */
 export interface LeaseRecord {
   readonly format: 'pctodl-lease'

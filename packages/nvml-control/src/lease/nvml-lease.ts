@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isEnding, onEnding } from '@pctodl/command-line'
-import type { Clock, GpuSpec } from '@pctodl/platform'
+import { type GpuSpec, systemClock } from '@pctodl/platform'
 import { applyChange, foundState, observe, verifyApplied } from '../control/apply-change.js'
 import {
   type BoardChange,
@@ -25,8 +25,7 @@ import { Watchdog } from './watchdog.js'
 export interface LeasableBoard {
   readonly device: NvmlDevice
   readonly spec: GpuSpec
-  readonly clock: Clock
-  readonly libraryPath: string
+  readonly nvml: { readonly libraryPath: string }
 }
 
 export interface LeaseOptions {
@@ -36,10 +35,10 @@ export interface LeaseOptions {
    * Clock locks that the operator has set on this board and that `release` must restore. NVML cannot read clock locks,
    * so without this option `release` removes all of them.
    */
-  readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
+  readonly standingLocks?: { readonly smClock?: ClockRange | null; readonly memClock?: ClockRange | null }
   /** Time within which a change must appear in readings, ms. Default 1500. */
   readonly verifyDeadlineMs?: number
-  /** Minimum time between two changes of the same setting, ms. Default 20. */
+  /** Minimum time between two changes of the same setting, ms. Default 20. The firmware does not settle below. */
   readonly minSetIntervalMs?: number
 }
 
@@ -122,11 +121,7 @@ export class NvmlLease extends BoardLease {
     return this.#watchdog?.pid ?? null
   }
 
-  /**
-   * Checks that all settings of this lease are still in force. A clock lock can be checked only while the board is
-   * busy.
-   * @throws SetterNotAppliedError for the first setting that is not in force
-   */
+  /** Checks that all settings are in force, a clock lock only on a busy board. @throws SetterNotAppliedError */
   verify(): void {
     this.#assertHeld()
     const { device } = this.#board
@@ -147,9 +142,7 @@ export class NvmlLease extends BoardLease {
     if (this.#record.touched.length > 0) this.#folder.write(this.#record)
   }
 
-  /**
-   * Returns the settings that another program has changed since this lease set them. `release` does not restore them.
-   */
+  /** Returns the settings that another program has changed meanwhile. `release` does not restore them. */
   async noticeOthers(): Promise<string[]> {
     this.noticeLimit()
     const noticed = this.#noticed.splice(0)
@@ -175,10 +168,10 @@ export class NvmlLease extends BoardLease {
    * below its maximum, although the board has run at the maximum before.
    */
   async #isOfAnother(change: BoardChange): Promise<boolean> {
-    const { device, clock } = this.#board
+    const { device } = this.#board
     const belowMhz = new Set<number>()
     for (let reading = 0; reading < NOTICE_READINGS; reading++) {
-      if (reading > 0) await clock.sleep(NOTICE_MS)
+      if (reading > 0) await systemClock.sleep(NOTICE_MS)
       if (this.#inFlight > 0 || this.#applied.get(change.kind) !== change) return false
       const { applied, place, clockMhz } = observe(device, change)
       if (place === undefined) return !applied
@@ -190,8 +183,8 @@ export class NvmlLease extends BoardLease {
   }
 
   /**
-   * If another program has set the power limit, `release` will restore that limit. Does nothing while a change of this
-   * lease is in progress.
+   * If another program has set the power limit, `release` will restore that. Does nothing during a change of this
+   * lease.
    */
   noticeLimit(): void {
     const { device } = this.#board
@@ -223,12 +216,11 @@ export class NvmlLease extends BoardLease {
   }
 
   async #perform(change: BoardChange): Promise<void> {
-    const { device, clock } = this.#board
+    const { device } = this.#board
     if (change.kind === 'power-limit') this.noticeLimit()
     if (this.isInForce(change)) return
-    // The firmware does not settle if changes of one setting follow faster.
     const waitMs = (this.#options.minSetIntervalMs ?? 20) - this.#sinceMs(change.kind)
-    if (waitMs > 0) await clock.sleep(waitMs)
+    if (waitMs > 0) await systemClock.sleep(waitMs)
     const isFirst = !this.touches(change.kind)
     await this.#writeAhead(change)
     this.#applied.delete(change.kind)
@@ -240,10 +232,10 @@ export class NvmlLease extends BoardLease {
       throw error
     } finally {
       this.#inFlight--
-      this.#changedAtMs.set(change.kind, clock.now())
+      this.#changedAtMs.set(change.kind, systemClock.now())
     }
     try {
-      await verifyApplied(device, change, { clock, deadlineMs: this.#options.verifyDeadlineMs ?? 1500 })
+      await verifyApplied(device, change, { clock: systemClock, deadlineMs: this.#options.verifyDeadlineMs ?? 1500 })
     } catch (error) {
       // The driver may have set another limit than the requested one. So every limit now counts as set by this lease.
       if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
@@ -267,20 +259,17 @@ export class NvmlLease extends BoardLease {
   }
 
   #sinceMs(kind: ChangeKind): number {
-    return this.#board.clock.now() - (this.#changedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY)
+    return systemClock.now() - (this.#changedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /**
-   * Before the first change of a setting, starts the watchdog, then writes the original value to disk. In this order,
-   * there is never a journal without a watchdog.
-   */
+  /** Starts the watchdog before the original value is written to disk: there is never a journal without a watchdog. */
   async #writeAhead(change: BoardChange): Promise<void> {
-    const { device, libraryPath } = this.#board
+    const { device, nvml } = this.#board
     const { touched, gpu, leaseId } = this.#record
     const isFirst = !touched.includes(change.kind)
     const isLimit = change.kind === 'power-limit'
     if (!isLimit && !isFirst) return
-    const restoreArguments = [this.#folder.path, gpu.uuid, leaseId, libraryPath]
+    const restoreArguments = [this.#folder.path, gpu.uuid, leaseId, nvml.libraryPath]
     this.#watchdog ??= await Watchdog.start(this.#folder.journalFile(gpu.uuid), restoreArguments)
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
     // The operator may have changed this setting after `acquire`. Then the operator's new value is the one to restore.
@@ -291,10 +280,7 @@ export class NvmlLease extends BoardLease {
     this.#record = record
   }
 
-  /**
-   * Stops tracking a setting that must not be restored: another program has changed it, or the driver refused this
-   * lease's change and would refuse the restoration too.
-   */
+  /** Another program has changed the setting, or the driver refused the change: it must not be restored. */
   #forget(kind: ChangeKind): void {
     this.#applied.delete(kind)
     const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }

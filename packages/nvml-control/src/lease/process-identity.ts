@@ -10,12 +10,12 @@ export interface ProcessIdentity {
 
 /** Returns the identity of the running process with this pid; null if there is none. */
 export function processIdentity(pid: number): ProcessIdentity | null {
-  const startTime = startTimeOf(pid)
-  return startTime === null ? null : { pid, startTime }
+  const stat = statOf(pid)
+  return stat && { pid, startTime: stat.startTime }
 }
 
 export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
-  return startTimeOf(pid) === startTime
+  return statOf(pid)?.startTime === startTime
 }
 
 /**
@@ -26,33 +26,33 @@ export function commandLineOf(pid: number): string | null {
   return orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null)
 }
 
-/** Returns the base name of a process's program, which is safe to log; null if the process is gone or hidden. */
+/** Returns the base name of a process's program, which is safe to log; null if it is gone or hidden. */
 export function programNameOf(pid: number): string | null {
   const [first = ''] = orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0\s]/)) ?? []
   return path.basename(first).slice(0, 64) || null
 }
 
 export function childrenOf(pid: number): ProcessIdentity[] {
-  return processesWhere((each) => statFieldsOf(each)?.[1] === String(pid))
+  return allProcesses().flatMap(({ each, parent }) => (parent === pid ? each : []))
 }
 
-/** Returns all running descendants of a process. Reads each process only once, as a machine may run thousands. */
 export function descendantsOf(pid: number): ProcessIdentity[] {
-  const all = processesWhere(() => true).map((each) => ({ each, parent: statFieldsOf(each.pid)?.[1] }))
+  const all = allProcesses()
   const under = (above: number): ProcessIdentity[] =>
-    all.flatMap(({ each, parent }) => (parent === String(above) ? [each, ...under(each.pid)] : []))
+    all.flatMap(({ each, parent }) => (parent === above ? [each, ...under(each.pid)] : []))
   return under(pid)
 }
 
 export function processesOf(uid: number): ProcessIdentity[] {
-  return processesWhere((each) => userOf(each) === uid)
+  return allProcesses().flatMap(({ each }) => (userOf(each.pid) === uid ? each : []))
 }
 
-function processesWhere(isWanted: (pid: number) => boolean): ProcessIdentity[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isWanted(Number(name)))
-    .map((name) => processIdentity(Number(name)))
-    .filter((identity) => identity !== null)
+/** Reads each process only once, as a machine may run thousands. */
+function allProcesses(): { readonly each: ProcessIdentity; readonly parent: number }[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const stat = /^\d+$/.test(name) ? statOf(Number(name)) : null
+    return stat ? { each: { pid: Number(name), startTime: stat.startTime }, parent: stat.parent } : []
+  })
 }
 
 /** Returns the uid of a process; null if the process is gone. */
@@ -65,7 +65,7 @@ export function executableOf(pid: number): string | null {
   return orNull(() => readlinkSync(`/proc/${pid}/exe`))
 }
 
-/** Returns an environment variable from the start of a process; null if it was not set, or cannot be read. */
+/** Returns an environment variable from the start of a process; null if not set or not readable. */
 export function startVariableOf(pid: number, name: string): string | null {
   const start = `${name}=`
   const variables = orNull(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'))
@@ -76,17 +76,13 @@ export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-function startTimeOf(pid: number): number | null {
-  const fields = statFieldsOf(pid)
-  // A zombie has already exited.
-  return fields === null || fields[0] === 'Z' ? null : Number(fields[19])
-}
-
-/** Returns the fields of `/proc/<pid>/stat` from the state (field 3) on. */
-function statFieldsOf(pid: number): string[] | null {
+/** Reads `/proc/<pid>/stat`; null if the process has exited. */
+function statOf(pid: number): { readonly startTime: number; readonly parent: number } | null {
   const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   // The program name in parentheses may itself contain spaces and parentheses, so split only the text after it.
-  return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, parent, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  // A zombie has already exited.
+  return stat === null || state === 'Z' ? null : { startTime: Number(more[17]), parent: Number(parent) }
 }
 
 function orNull<T>(read: () => T): T | null {

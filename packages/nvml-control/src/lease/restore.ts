@@ -7,16 +7,13 @@ import type { LeaseFolder } from './lease-folder.js'
 import type { LeaseRecord } from './lease-record.js'
 import { bootId } from './process-identity.js'
 
-/**
- * Thrown if a board could not be restored. Its journal remains, so that the next program or `pctodl gpu restore` tries
- * again.
- */
+/** A board could not be restored. Its journal remains, so that the next program tries again. */
 export class RestoreError extends PctodlError {
   constructor(message: string, cause: unknown) {
     super('RESTORE_FAILED', message, { cause })
   }
 
-  /** Returns an error that tells of an earlier error first, with that as its cause. */
+  /** Returns an error that tells of an earlier one first. */
   after(error: unknown): RestoreError {
     return new RestoreError(`${reasonOf(error)}. And then ${this.message}`, error)
   }
@@ -54,8 +51,7 @@ const LOCK_WAIT_MS = 2000
 const POLL_MS = 10
 
 /**
- * Returns the changes that restore a board: one for each setting that the owner changed. A setting whose original value
- * is unknown cannot have been changed.
+ * One change for each setting that the owner changed. If its original value is unknown, it cannot have been changed.
  */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
   return changeKinds.filter((kind) => touched.includes(kind)).flatMap((kind) => changeBack(kind, found) ?? [])
@@ -106,10 +102,7 @@ export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): 
   return { uuid, record, outcome: 'restored' }
 }
 
-/**
- * Restores one board that a killed program left changed. Returns null if there is no such journal.
- * @param leaseId only if the journal is of this lease. Default: of any
- */
+/** Restores one board that a killed program, or only the lease `leaseId`, left changed. Null if there is no journal. */
 export async function restoreBoard(
   folder: LeaseFolder,
   uuid: string,
@@ -147,7 +140,7 @@ export async function restoreAbandoned(
   return null
 }
 
-/** Makes one change, with several attempts. Returns null if it succeeded, otherwise the error of the last attempt. */
+/** Makes one change, with several attempts. Returns the last error, or null. */
 async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {

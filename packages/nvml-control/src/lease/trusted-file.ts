@@ -5,9 +5,7 @@ import { isReadOnly, trustedPath } from '@pctodl/command-line'
 const WRITABLE_BY_OTHERS = 0o022
 const MAX_LINKS = 40
 
-/**
- * The system's standard program folders, which replace the caller's PATH: that could contain another user's program.
- */
+/** Replaces the caller's PATH, which could contain another user's program. */
 export const systemSearchPath = '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin'
 
 /**

@@ -55,9 +55,7 @@ export class Watchdog {
     return new Watchdog(child)
   }
 
-  /**
-   * Tells the watchdog that the lease has ended. If there is still a journal, it restores the board before it exits.
-   */
+  /** Ends the watchdog. If there is still a journal, it restores the board before it exits. */
   dismiss(): void {
     this.#child.stdin?.end('\n')
   }
@@ -69,9 +67,6 @@ function restoreProgram(): string {
   const places = [here, path.join(here, '..', '..', 'dist')].map((folder) => path.join(folder, 'restore-journal.js'))
   const found = places.find((file) => existsSync(file))
   if (found) return found
-  throw new PctodlError(
-    'WATCHDOG',
-    `the program that restores a board, ${places[0]}, is missing: a bundler must copy it beside the bundle; in this ` +
-      'repository, build @pctodl/nvml-control first',
-  )
+  const remedy = 'a bundler must copy it beside the bundle; in this repository, build @pctodl/nvml-control first'
+  throw new PctodlError('WATCHDOG', `the program that restores a board, ${places[0]}, is missing: ${remedy}`)
 }

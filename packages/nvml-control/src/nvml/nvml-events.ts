@@ -14,7 +14,6 @@ export type BoardEventKind = keyof typeof eventTypes
 
 const boardEventKinds = Object.keys(eventTypes) as BoardEventKind[]
 
-/** A board event reported by the driver. */
 export interface BoardEvent {
   readonly kind: BoardEventKind
   /** XID number of an `xid` event (NVIDIA's XID error list); null for any other kind of event. */
@@ -27,9 +26,7 @@ const EVENT_BYTES = 32
 const [TYPE_AT, DATA_AT] = [8, 16]
 const MAX_TAKEN = 64
 
-/**
- * Receives the events of one board that occur from now on. The driver queues events, so no thread has to wait for them.
- */
+/** Receives the events of one board from now on. The driver queues events, so no thread waits for them. */
 export class NvmlEvents {
   readonly #device: NvmlDevice
   readonly #set: unknown
@@ -58,10 +55,7 @@ export class NvmlEvents {
     return null
   }
 
-  /**
-   * Returns up to 64 events since the last call, oldest first.
-   * @throws NvmlError `GPU_LOST` for a lost board, once all its events have been returned
-   */
+  /** Returns events since the last call. @throws NvmlError `GPU_LOST` for a lost board, once all have been returned */
   take(): BoardEvent[] {
     const { calls, subject } = this.#device
     const taken: BoardEvent[] = []

@@ -9,7 +9,6 @@ const INSUFFICIENT_SIZE = 7
 /** A board or a MIG instance of NVML, and the ways in which NVML's functions return values. */
 export class NvmlHandle {
   readonly calls: NvmlCalls
-  /** NVML's own handle. */
   readonly handle: unknown
   /** Name in error messages. */
   readonly subject: string
@@ -30,7 +29,6 @@ export class NvmlHandle {
     return this.text('nvmlDeviceGetUUID')
   }
 
-  /** @throws NvmlError */
   check(name: NvmlCallName, ...args: unknown[]): void {
     assertSuccess(name, this.calls.get(name)(this.handle, ...args), this.subject)
   }

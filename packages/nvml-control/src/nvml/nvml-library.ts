@@ -1,4 +1,5 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { reasonOf } from '../reason-of.js'
 import { type NvmlCallName, NvmlCalls } from './nvml-calls.js'
 import { NvmlDevice } from './nvml-device.js'
 import { assertSuccess } from './nvml-error.js'
@@ -17,33 +18,25 @@ const candidates: readonly string[] = [
 ]
 
 export class NvmlNotFoundError extends PctodlError {
-  /** Every path tried, with the error of the dynamic linker. */
-  readonly tried: readonly { readonly path: string; readonly reason: string }[]
-
-  constructor(tried: NvmlNotFoundError['tried']) {
+  /** @param tried every path tried, with the error of the dynamic linker */
+  constructor(tried: readonly string[]) {
     super(
       'NVML_NOT_FOUND',
       `NVML (libnvidia-ml.so.1) was not found; it comes with the NVIDIA driver: install one (Debian, Ubuntu: ` +
         '`apt install nvidia-driver`; in a container: start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=utility,compute). ' +
         'Without a GPU, `pctodl sim host --gpu 3080Ti -- <command>` plays one. Tried: ' +
-        tried.map(({ path, reason }) => `${path} (${reason})`).join('; '),
+        tried.join('; '),
     )
-    this.tried = tried
   }
 }
 
 export interface LoadNvmlOptions {
-  /** Path of the NVML library. Default: the usual locations. */
   readonly libraryPath?: string
 }
 
 const initialized = new Map<string, Nvml>()
 
-/**
- * Loads and initialises NVML. If this process has loaded it before, it is not initialised again.
- * @throws NvmlNotFoundError if no library can be loaded; NvmlError if NVML cannot be initialised, e.g.
- * `DRIVER_NOT_LOADED`
- */
+/** Loads NVML, once for each process. @throws NvmlNotFoundError; NvmlError, e.g. `DRIVER_NOT_LOADED` */
 export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
   const key = libraryPath ?? ''
   const known = initialized.get(key)
@@ -56,12 +49,12 @@ export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
 }
 
 function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: string } {
-  const tried: { path: string; reason: string }[] = []
+  const tried: string[] = []
   for (const path of paths) {
     try {
       return { calls: new NvmlCalls(path), path }
     } catch (error) {
-      tried.push({ path, reason: error instanceof Error ? error.message.split('\n')[0]! : String(error) })
+      tried.push(`${path} (${reasonOf(error).split('\n')[0]})`)
     }
   }
   throw new NvmlNotFoundError(tried)
@@ -106,20 +99,13 @@ export class Nvml {
     return this.#device('nvmlDeviceGetHandleByIndex_v2', index, `GPU ${index}`)
   }
 
-  /**
-   * Returns a board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
-   * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` if there is no such board
-   * @throws InvalidInputError for a MIG instance, which has no clocks or limits of its own
-   */
+  /** Returns a board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`). @throws NvmlError */
   device(id: string | number): NvmlDevice {
     const text = String(id)
     if (/^\d+$/.test(text)) return this.deviceByIndex(Number(text))
     if (text.startsWith('MIG-')) {
-      throw new InvalidInputError(
-        'gpu',
-        text,
-        'a board (index, GPU-..., PCI bus id): a MIG instance has no clocks or limits of its own; the node service leases it',
-      )
+      const why = 'a MIG instance has no clocks or limits of its own; the node service leases it'
+      throw new InvalidInputError('gpu', text, `a board (index, GPU-..., PCI bus id): ${why}`)
     }
     const call = text.startsWith('GPU-') ? 'nvmlDeviceGetHandleByUUID' : 'nvmlDeviceGetHandleByPciBusId_v2'
     return this.#device(call, text, `GPU ${text}`)

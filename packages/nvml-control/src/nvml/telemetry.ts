@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Telemetry } from '@pctodl/platform'
+import { systemClock, type Telemetry } from '@pctodl/platform'
 import { clocksEventReasons } from './event-reasons.js'
 import type { NvmlDevice } from './nvml-device.js'
 import { meansGone, NvmlError } from './nvml-error.js'
@@ -6,17 +6,8 @@ import { meansGone, NvmlError } from './nvml-error.js'
 /** The errors of the fields that are null in a sample, by NVML call. */
 export type FailedReads = Map<string, NvmlError>
 
-/**
- * Reads one sample. A field that fails is null.
- *
- * @param failed receives the errors of this sample
- * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
- */
-export function readTelemetry(
-  device: NvmlDevice,
-  clock: Clock = systemClock,
-  failed: FailedReads = new Map(),
-): Telemetry {
+/** Reads one sample. A field that fails is null, and `failed` gets its error. @throws NvmlError `GPU_LOST`, ... */
+export function readTelemetry(device: NvmlDevice, failed: FailedReads = new Map()): Telemetry {
   failed.clear()
   const unlessFailed = <T>(read: () => T): T | null => {
     try {
@@ -27,7 +18,7 @@ export function readTelemetry(
       return null
     }
   }
-  const beforeMs = clock.now()
+  const beforeMs = systemClock.now()
   const utilization = unlessFailed(() => device.utilizationPercent())
   const fields = {
     powerAverageW: unlessFailed(() => device.powerAverageW()),
@@ -42,5 +33,5 @@ export function readTelemetry(
     clocksEventReasons: clocksEventReasons(unlessFailed(() => device.eventReasons()) ?? 0),
   }
   // Reading all fields takes some time. The time stamp is the middle of this time.
-  return { timeMs: (beforeMs + clock.now()) / 2, ...fields }
+  return { timeMs: (beforeMs + systemClock.now()) / 2, ...fields }
 }

@@ -12,14 +12,7 @@ export interface SamplerOptions {
   /** Default: real time. */
   readonly clock?: Clock
   readonly onSample?: (sample: Telemetry) => void
-  /** Called with the error if a sample fails. */
   readonly onError?: (error: unknown) => void
-}
-
-/** A period of the sampling, from `beginWindow` to `end`. Windows may overlap and nest. */
-export interface SampleWindow {
-  /** Close the window and return its summary; later calls return the same result. */
-  end(): WindowSummary
 }
 
 /**
@@ -72,7 +65,8 @@ export class Sampler {
     this.#stop = undefined
   }
 
-  beginWindow(name = 'window'): SampleWindow {
+  /** Begins a window. Its `end` returns the summary. Windows may overlap and nest. */
+  beginWindow(name = 'window'): { end(): WindowSummary } {
     const beginMs = this.#clock.now()
     let summary: WindowSummary | undefined
     return { end: () => (summary ??= this.summarize(beginMs, this.#clock.now(), name)) }

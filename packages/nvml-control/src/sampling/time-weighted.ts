@@ -4,9 +4,7 @@ export interface Readings {
   readonly values: readonly number[]
 }
 
-/**
- * Integral over time by the trapezoidal rule, in the readings' unit times seconds; null for fewer than two readings.
- */
+/** Integral by the trapezoidal rule, in the readings' unit times seconds; null for fewer than two readings. */
 export function integral({ timesMs, values }: Readings): number | null {
   if (timesMs.length < 2) return null
   let sum = 0

@@ -1,7 +1,6 @@
 import type { Telemetry } from '@pctodl/platform'
 import { integral, type Readings, timeWeightedMean, timeWeightedPercentile } from './time-weighted.js'
 
-/** Summary of one quantity in a window. */
 export interface QuantitySummary {
   readonly mean: number
   readonly max: number
@@ -23,7 +22,6 @@ export interface EnergySummary {
   readonly powerField: 'powerInstantW' | 'powerAverageW'
 }
 
-/** The quantities that are summarized. */
 const quantities = [
   'powerAverageW',
   'powerInstantW',
@@ -38,10 +36,7 @@ const quantities = [
 /** The summary of each quantity; null if no reading of it succeeded. */
 type QuantitySummaries = Readonly<Record<(typeof quantities)[number], QuantitySummary | null>>
 
-interface Window {
-  readonly name: string
-  readonly beginMs: number
-  readonly endMs: number
+interface Window extends Pick<WindowBounds, 'name' | 'beginMs' | 'endMs'> {
   readonly durationMs: number
   /** Number of samples that were due in the window but are missing: skipped, failed or overwritten. */
   readonly missed: number

@@ -1,9 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/**
- * Splits the data that a socket receives into lines. At a line that is too long, and could fill this process's memory,
- * it stops reading and calls `onTooLong`.
- */
+/** Splits a socket's data into lines. At a line that is too long, and could fill the memory, it stops reading. */
 export function readLines(
   socket: Readable,
   maxBytes: number,

@@ -13,7 +13,6 @@ export interface ServedLeaseOptions extends ServiceClientOptions {
 /** A lease of a board or a MIG instance that the node service has granted, and the connection that keeps it alive. */
 export class ServedLease {
   readonly uuid: string
-  /** The board's settings at the start of the lease. */
   readonly found: FoundState
   readonly #subject: string
   readonly #client: ServiceClient
@@ -73,10 +72,7 @@ export class ServedLease {
     return this.#client.request(body)
   }
 
-  /**
-   * Ends the lease. A second call does nothing.
-   * @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service tries again
-   */
+  /** Idempotent. @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service tries again */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
@@ -92,16 +88,12 @@ export class ServedLease {
 }
 
 /**
- * A lease of one MIG instance that the node service grants. During the lease, only this program's processes may run on
- * the instance, with an MPS daemon of their own if they want. The lease cannot set clocks, power limit or modes, which
- * apply to the whole board. For these, the same program must also hold a lease of the board (`ServiceLease`). A board
- * and one of its instances cannot be leased to different programs at the same time.
+ * A lease of one MIG instance. During the lease, only this program's processes may run on the instance. Clocks, power
+ * limit and modes apply to the whole board: to set them, the program must also hold a lease of the board
+ * (`ServiceLease`). Different programs cannot lease a board and its instances at the same time.
  */
 export class InstanceLease extends ServedLease {
-  /**
-   * @param uuid UUID of the MIG instance, `MIG-...`
-   * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`
-   */
+  /** @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD` */
   static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
     if (!uuid.startsWith('MIG-'))
       throw new InvalidInputError('uuid', uuid, 'the UUID of a MIG instance (MIG-...), as `nvidia-smi -L` prints it')
@@ -114,19 +106,11 @@ export class InstanceLease extends ServedLease {
   }
 }
 
-export interface ServedBoard {
-  readonly uuid: string
-  /** Name of the board in error messages. */
-  readonly subject: string
-  readonly spec: GpuSpec
-}
-
-/**
- * A lease of a board that the node service holds for this process. When the connection closes, for example because this
- * process ends, the service restores the board.
- */
+/** A lease of a board that the node service holds until the connection closes, e.g. because this process ends. */
 export class ServiceLease extends BoardLease {
   readonly path = 'service'
+  readonly uuid: string
+  readonly found: FoundState
   readonly #served: ServedLease
   readonly startMps: ServedLease['startMps']
   readonly stopMps: ServedLease['stopMps']
@@ -135,22 +119,19 @@ export class ServiceLease extends BoardLease {
   private constructor(spec: GpuSpec, served: ServedLease) {
     super(spec)
     this.#served = served
+    this.uuid = served.uuid
+    this.found = served.found
     this.startMps = served.startMps.bind(served)
     this.stopMps = served.stopMps.bind(served)
     this.verifyMpsClient = served.verifyMpsClient.bind(served)
   }
 
   /** @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ... */
-  static async acquire({ uuid, subject, spec }: ServedBoard, options: ServedLeaseOptions = {}): Promise<ServiceLease> {
+  static async acquire(
+    { uuid, subject, spec }: { readonly uuid: string; readonly subject: string; readonly spec: GpuSpec },
+    options: ServedLeaseOptions = {},
+  ): Promise<ServiceLease> {
     return new ServiceLease(spec, await ServedLease.take(uuid, subject, options))
-  }
-
-  get uuid(): string {
-    return this.#served.uuid
-  }
-
-  get found(): FoundState {
-    return this.#served.found
   }
 
   /** Whether the lease is still held: this process has not released it, and the service has not ended it. */

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import path from 'node:path'
 import { trustedPath } from '@pctodl/command-line'
+import { reasonOf } from '../reason-of.js'
 
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
@@ -26,10 +27,7 @@ export function serviceSocketPath(): string {
   return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket
 }
 
-/**
- * Returns why the service cannot be used, or null. Only root or this user may have created the socket: any other user
- * could pose as the service with a socket of their own.
- */
+/** Any user could pose as the service with a socket of their own, so it must be root's or this user's. */
 export function whyNoService(socket: string): string | null {
   try {
     trustedPath(path.dirname(socket))
@@ -39,6 +37,6 @@ export function whyNoService(socket: string): string | null {
     return null
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return `there is no ${socket}`
-    return error instanceof Error ? error.message : String(error)
+    return reasonOf(error)
   }
 }
