@@ -3,10 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
-  /**
-   * Maximum device memory on each device, bytes, rounded to whole MiB. Keys are the numbers by which the client sees
-   * the devices.
-   */
+  /** Maximum device memory, bytes (whole MiB count), by the numbers by which the client sees the devices. */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
   /** Priority of the client: 0 normal, 1 below normal. */
   readonly priority?: 0 | 1
@@ -15,11 +12,9 @@ export interface ClientLimits {
 }
 
 /**
- * Returns the environment variables that make a process an MPS client with a share of the SMs. A client reads its share
- * once, when it creates its CUDA context, and cannot exceed the server's share. `CUDA_VISIBLE_DEVICES` is not included:
- * the daemon has its own, and a client's value would select among the daemon's boards.
- *
- * @param percent active thread percentage, above 0 and at most 100
+ * Returns the environment variables that make a process an MPS client with a share of the SMs, percent. A client reads
+ * its share once, when it creates its CUDA context. `CUDA_VISIBLE_DEVICES` is not included: the daemon has its own, and
+ * a client's value would select among the daemon's boards.
  * @throws InvalidInputError for an invalid percentage or limit
  */
 export function clientEnvironment(
@@ -40,21 +35,13 @@ export function clientEnvironment(
   }
 }
 
-/**
- * Checks an active thread percentage.
- * @throws InvalidInputError
- */
 export function assertPercent(percent: number): void {
   if (!(percent > 0 && percent <= 100)) {
     throw new InvalidInputError('percent', percent, 'an active thread percentage above 0 and at most 100')
   }
 }
 
-/**
- * Formats a memory limit as the daemon and the environment variable expect it: whole MiB with the suffix `M`.
- *
- * @throws InvalidInputError below 1 MiB
- */
+/** Formats a memory limit as the daemon expects it: whole MiB with the suffix `M`. @throws InvalidInputError */
 export function memoryLimit(bytes: number): string {
   const mebibytes = Math.floor(bytes / 1024 ** 2)
   if (!(mebibytes >= 1)) throw new InvalidInputError('pinnedMemoryBytes', bytes, 'at least 1 MiB')

@@ -1,19 +1,17 @@
+import { once } from 'node:events'
 import { cleanEnvironment } from '@pctodl/nvml-control'
-import { type FoundProgram, findProgram } from './find-program.js'
+import { type FoundProgram, findProgram, noProgram } from './find-program.js'
 import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ControlProgramOptions {
-  /**
-   * Path of the program, or a name to search for on PATH. Root accepts only a program that no other user can change.
-   * Default `nvidia-cuda-mps-control`.
-   */
+  /** Path or name. Root accepts only a program that no other user can change. Default `nvidia-cuda-mps-control`. */
   readonly program?: string
   /** Time limit for the daemon's answer to a command, ms. Default 30,000. */
   readonly timeoutMs?: number
 }
 
-/** A command that every daemon has. If the text of `help` lacks it, the text is not a list of commands. */
+/** A command that every daemon has. Without it, the text of `help` is not a list of commands. */
 const VERB_OF_ALL = 'get_server_list'
 
 /** NVIDIA's MPS control program, for the daemon of one place. Each call sends one command, with a time limit. */
@@ -33,18 +31,11 @@ export class ControlProgram {
     this.#timeoutMs = timeoutMs
   }
 
-  /**
-   * Version that the program reports.
-   * @throws MpsError `MPS_NO_PROGRAM`
-   */
   async version(): Promise<string> {
     return (await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })).output
   }
 
   /**
-   * Starts a daemon in the background.
-   *
-   * @param environment further variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
    * @param signal if it aborts, the call does not wait any longer; the caller must end the processes that were started
    * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`; the signal's reason
    */
@@ -54,40 +45,24 @@ export class ControlProgram {
     signal?: AbortSignal,
   ): Promise<void> {
     this.#verbs = undefined
-    const outcome = await this.#run(['-d', ...args], '', { environment, timeoutMs: this.#timeoutMs, signal })
-    if (outcome.exitCode !== 0) {
-      throw new MpsError(
-        'MPS_REFUSED',
-        `\`${this.#program} ${['-d', ...args].join(' ')}\` ended with ${outcome.exitCode}: ${outcome.output || 'it said nothing'}; ` +
-          `see ${this.#place.logDirectory}/control.log`,
-      )
-    }
+    const words = ['-d', ...args]
+    const { exitCode, output } = await this.#run(words, '', { environment, timeoutMs: this.#timeoutMs, signal })
+    if (exitCode === 0) return
+    const why = `\`${this.#program} ${words.join(' ')}\` ended with ${exitCode}: ${output || 'it said nothing'}`
+    throw new MpsError('MPS_REFUSED', `${why}; see ${this.#place.logDirectory}/control.log`)
   }
 
-  /**
-   * Sends one command to the daemon.
-   *
-   * @returns the lines of the answer
-   * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`; the signal's reason if it aborts
-   */
+  /** Sends one command, and returns the lines of the answer. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, ... */
   async ask(line: string, timeoutMs: number = this.#timeoutMs, signal?: AbortSignal): Promise<string[]> {
     const outcome = await this.#run([], `${line}\n`, { timeoutMs, signal })
     if (outcome.exitCode !== 0) {
-      throw new MpsError(
-        'MPS_NO_DAEMON',
-        `no MPS daemon answers '${line}' at ${this.#place.pipeDirectory}: ${outcome.output || `exit code ${outcome.exitCode}`}; ` +
-          'start one with `pctodl mps start`',
-      )
+      const why = `${outcome.output || `exit code ${outcome.exitCode}`}; start one with \`pctodl mps start\``
+      throw new MpsError('MPS_NO_DAEMON', `no MPS daemon answers '${line}' at ${this.#place.pipeDirectory}: ${why}`)
     }
     return outcome.output.split('\n').filter((text) => text.trim() !== '')
   }
 
-  /**
-   * Sends a command that only some versions have. The daemon's `help` says whether it exists or, if there is no usable
-   * help, the answer does.
-   *
-   * @throws MpsError `NOT_SUPPORTED` if the command does not exist, `MPS_REFUSED` if the daemon reports an error
-   */
+  /** Sends a command that only some versions have. @throws MpsError `NOT_SUPPORTED`, `MPS_REFUSED` */
   async askIfKnown(line: string): Promise<string[]> {
     const [verb = ''] = line.split(' ')
     this.#verbs ??= new Set((await this.ask('help')).map((text) => text.trim().split(/\s+/)[0]!))
@@ -132,46 +107,31 @@ export class ControlProgram {
     // EACCES also occurs if PATH contains a folder that this user may not enter, such as a folder of root after a
     // change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {
-      throw new MpsError(
-        'MPS_NO_PROGRAM',
-        `${this.#program} is not on PATH, or not for this user; it comes with the NVIDIA driver (Debian, Ubuntu: \`apt install nvidia-cuda-mps\`)`,
-        { cause: result },
-      )
+      throw noProgram(this.#program, 'on PATH, or not for this user', result)
     }
     if (result.timedOut) {
-      const what = background
-        ? `\`${this.#program} ${args.join(' ')}\``
-        : `the MPS daemon's answer to '${input.trim()}'`
-      throw new MpsError('MPS_TIMEOUT', `${what} took longer than ${timeoutMs} ms; see ${this.#place.logDirectory}`, {
-        cause: result,
-      })
+      const call = `\`${this.#program} ${args.join(' ')}\``
+      const what = background ? call : `the MPS daemon's answer to '${input.trim()}'`
+      const why = `${what} took longer than ${timeoutMs} ms; see ${this.#place.logDirectory}`
+      throw new MpsError('MPS_TIMEOUT', why, { cause: result })
     }
     return { exitCode: result.exitCode, output: (result.all ?? '').trim() }
   }
 }
 
-/** Returns the CUDA variables of the caller's environment, such as the visible devices. */
 function ofCuda(): Record<string, string> {
   const said = Object.entries(process.env).filter(([name, value]) => name.startsWith('CUDA_') && value !== undefined)
   return Object.fromEntries(said) as Record<string, string>
 }
 
-/**
- * Waits for work, but only until the signal aborts: a daemon that was started may hold the pipes of the program that
- * started it, so that this program seems to go on.
- *
- * @throws the signal's reason
- */
+/** After an abort this does not wait: a daemon may hold the pipes of the program that started it. */
 async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-  })
-  signal.addEventListener('abort', onAbort, { once: true })
+  const done = new AbortController()
+  const aborted = once(signal, 'abort', { signal: done.signal }).then(() => Promise.reject(signal.reason))
   try {
     return await Promise.race([work, aborted])
   } finally {
-    signal.removeEventListener('abort', onAbort)
+    done.abort()
   }
 }

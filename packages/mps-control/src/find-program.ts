@@ -3,7 +3,6 @@ import path from 'node:path'
 import { closedFolder, reasonOf, trustedFile } from '@pctodl/nvml-control'
 import { MpsError } from './mps-errors.js'
 
-/** The path of a program, and the search path for programs that it starts. */
 export interface FoundProgram {
   readonly file: string
   readonly searchPath: string
@@ -11,39 +10,35 @@ export interface FoundProgram {
 
 /**
  * Finds a program by its path, or by its name on a search path.
- *
  * Root accepts only a program that no other user can write, and skips folders that other users can write, also in the
- * search path that is returned. For other users, the system's own rules apply, because a planted program would gain no
- * further rights.
- *
- * @param program a path, or a name to search for
- * @param searchPath folders, separated by colons
+ * search path that is returned. For other users, a planted program would gain no further rights.
  * @throws MpsError `MPS_NO_PROGRAM`; `MPS_UNTRUSTED_PROGRAM` if others can change every program found
  */
 export function findProgram(program: string, searchPath: string): FoundProgram {
   if (process.geteuid?.() !== 0) return { file: program, searchPath }
   const folders = searchPath.split(':').filter((folder) => path.isAbsolute(folder))
-  const places = program.includes('/') ? [path.resolve(program)] : folders.map((folder) => path.join(folder, program))
-  const trusted = folders.filter((folder) => whyNot(() => closedFolder(folder)) === null)
-  const leftOut: string[] = []
-  for (const place of places) {
-    if (!existsSync(place)) continue
-    const reason = whyNot(() => trustedFile(place))
-    if (reason === null) return { file: place, searchPath: trusted.join(':') }
-    leftOut.push(`${place}: ${reason}`)
+  const isPath = program.includes('/')
+  const places = isPath ? [path.resolve(program)] : folders.map((folder) => path.join(folder, program))
+  const found = places.filter((place) => existsSync(place))
+  const reasons = found.map((place) => whyNot(() => trustedFile(place)))
+  const trusted = found[reasons.indexOf(null)]
+  if (trusted !== undefined) {
+    const closed = folders.filter((folder) => whyNot(() => closedFolder(folder)) === null)
+    return { file: trusted, searchPath: closed.join(':') }
   }
-  if (leftOut.length > 0) {
-    throw new MpsError(
-      'MPS_UNTRUSTED_PROGRAM',
-      `root does not run a ${program} that others could have put there (${leftOut.join('; ')}); give it, and the folder it is in, ` +
-        'to root alone, or name another with --mps-program (pctodld) or --program (pctodl mps)',
-    )
-  }
+  if (found.length === 0) throw noProgram(program, isPath ? 'there' : 'on PATH')
   throw new MpsError(
-    'MPS_NO_PROGRAM',
-    `${program} is not ${program.includes('/') ? 'there' : 'on PATH'}; it comes with the NVIDIA driver (Debian, Ubuntu: ` +
-      '`apt install nvidia-cuda-mps`)',
+    'MPS_UNTRUSTED_PROGRAM',
+    `root does not run a ${program} that others could have put there ` +
+      `(${found.map((place, i) => `${place}: ${reasons[i]}`).join('; ')}); give it, and the folder it is in, ` +
+      'to root alone, or name another with --mps-program (pctodld) or --program (pctodl mps)',
   )
+}
+
+/** @param place where the program is not, e.g. `on PATH` */
+export function noProgram(program: string, place: string, cause?: unknown): MpsError {
+  const source = 'it comes with the NVIDIA driver (Debian, Ubuntu: `apt install nvidia-cuda-mps`)'
+  return new MpsError('MPS_NO_PROGRAM', `${program} is not ${place}; ${source}`, { cause })
 }
 
 function whyNot(check: () => unknown): string | null {

@@ -1,7 +1,6 @@
 export { MpsDaemon, type MpsDaemonOptions, type MpsStatus } from './mps-daemon.js'
 export { MpsSettings } from './mps-settings.js'
 export { clientEnvironment } from './client-environment.js'
-export { defaultMpsFolder, MpsPlace } from './mps-place.js'
-export { mpsPlaces } from './mps-places.js'
+export { defaultMpsFolder, MpsPlace, mpsPlaces } from './mps-place.js'
 export { ControlProgram } from './control-program.js'
 export { MpsError } from './mps-errors.js'

@@ -1,15 +1,17 @@
+import { given } from '@pctodl/command-line'
 import {
   type BoardLease,
   childrenOf,
   commandLineOf,
   endProcess,
   endsWithin,
+  isRunning,
   type NvmlDevice,
   type ProcessIdentity,
   processIdentity,
   userOf,
 } from '@pctodl/nvml-control'
-import { type Clock, systemClock } from '@pctodl/platform'
+import { systemClock } from '@pctodl/platform'
 import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
 import { MpsError } from './mps-errors.js'
@@ -23,30 +25,19 @@ type ProcessesOnBoard = readonly { readonly pid: number }[]
 export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
   /** Board on which clients must run, as `verifyClient` checks with the driver. Default: any board. */
   readonly device?: Pick<NvmlDevice, 'subject'> & { computeProcesses(): ProcessesOnBoard | Promise<ProcessesOnBoard> }
-  /** Default: real time. */
-  readonly clock?: Clock
 }
 
 export interface StartOptions {
-  /**
-   * User whose processes will be the clients, because a server serves only one user. Default: the user of this process.
-   */
+  /** User whose processes will be the clients: a server serves only one. Default: the user of this process. */
   readonly uid?: number
   /** UUIDs of the boards that clients can use. Default: all. */
   readonly deviceUuids?: readonly string[]
-  /**
-   * Leases of the boards whose compute mode is to be EXCLUSIVE_PROCESS, so that no process can bypass MPS. `stop`, or
-   * the end of the lease, restores the mode.
-   */
+  /** Leases of boards whose compute mode is to be EXCLUSIVE_PROCESS until `stop`, so that no process can bypass MPS. */
   readonly exclusive?: readonly Pick<BoardLease, 'setComputeMode' | 'resetComputeMode'>[]
   /** Share of clients that set none themselves, percent. Default 100. */
   readonly defaultPercent?: number
-  /**
-   * Whether clients use static SM partitions instead of percentages. Only some versions of the daemon support this.
-   */
+  /** Whether clients use static SM partitions instead of percentages, which only some daemons support. */
   readonly staticPartitioning?: boolean
-  /** Time limit for the start, ms. Default 30,000. */
-  readonly timeoutMs?: number
   /** If it aborts, the start fails with the signal's reason and leaves nothing running. */
   readonly signal?: AbortSignal
 }
@@ -56,10 +47,8 @@ export interface StopOptions {
   readonly graceMs?: number
 }
 
-/** The state of a daemon, its servers and clients at one time. */
 export interface MpsStatus {
   readonly state: MpsState
-  /** Reason of a `fault`. */
   readonly reason?: string
   /** Null if none runs. */
   readonly daemon: ProcessIdentity | null
@@ -71,17 +60,16 @@ export interface MpsStatus {
 }
 
 const POLL_MS = 25
+const START_MS = 30_000
 /** Time between SIGTERM and SIGKILL in `cutOff`, ms. */
 const CUT_OFF_MS = 400
 
-/** Controls one MPS daemon: its start, clients, settings and end. */
 export class MpsDaemon {
   readonly place: MpsPlace
   /** Settings of the running daemon: shares, memory limits, priorities, static partitions. */
   readonly settings: MpsSettings
   readonly #control: ControlProgram
   readonly #device: MpsDaemonOptions['device']
-  readonly #clock: Clock
   #state: MpsState = 'stopped'
   #exclusive: NonNullable<StartOptions['exclusive']> = []
   #started: StartOptions = {}
@@ -91,7 +79,6 @@ export class MpsDaemon {
     this.#control = new ControlProgram(this.place, options)
     this.settings = new MpsSettings(this.#control)
     this.#device = options.device
-    this.#clock = options.clock ?? systemClock
   }
 
   /** The state at the last call of `status`, `start` or `stop`. */
@@ -100,16 +87,14 @@ export class MpsDaemon {
   }
 
   /**
-   * Starts a daemon and a server, and returns once both are known to work. Removes files that a dead daemon left at
-   * this place.
-   *
-   * @returns the removed files
+   * Starts a daemon and a server, and returns once both work. Removes and returns files that a dead daemon left.
    * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
    */
   async start(options: StartOptions = {}): Promise<{ readonly removed: readonly string[] }> {
-    const { uid = process.getuid?.() ?? 0, exclusive = [], timeoutMs = 30_000, signal } = options
+    const { uid = process.getuid?.() ?? 0, exclusive = [], signal } = options
+    const { deviceUuids, defaultPercent, staticPartitioning } = options
     signal?.throwIfAborted()
-    if (options.defaultPercent !== undefined) assertPercent(options.defaultPercent)
+    if (defaultPercent !== undefined) assertPercent(defaultPercent)
     this.place.make(uid)
     await this.#assertFree()
     const removed = this.place.removeStale()
@@ -118,64 +103,44 @@ export class MpsDaemon {
     try {
       for (const lease of exclusive) await lease.setComputeMode('exclusive-process')
       this.#exclusive = exclusive
-      const devices = options.deviceUuids
       signal?.throwIfAborted()
-      await this.#control.startDaemon(
-        options.staticPartitioning ? ['-S'] : [],
-        devices ? { CUDA_VISIBLE_DEVICES: devices.join(',') } : {},
-        signal,
-      )
-      const deadlineMs = this.#clock.now() + timeoutMs
-      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => {
-        signal?.throwIfAborted()
-        return this.place.daemon()
-      })
+      const devices = deviceUuids ? { CUDA_VISIBLE_DEVICES: deviceUuids.join(',') } : {}
+      await this.#control.startDaemon(staticPartitioning ? ['-S'] : [], devices, signal)
+      const deadlineMs = systemClock.now() + START_MS
+      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => this.place.daemon(), signal)
       this.place.writeRecord(daemon, uid)
-      if (options.defaultPercent !== undefined) await this.settings.setDefaultPercent(options.defaultPercent)
-      signal?.throwIfAborted()
+      if (defaultPercent !== undefined) await this.settings.setDefaultPercent(defaultPercent)
       await this.#startServer(uid, deadlineMs, signal)
       signal?.throwIfAborted()
       this.#state = 'active'
       return { removed }
     } catch (error) {
-      await this.#abandon()
+      // Ends everything that the start has begun, and restores the boards' compute modes.
+      await this.cutOff().catch(() => {})
+      this.#state = 'stopped'
       throw error
     }
   }
 
-  /** Reads the state of the daemon, its servers and their clients. */
   async status(): Promise<MpsStatus> {
     const { daemon, isOurs } = this.#identify()
-    const servers = await this.#answer()
+    // Without a pipe, no daemon can answer.
+    const servers = this.place.hasPipe() ? await readServers(this.#control).catch(ifSilent) : null
     const { state, reason } = judgeState(this.#state, daemon, servers)
     this.#state = state
     const { pipeDirectory, logDirectory } = this.place
-    return {
-      state,
-      ...(reason === undefined ? {} : { reason }),
-      daemon,
-      isOurs,
-      servers: servers ?? [],
-      pipeDirectory,
-      logDirectory,
-    }
+    return { state, ...given({ reason }), daemon, isOurs, servers: servers ?? [], pipeDirectory, logDirectory }
   }
 
-  /**
-   * Checks that the daemon works.
-   * @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty
-   */
+  /** @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty */
   async assertHealthy(): Promise<void> {
     const { state, reason } = await this.status()
-    if (state === 'fault') {
+    if (state === 'fault')
       throw new MpsError('MPS_FAULT', `${reason}; end its clients, then call recover() or \`pctodl mps stop\``)
-    }
-    if (state === 'stopped') {
+    if (state === 'stopped')
       throw new MpsError('MPS_NO_DAEMON', `no MPS daemon runs at ${this.place.pipeDirectory}; start one`)
-    }
   }
 
-  /** Pids of servers. @throws MpsError `MPS_NO_DAEMON` */
   async servers(signal?: AbortSignal): Promise<number[]> {
     return pidsIn(await this.#control.ask('get_server_list', undefined, signal))
   }
@@ -189,7 +154,6 @@ export class MpsDaemon {
     return found
   }
 
-  /** Returns the environment variables that make a worker a client with this share. */
   clientEnvironment(percent: number, limits?: ClientLimits): Record<string, string> {
     return clientEnvironment(this.place, percent, limits)
   }
@@ -197,53 +161,44 @@ export class MpsDaemon {
   /**
    * Checks that a worker is a client of this daemon on its board. A process without the right environment, or in
    * another pid namespace, runs without MPS and without an error.
-   *
-   * @param options.signal if it aborts, the check stops
-   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` for a client on another board; the
-   *   signal's reason
+   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD`; the signal's reason
    */
   async verifyClient(
     pid: number,
     { timeoutMs = 30_000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     const identity = processIdentity(pid)
-    const deadlineMs = this.#clock.now() + timeoutMs
+    const deadlineMs = systemClock.now() + timeoutMs
     for (;;) {
       signal?.throwIfAborted()
       const isClient = (await this.clients(undefined, signal)).includes(pid)
       const isHere = !this.#device || (await this.#device.computeProcesses()).some((process) => process.pid === pid)
       if (isClient && isHere) return
-      const gone = identity === null || processIdentity(pid)?.startTime !== identity.startTime
-      if (gone || this.#clock.now() >= deadlineMs) {
+      const gone = identity === null || !isRunning(identity)
+      if (gone || systemClock.now() >= deadlineMs) {
         if (isClient && !gone) {
-          throw new MpsError(
-            'MPS_WRONG_BOARD',
-            `process ${pid} is a client of the MPS daemon, but not on ${this.#device?.subject}: does its own environment name ` +
-              'another board (CUDA_VISIBLE_DEVICES), or does it do nothing on the board?',
-          )
+          const where = `a client of the MPS daemon, but not on ${this.#device?.subject}`
+          const question =
+            'does its own environment name another board (CUDA_VISIBLE_DEVICES), or does it do nothing on the board?'
+          throw new MpsError('MPS_WRONG_BOARD', `process ${pid} is ${where}: ${question}`)
         }
-        const why = gone
-          ? 'it has ended'
-          : `${timeoutMs} ms later it is in no server's client list: was it started with clientEnvironment(), by user ` +
-            `${this.place.record()?.uid ?? 'of the server'}, in this pid namespace, and does it use CUDA?`
+        const user = this.place.record()?.uid ?? 'of the server'
+        const question = `was it started with clientEnvironment(), by user ${user}, in this pid namespace, and does it use CUDA?`
+        const why = gone ? 'it has ended' : `${timeoutMs} ms later it is in no server's client list: ${question}`
         throw new MpsError('MPS_NOT_A_CLIENT', `process ${pid} is no client of the MPS daemon: ${why}`)
       }
-      await this.#clock.sleep(POLL_MS)
+      await systemClock.sleep(POLL_MS)
     }
   }
 
-  /**
-   * Terminates a client: its work is cancelled, it gets CUDA error 810, and it must be restarted. This is safer than a
-   * signal, which can crash the server while the client's kernels run.
-   */
+  /** Cancels a client's work with CUDA error 810. A signal could crash the server while the client's kernels run. */
   async terminateClient(server: number, client: number): Promise<void> {
     await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
   }
 
   /**
-   * Recovers a daemon in state `fault`. A server recovers once its last client has exited. If the daemon is gone, it is
-   * restarted with the options of the last start.
-   *
+   * Recovers from a `fault`: a server once its last client has exited, a daemon that is gone with the options of its
+   * start.
    * @throws MpsError `MPS_FAULT` if clients remain after `graceMs`
    */
   async recover({ graceMs = 10_000 }: StopOptions = {}): Promise<void> {
@@ -253,54 +208,51 @@ export class MpsDaemon {
       await this.start(this.#started)
       return
     }
-    const deadlineMs = this.#clock.now() + graceMs
+    const deadlineMs = systemClock.now() + graceMs
     for (const { pid } of before.servers.filter((server) => server.status === 'FAULT')) {
       while ((await this.clients(pid)).length > 0) {
-        if (this.#clock.now() >= deadlineMs) {
+        if (systemClock.now() >= deadlineMs) {
           const clients = (await this.clients(pid)).join(', ')
           throw new MpsError('MPS_FAULT', `clients ${clients} have not left the faulty server ${pid}; end them first`)
         }
-        await this.#clock.sleep(POLL_MS)
+        await systemClock.sleep(POLL_MS)
       }
       await this.#control.askIfKnown(`shutdown_server ${pid} -f`)
     }
-    await this.#startServer(this.place.record()?.uid ?? process.getuid?.() ?? 0, this.#clock.now() + graceMs)
+    await this.#startServer(this.place.record()?.uid ?? process.getuid?.() ?? 0, systemClock.now() + graceMs)
     this.#state = 'active'
   }
 
   /**
    * Ends a daemon that this package started, and restores compute modes. Clients have `graceMs` to finish and are then
    * terminated. If the daemon does not quit, its process is ended by pid.
-   *
-   * @returns how it ended; `not-running` if there was none
    * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if the daemon survives SIGKILL
    */
   async stop({ graceMs = 10_000 }: StopOptions = {}): Promise<'quit' | 'ended' | 'killed' | 'not-running'> {
-    const [daemon] = this.#ownDaemon()
-    const servers = this.#serversOf(daemon)
+    const { daemon, isOurs } = this.#identify()
+    if (daemon && !isOurs) throw this.#foreign(daemon)
+    const servers = this.#serversOf(daemon ? [daemon] : [])
     if (daemon) this.#state = 'draining'
     const how = !daemon ? 'not-running' : (await this.#quit(daemon, graceMs)) ? 'quit' : await this.#end(daemon, 2000)
     // A server that outlives its daemon serves no clients, but the board remains in use.
-    await Promise.all(servers.map((server) => endsWithin(server, 1000, this.#clock)))
+    await Promise.all(servers.map((server) => endsWithin(server, 1000)))
     await this.#clear(servers)
     return how
   }
 
   /**
-   * Ends the daemon at once, without waiting for its clients.
-   *
-   * @param options.all whether to also end processes that the record does not name, such as a daemon whose start was
-   *   interrupted; only for a place that nobody else uses
-   * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if a process survives SIGKILL
+   * Ends at once all processes of this place, without waiting for clients: also a daemon that the record does not name
+   * because its start was interrupted. Only for a place that nobody else uses.
+   * @throws MpsError `MPS_TIMEOUT` if a process survives SIGKILL
    */
-  async cutOff({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
-    const daemons = all ? this.place.processes() : this.#ownDaemon()
-    const servers = this.#serversOf(...daemons)
+  async cutOff(): Promise<void> {
+    const daemons = this.place.processes()
+    const servers = this.#serversOf(daemons)
     // The daemon ends before its servers; otherwise it would start new ones.
     await Promise.all(daemons.map((each) => this.#end(each, CUT_OFF_MS)))
     await this.#clear(servers)
     // A control program that was just starting may have started further processes in the meantime.
-    if (all && this.place.processes().length > 0) await this.cutOff({ all })
+    if (this.place.processes().length > 0) await this.cutOff()
   }
 
   /** Asks the daemon to quit, and returns whether it has. Clients that remain after `graceMs` are terminated. */
@@ -309,11 +261,11 @@ export class MpsDaemon {
     const seconds = Math.max(1, Math.ceil(graceMs / 1000))
     const isThere = (await this.servers().catch(ifSilent)) !== null
     const asked = isThere && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
-    return asked !== false && asked !== null && endsWithin(daemon, 3000, this.#clock)
+    return asked !== false && asked !== null && endsWithin(daemon, 3000)
   }
 
   async #end(daemon: ProcessIdentity, graceMs: number): Promise<'ended' | 'killed'> {
-    const outcome = await endProcess(daemon, graceMs, this.#clock)
+    const outcome = await endProcess(daemon, graceMs)
     if (outcome === 'ended' || outcome === 'killed') return outcome
     const why = outcome === 'survived' ? 'does not end' : 'is not ours to end'
     throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${daemon.pid}) ${why}`)
@@ -321,7 +273,7 @@ export class MpsDaemon {
 
   /** Ends the servers of a daemon that has ended, removes its files, and restores the boards' compute modes. */
   async #clear(servers: readonly ProcessIdentity[]): Promise<void> {
-    await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
+    await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS)))
     this.place.removeStale()
     this.place.removeRecord()
     const leases = this.#exclusive
@@ -335,21 +287,12 @@ export class MpsDaemon {
     this.#state = 'stopped'
   }
 
-  /**
-   * Returns the MPS servers that these daemons have started, which belong to this user or to the user whom the daemon
-   * serves.
-   */
-  #serversOf(...daemons: readonly (ProcessIdentity | undefined)[]): ProcessIdentity[] {
+  /** Returns the MPS servers that these daemons have started, for this user or the one whom the daemon serves. */
+  #serversOf(daemons: readonly ProcessIdentity[]): ProcessIdentity[] {
     const users = [process.geteuid?.(), this.place.record()?.uid]
     return daemons
-      .flatMap((daemon) => (daemon ? childrenOf(daemon.pid) : []))
+      .flatMap(({ pid }) => childrenOf(pid))
       .filter(({ pid }) => users.includes(userOf(pid) ?? -1) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? ''))
-  }
-
-  /** Returns the daemon's servers; null if no daemon answers. Without a pipe, no daemon can answer. */
-  async #answer(): Promise<MpsServer[] | null> {
-    if (!this.place.hasPipe()) return null
-    return readServers(this.#control).catch(ifSilent)
   }
 
   /** Returns the daemon that the pid file names, and whether the record matches it. */
@@ -359,71 +302,42 @@ export class MpsDaemon {
     return { daemon, isOurs: daemon !== null && ours?.pid === daemon.pid && ours.startTime === daemon.startTime }
   }
 
-  /**
-   * Returns the daemon that this package started, if it runs.
-   * @throws MpsError `MPS_FOREIGN_DAEMON` if another one does
-   */
-  #ownDaemon(): ProcessIdentity[] {
-    const { daemon, isOurs } = this.#identify()
-    if (daemon !== null && !isOurs) throw this.#foreign(daemon)
-    return daemon === null ? [] : [daemon]
-  }
-
-  /**
-   * Checks that no daemon runs at this place.
-   * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`
-   */
+  /** @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON` */
   async #assertFree(): Promise<void> {
     const { state, reason, daemon, isOurs, servers } = await this.status()
     if (daemon === null && state !== 'active') return
     if (!isOurs) throw this.#foreign(daemon)
     const clients = servers.reduce((sum, server) => sum + server.clients.length, 0)
-    throw new MpsError(
-      'MPS_ALREADY_RUNNING',
-      `an MPS daemon that was started here runs already (${reason ?? `process ${daemon?.pid}, ${clients} clients`}); use it, or ` +
-        '`pctodl mps stop` it',
-    )
+    const what = `an MPS daemon that was started here runs already (${reason ?? `process ${daemon?.pid}, ${clients} clients`})`
+    throw new MpsError('MPS_ALREADY_RUNNING', `${what}; use it, or \`pctodl mps stop\` it`)
   }
 
   #foreign(daemon: ProcessIdentity | null): MpsError {
-    return new MpsError(
-      'MPS_FOREIGN_DAEMON',
-      `the MPS daemon at ${this.place.pipeDirectory} (${daemon ? `process ${daemon.pid}` : 'not visible from here'}) was started ` +
-        'by somebody else; leave it to them, or use another --directory',
-    )
+    const who = daemon ? `process ${daemon.pid}` : 'not visible from here'
+    const why = `the MPS daemon at ${this.place.pipeDirectory} (${who}) was started by somebody else`
+    return new MpsError('MPS_FOREIGN_DAEMON', `${why}; leave it to them, or use another --directory`)
   }
 
   async #startServer(uid: number, deadlineMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
     await this.#control.ask(`start_server -uid ${uid}`, undefined, signal)
-    await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, async () => {
-      signal?.throwIfAborted()
+    const look = async () => {
       for (const server of await this.servers()) if ((await statusOf(this.#control, server)) === 'ACTIVE') return true
       return null
-    })
+    }
+    await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, look, signal)
   }
 
-  /**
-   * Waits for a condition.
-   * @throws MpsError `MPS_TIMEOUT`
-   */
-  async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>): Promise<T> {
+  /** Waits for a condition. @throws MpsError `MPS_TIMEOUT`; the signal's reason */
+  async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>, signal?: AbortSignal): Promise<T> {
     for (;;) {
+      signal?.throwIfAborted()
       const found = await look()
       if (found !== null) return found
-      if (this.#clock.now() >= deadlineMs) {
-        throw new MpsError(
-          'MPS_TIMEOUT',
-          `the MPS daemon was started, but not in time so far that ${what}; see ${this.place.logDirectory}`,
-        )
-      }
-      await this.#clock.sleep(POLL_MS)
+      const why = `the MPS daemon was started, but not in time so far that ${what}; see ${this.place.logDirectory}`
+      if (systemClock.now() >= deadlineMs) throw new MpsError('MPS_TIMEOUT', why)
+      await systemClock.sleep(POLL_MS)
     }
-  }
-
-  /** Ends everything that a failed start has begun, and restores the boards' compute modes. */
-  async #abandon(): Promise<void> {
-    await this.cutOff({ all: true }).catch(() => {})
-    this.#state = 'stopped'
   }
 }
 

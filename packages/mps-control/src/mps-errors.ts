@@ -1,8 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** Codes of this package's errors, and when they occur. */
 export type MpsErrorCode =
-  /** `nvidia-cuda-mps-control` is not installed. */
   | 'MPS_NO_PROGRAM'
   /** Root would run a program that other users can write. */
   | 'MPS_UNTRUSTED_PROGRAM'
@@ -12,17 +10,13 @@ export type MpsErrorCode =
   | 'MPS_TIMEOUT'
   /** The daemon refused a command, or did not do what it accepted. */
   | 'MPS_REFUSED'
-  /** This daemon's version has no such command. */
   | 'NOT_SUPPORTED'
-  /** A daemon that this package started already runs at this place. */
   | 'MPS_ALREADY_RUNNING'
   /** Another program's daemon already runs in this folder. */
   | 'MPS_FOREIGN_DAEMON'
   /** A folder cannot be created, or other users can write to it. */
   | 'MPS_FOLDER'
-  /** A worker that should be a client is not. */
   | 'MPS_NOT_A_CLIENT'
-  /** A worker is a client, but on another board than the daemon's. */
   | 'MPS_WRONG_BOARD'
   /** A server is in FAULT, or the daemon has vanished. */
   | 'MPS_FAULT'

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { makePrivateFolder, privateFolder, readOwnFile, writeFileAtomically } from '@pctodl/command-line'
 import {
@@ -17,12 +17,11 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
 
-/** Record of a daemon that this package started. Only a daemon that matches the record counts as started by it. */
+/** Record of a daemon. Only a daemon that matches the record counts as started by this package. */
 const daemonRecord = z.strictObject({
   format: z.literal('pctodl-mps-daemon'),
   version: z.literal(1),
   daemon: z.strictObject({ pid: z.int().min(1), startTime: z.number().min(0) }),
-  /** Its executable file. */
   executable: z.string().nullable(),
   uid: z.int().min(0),
   startedAt: z.string(),
@@ -52,11 +51,7 @@ const MAX_SOCKET_PATH = 107
 /** Size limit of the pid file and of our record. */
 const MAX_FILE_BYTES = 16 * 1024
 
-/**
- * Returns the folder for all places of this user: `$PCTODL_MPS_DIR` or, without it, a folder in `/run` for root and in
- * the user's runtime folder for other users. If that does not exist, a folder in `/tmp`. Its owner is checked, as for
- * every folder on the path to a place.
- */
+/** Returns the folder for all places of this user. The owner of every folder on the path to a place is checked. */
 export function defaultMpsFolder(): string {
   const named = process.env['PCTODL_MPS_DIR']
   if (named) return path.resolve(named)
@@ -66,10 +61,7 @@ export function defaultMpsFolder(): string {
   return runtime ? path.join(runtime, 'pctodl', 'mps') : `/tmp/pctodl-mps-${uid}`
 }
 
-/**
- * The folders of a daemon on disk. Only this user can write to them, so that no other user's process can pose as the
- * daemon.
- */
+/** The folders of a daemon. Only this user can write to them: no other user's process can pose as the daemon. */
 export class MpsPlace {
   readonly board: string
   readonly directory: string
@@ -99,9 +91,8 @@ export class MpsPlace {
 
   /**
    * Creates the folders, owned by this user. If the clients belong to another user, this user alone may also pass
-   * through the folders, but not create files in them. A folder name that is hard to guess would not protect the
-   * daemon, because the kernel shows everybody the paths of sockets that listen.
-   *
+   * through them, but not create files. A name that is hard to guess would not protect the daemon: the kernel shows
+   * everybody the paths of sockets that listen.
    * @param uid user to whom the clients belong
    * @throws MpsError `MPS_FOLDER` if a folder belongs to another user, or cannot be created
    */
@@ -126,12 +117,7 @@ export class MpsPlace {
     }
   }
 
-  /**
-   * Returns the process of this place's daemon: the process in the pid file, if it is a control daemon of this user
-   * that was started for this place. Null if there is none.
-   *
-   * @throws MpsError `MPS_FOLDER` if other users can write to the place
-   */
+  /** Returns this user's control daemon for this place, which the pid file names. @throws MpsError `MPS_FOLDER` */
   daemon(): ProcessIdentity | null {
     const pid = this.pidInFile()
     const identity = pid === null ? null : processIdentity(pid)
@@ -139,17 +125,14 @@ export class MpsPlace {
     return identity && this.#isDaemonHere(identity.pid) ? identity : null
   }
 
-  /**
-   * Returns all processes that this user started for this place: the daemon, even before it has written its pid file,
-   * and control programs.
-   */
+  /** Returns all processes that this user started for this place: control programs and daemons. */
   processes(): ProcessIdentity[] {
     return processesOf(process.geteuid?.() ?? 0).filter(({ pid }) => this.#isDaemonHere(pid))
   }
 
   /** Returns the pid in the pid file. @throws MpsError `MPS_FOLDER` if other users can write to the place */
   pidInFile(): number | null {
-    if (!this.#isOurs(this.pipeDirectory)) return null
+    if (!isPrivate(this.pipeDirectory)) return null
     try {
       const pid = Number(readOwnFile(path.join(this.pipeDirectory, PID_FILE), MAX_FILE_BYTES)?.trim() || Number.NaN)
       return Number.isInteger(pid) && pid > 0 ? pid : null
@@ -158,20 +141,16 @@ export class MpsPlace {
     }
   }
 
-  /**
-   * Whether this user's pipe exists. Without a pipe, no daemon can be reached at this place.
-   *
-   * @throws MpsError `MPS_FOLDER` if other users can write to the place or the pipe
-   */
+  /** Whether this user's pipe exists. @throws MpsError `MPS_FOLDER` if others can write to the place or the pipe */
   hasPipe(): boolean {
-    if (!this.#isOurs(this.pipeDirectory)) return false
+    if (!isPrivate(this.pipeDirectory)) return false
     const stat = lstatSync(path.join(this.pipeDirectory, PIPE), { throwIfNoEntry: false })
     if (stat === undefined) return false
     if (stat.uid === process.geteuid?.() && !stat.isSymbolicLink()) return true
     throw unusable(this.pipeDirectory, new Error(`its pipe belongs to user ${stat.uid}, or is a link`))
   }
 
-  /** Returns the last lines of the daemon's log, for a message; empty if there is no log. */
+  /** Returns the last lines of the daemon's log, for a message. */
   lastWords(): string {
     try {
       const text = readOwnFile(path.join(this.logDirectory, 'control.log'), 1024 * 1024) ?? ''
@@ -181,23 +160,17 @@ export class MpsPlace {
     }
   }
 
-  /**
-   * Removes the known files of a dead daemon, and nothing else.
-   * @returns the removed files
-   */
+  /** Removes the known files of a dead daemon, and returns their paths. */
   removeStale(): string[] {
-    if (!this.#isOurs(this.pipeDirectory)) return []
+    if (!isPrivate(this.pipeDirectory)) return []
     const stale = leftBehind.map((name) => path.join(this.pipeDirectory, name)).filter((file) => existsSync(file))
     for (const file of stale) rmSync(file, { force: true })
     return stale
   }
 
-  /**
-   * Returns the record of a daemon that this package started; null if there is none or its process has ended.
-   * @throws MpsError `MPS_FOLDER`
-   */
+  /** Returns the record of a daemon that this package started; null if there is none or its process has ended. */
   record(): { readonly daemon: ProcessIdentity; readonly uid: number } | null {
-    if (!this.#isOurs(this.directory)) return null
+    if (!isPrivate(this.directory)) return null
     const file = this.#recordFile
     try {
       const text = readOwnFile(file, MAX_FILE_BYTES)
@@ -223,10 +196,9 @@ export class MpsPlace {
   }
 
   removeRecord(): void {
-    if (this.#isOurs(this.directory)) rmSync(this.#recordFile, { force: true })
+    if (isPrivate(this.directory)) rmSync(this.#recordFile, { force: true })
   }
 
-  /** Whether a process is a control daemon of this user, started for this place. */
   #isDaemonHere(pid: number): boolean {
     return (
       userOf(pid) === process.geteuid?.() &&
@@ -235,29 +207,19 @@ export class MpsPlace {
     )
   }
 
-  /**
-   * Whether only this user can write to the folder; false if it does not exist.
-   *
-   * @throws MpsError `MPS_FOLDER` if another user can write to it
-   */
-  #isOurs(folder: string): boolean {
-    try {
-      privateFolder(folder, 0o755)
-      return true
-    } catch (error) {
-      if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
-      throw unusable(folder, error)
-    }
-  }
-
   get #recordFile(): string {
     return path.join(this.directory, 'daemon.json')
   }
 }
 
-/**
- * Whether the command line runs an MPS program, directly or as a script. Later words of the command line do not count.
- */
+/** Returns the places of all daemons in a folder. @throws MpsError `MPS_FOLDER` if others can write to it */
+export function mpsPlaces(folder: string = defaultMpsFolder()): MpsPlace[] {
+  if (!isPrivate(folder, 'name another in PCTODL_MPS_DIR')) return []
+  const names = readdirSync(folder).filter((name) => /^(all|(GPU|MIG)-[\w-]+)$/.test(name))
+  return names.map((board) => new MpsPlace({ board, folder }))
+}
+
+/** Whether the command line runs an MPS program, directly or as a script. */
 function isOfMps(commandLine: string): boolean {
   return commandLine
     .split(' ')
@@ -265,7 +227,17 @@ function isOfMps(commandLine: string): boolean {
     .some((word) => path.basename(word).startsWith('nvidia-cuda-mps'))
 }
 
-function unusable(folder: string, cause: unknown): MpsError {
-  const why = `cannot use ${folder} for MPS: ${reasonOf(cause)}; choose another with --directory`
-  return new MpsError('MPS_FOLDER', why, { cause })
+/** Whether only this user can write to the folder; false if it does not exist. @throws MpsError `MPS_FOLDER` */
+function isPrivate(folder: string, remedy?: string): boolean {
+  try {
+    privateFolder(folder, 0o755)
+    return true
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw unusable(folder, error, remedy)
+  }
+}
+
+function unusable(folder: string, cause: unknown, remedy = 'choose another with --directory'): MpsError {
+  return new MpsError('MPS_FOLDER', `cannot use ${folder} for MPS: ${reasonOf(cause)}; ${remedy}`, { cause })
 }

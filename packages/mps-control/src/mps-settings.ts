@@ -2,12 +2,8 @@ import { InvalidInputError } from '@pctodl/platform'
 import { assertPercent, memoryLimit } from './client-environment.js'
 import type { ControlProgram } from './control-program.js'
 import { MpsError } from './mps-errors.js'
-import { setAndVerify } from './servers.js'
 
-/**
- * Settings of a running daemon. Every value is read back. A setting that the daemon's version lacks throws
- * `NOT_SUPPORTED`.
- */
+/** Settings of a running daemon, read back after each change. `NOT_SUPPORTED`: its version lacks the setting. */
 export class MpsSettings {
   readonly #control: ControlProgram
 
@@ -18,18 +14,13 @@ export class MpsSettings {
   /** Sets the share for clients of servers that start later, percent. Running servers keep their share. */
   async setDefaultPercent(percent: number): Promise<void> {
     assertPercent(percent)
-    const verb = 'default_active_thread_percentage'
-    await setAndVerify(this.#control, `set_${verb} ${percent}`, `get_${verb}`, percent)
+    await this.#set('default_active_thread_percentage', '', percent)
   }
 
-  /**
-   * Sets the share for clients of one server that start later, percent. Running clients keep their share until they
-   * restart.
-   */
+  /** Sets the share for clients of one server that start later, percent. */
   async setServerPercent(server: number, percent: number): Promise<void> {
     assertPercent(percent)
-    const verb = 'active_thread_percentage'
-    await setAndVerify(this.#control, `set_${verb} ${server} ${percent}`, `get_${verb} ${server}`, percent)
+    await this.#set('active_thread_percentage', ` ${server}`, percent)
   }
 
   /**
@@ -42,24 +33,16 @@ export class MpsSettings {
     { server }: { server?: number } = {},
   ): Promise<void> {
     const limit = memoryLimit(bytes)
-    if (!/^\d+$|^GPU-[\w-]+$/.test(String(device))) {
+    if (!/^\d+$|^GPU-[\w-]+$/.test(String(device)))
       throw new InvalidInputError('device', device, 'an ordinal or a UUID (GPU-...)')
-    }
-    const [verb, target] =
-      server === undefined ? ['default_device_pinned_mem_limit', ''] : ['device_pinned_mem_limit', `${server} `]
-    await setAndVerify(
-      this.#control,
-      `set_${verb} ${target}${device} ${limit}`,
-      `get_${verb} ${target}${device}`,
-      limit,
-    )
+    if (server === undefined) await this.#set('default_device_pinned_mem_limit', ` ${device}`, limit)
+    else await this.#set('device_pinned_mem_limit', ` ${server} ${device}`, limit)
   }
 
   /** Sets the priority of clients of servers that start later: 0 normal, 1 below normal. */
   async setDefaultPriority(priority: 0 | 1): Promise<void> {
     if (priority !== 0 && priority !== 1) throw new InvalidInputError('priority', priority, '0 or 1')
-    const verb = 'default_client_priority'
-    await setAndVerify(this.#control, `set_${verb} ${priority}`, `get_${verb}`, priority)
+    await this.#set('default_client_priority', '', priority)
   }
 
   /** Static partitions, as the daemon lists them. @throws MpsError `NOT_SUPPORTED` */
@@ -68,8 +51,7 @@ export class MpsSettings {
   }
 
   /**
-   * Adds a static partition.
-   * @param chunks size of the partition, in the chunks that `lspart` reports
+   * @param chunks size in the chunks that `lspart` reports
    * @returns the id for `ClientLimits.smPartition`
    */
   async addStaticPartition(deviceUuid: string, chunks: number): Promise<string> {
@@ -83,4 +65,24 @@ export class MpsSettings {
   async removeStaticPartition(deviceUuid: string, partition: string): Promise<void> {
     await this.#control.askIfKnown(`sm_partition rm ${deviceUuid} ${partition}`)
   }
+
+  /**
+   * Changes a setting and reads it back.
+   * @param target arguments that say of what, each after a space
+   * @throws MpsError `MPS_REFUSED` unless the new value is read back
+   */
+  async #set(setting: string, target: string, value: string | number): Promise<void> {
+    const command = `set_${setting}${target} ${value}`
+    await this.#control.askIfKnown(command)
+    const answer = (await this.#control.askIfKnown(`get_${setting}${target}`)).join(' ').trim()
+    // The daemon may report a percentage with one decimal, and a memory limit in another unit.
+    if (answer === '' || !(Math.abs(numberIn(answer) - numberIn(String(value))) < 0.06))
+      throw new MpsError('MPS_REFUSED', `the MPS daemon accepted '${command}', but reads back '${answer}'`)
+  }
+}
+
+/** A number, or a memory limit in MiB: `2G` equals `2048M`. */
+function numberIn(text: string): number {
+  const [, value, unit] = /^([\d.]+)\s*([MG])?B?$/i.exec(text) ?? []
+  return Number(value) * (unit?.toUpperCase() === 'G' ? 1024 : 1)
 }

@@ -1,19 +1,10 @@
 import type { ProcessIdentity } from '@pctodl/nvml-control'
 import type { MpsServer } from './servers.js'
 
-/**
- * State of a daemon. `fault`: a client's GPU fault has stopped a server, or the daemon is gone. `recover` or `stop`
- * ends this state.
- */
+/** `fault`: a client's GPU fault has stopped a server, or the daemon is gone. `recover` or `stop` ends this state. */
 export type MpsState = 'stopped' | 'starting' | 'active' | 'draining' | 'fault'
 
-/**
- * Determines the state of a daemon.
- *
- * @param before the state at the last check
- * @param daemon the daemon's process; null if none is visible
- * @param servers the servers that the daemon reports; null if it does not answer
- */
+/** `daemon` is null if its process is not visible, `servers` if it does not answer. */
 export function judgeState(
   before: MpsState,
   daemon: ProcessIdentity | null,

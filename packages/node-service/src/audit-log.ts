@@ -5,7 +5,6 @@ import { reasonOf } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** An event, with the board and the client that it is about, if any. */
 export interface AuditEntry {
   readonly event:
     | 'service-started'
@@ -49,10 +48,7 @@ interface Refusals {
   left: number
 }
 
-/**
- * Log of every decision and change, with one JSON value per line. The file is only appended to, and only the service's
- * user can read it.
- */
+/** Log of every decision and change, one JSON value per line. Only the service's user can read it. */
 export class AuditLog {
   readonly file: string
   readonly #maxBytes: number
@@ -60,12 +56,7 @@ export class AuditLog {
   #fd: number
   #isClosed = false
 
-  /**
-   * Opens the log.
-   * @param options.maxBytes size at which a new file is begun, bytes. Default 64 MiB. The previous file is kept as
-   *   `audit.1.jsonl`.
-   * @throws PctodlError `AUDIT_LOG` if the log cannot be opened for writing
-   */
+  /** @param options.maxBytes size at which a new file is begun. The previous one is kept as `audit.1.jsonl`. */
   constructor(folder: string, { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}) {
     this.file = path.join(folder, 'audit.jsonl')
     this.#maxBytes = maxBytes
@@ -77,11 +68,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Logs an action before it is performed.
-   *
-   * @throws PctodlError `AUDIT_LOG` if the entry cannot be written; the caller must then not perform the action
-   */
+  /** Logs an action before it is performed. @throws PctodlError `AUDIT_LOG`; the action must then not be performed */
   add(entry: AuditEntry): void {
     try {
       this.#write(entry)
@@ -90,11 +77,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Logs an event that has happened, or an action that must be performed even if the disk is full. Does not throw.
-   *
-   * @returns whether the entry was written
-   */
+  /** Logs an event, or an action that must be performed even if the disk is full. Returns whether it was written. */
   note(entry: AuditEntry): boolean {
     try {
       this.#write(entry)
@@ -104,10 +87,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Logs a refusal. If a user exceeds the limit per minute, further refusals are only counted: otherwise refused
-   * requests could fill the disk or displace other entries.
-   */
+  /** Logs a refusal, up to a limit per user and minute: refusals must not fill the disk or displace other entries. */
   refused(peer: Peer, program: string, detail: string): void {
     const nowMs = performance.now()
     for (const [uid, { sinceMs }] of this.#refusals) if (nowMs - sinceMs >= MINUTE_MS) this.#forget(uid)
@@ -169,7 +149,7 @@ export class AuditLog {
   }
 }
 
-/** Escapes those control characters that JSON does not escape. A terminal that prints the log would execute them. */
+/** Escapes control characters that JSON does not escape, and that a terminal that prints the log would execute. */
 function harmless(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

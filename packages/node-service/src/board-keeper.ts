@@ -5,7 +5,6 @@ import { BoardGoneError, type BoardProcess } from './board-process.js'
 import { HeldLease, type HeldLeaseOptions, type Holder, isSameProgram } from './held-lease.js'
 import type { BoardLook, BoardReadings, Ceiling, MigInstance } from './kept-board.js'
 import type { Policy } from './policy.js'
-import type { ServiceMetrics } from './service-metrics.js'
 
 type BoardState = ServiceResults['status']['boards'][number]
 type Condition = BoardState['condition']
@@ -13,23 +12,21 @@ type Condition = BoardState['condition']
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
-  /** Returns the operator's current ceilings for the board. */
   readonly ceiling: () => Ceiling
-  /** Folder in which each MPS daemon gets a working folder; owned by root. */
   readonly mpsFolder: string
-  /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
   readonly audit: AuditLog
-  readonly metrics: ServiceMetrics
+  readonly metrics: {
+    happened(board: BoardKeeper, event: BoardLook['events'][number]): void
+    restored(outcome: 'ok' | 'failed', durationMs: number): void
+  }
 }
 
 /**
- * Manages one board: its condition, and the leases of the board and of its MIG instances. A lease is either of the
- * whole board or of one instance.
- *
- * Clocks, limits and modes apply to the whole board, so only a lease of the board may change them. The board and its
- * instances can be leased at the same time only by one program. While there is any such lease, the service itself holds
- * a direct lease of the board, which keeps out direct leases of root's programs.
+ * Manages one board: its condition, and the leases of the board and of its MIG instances. Only a lease of the board may
+ * change clocks, limits and modes. The board and its instances can be leased at the same time only by one program.
+ * While there is any such lease, the service itself holds a direct lease of the board, which keeps out direct leases of
+ * root's programs.
  */
 export class BoardKeeper {
   readonly uuid: string
@@ -43,14 +40,12 @@ export class BoardKeeper {
   /** Settles when the board's settings are as the present policy allows. */
   tightening: Promise<void> = Promise.resolve()
   readonly #options: BoardKeeperOptions
-  /** Leases, by the UUID of their board or instance. */
   readonly #held = new Map<string, HeldLease>()
   /** The settings that the service's direct lease will restore; null while it holds none. */
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
   #lookingSinceMs = 0
-  /** Runs acquisitions and releases of the board one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
   #reason: string | null = null
@@ -64,11 +59,6 @@ export class BoardKeeper {
     options.process.onLost = (reason) => this.#lose(reason)
   }
 
-  get condition(): Condition {
-    return this.#condition
-  }
-
-  /** All leases of the board and of its instances. */
   get leases(): readonly HeldLease[] {
     return [...this.#held.values()]
   }
@@ -91,22 +81,9 @@ export class BoardKeeper {
     }
   }
 
-  /** Whether this holder has the lease and the lease has not begun to end. */
-  holds(target: string, holder: Holder): boolean {
+  leaseOf(target: string, holder: Holder): HeldLease | undefined {
     const held = this.#held.get(target)
-    return held?.holder === holder && !held.ending
-  }
-
-  /**
-   * Returns the holder's lease.
-   * @throws PctodlError `LEASE_RELEASED` if this holder does not have the lease or the lease is ending
-   */
-  heldBy(target: string, holder: Holder): HeldLease {
-    const held = this.#held.get(target)
-    if (this.holds(target, holder)) return held!
-    if (held?.holder === holder && held.endingBecause !== null)
-      throw new PctodlError('LEASE_RELEASED', `the lease on ${target} is being ended: ${held.endingBecause}`)
-    throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
+    return held?.holder === holder ? held : undefined
   }
 
   /** Whether a UUID identifies this board, one of its MIG instances, or a removed instance that is still leased. */
@@ -115,11 +92,14 @@ export class BoardKeeper {
   }
 
   /**
-   * Leases the board or an instance, and returns the settings before the lease.
-   *
+   * Leases the board or an instance. The lease ends after `silenceMs` without a request of its holder.
    * @throws PctodlError `LEASE_HELD`, `NO_SUCH_BOARD`, `GPU_LOST`, `RESTORE_FAILED` and others
    */
-  async acquire(target: string, holder: Holder): Promise<FoundState> {
+  async acquire(
+    target: string,
+    holder: Holder,
+    silenceMs?: number,
+  ): Promise<{ readonly held: HeldLease; readonly found: FoundState }> {
     // If a conflicting lease is ending, its end is awaited, and the request is not refused.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
@@ -137,24 +117,26 @@ export class BoardKeeper {
       }
       const { mpsFolder, mpsProgram } = this.#options
       const onMps = (event: 'mps-started' | 'mps-stopped', detail?: string) => this.#log(event, holder, detail, target)
-      this.#held.set(target, new HeldLease({ target, holder, device, mpsFolder, mpsProgram, onMps }))
-      return found
+      const onSilent = () => void this.end(held, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
+      const options = { target, holder, device, mpsFolder, mpsProgram, onMps, silenceMs, onSilent }
+      const held = new HeldLease(options)
+      this.#held.set(target, held)
+      return { held, found }
     })
   }
 
-  /**
-   * Changes a setting through the holder's lease.
-   *
-   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance,
-   *   `NOT_ALLOWED` if the policy forbids the change; also the errors of the lease's setter
-   */
-  async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
-    if (target !== this.uuid) throw this.#instanceLease(target, change)
+  /** @throws PctodlError `LEASE_RELEASED`, `INSTANCE_LEASE`, `NOT_ALLOWED`; the errors of the lease's setter */
+  async change(held: HeldLease, change: BoardChange, policy: () => Policy): Promise<void> {
+    const { holder, target } = held
+    if (target !== this.uuid) {
+      const what = "clocks, power limit, compute mode and persistence are the whole board's"
+      const remedy = `to set ${describeChange(change)}, acquire ${this.uuid}, too`
+      throw new PctodlError('INSTANCE_LEASE', `${target} is a part of ${this.uuid}: ${what}; ${remedy}`)
+    }
     const { process, audit } = this.#options
-    this.heldBy(target, holder)
     const { isInForce, found } = await process.ask('before', change)
     // Nothing is awaited between here and the request, so neither the lease nor the policy can change in between.
-    const held = this.heldBy(target, holder)
+    held.assertHeld()
     // The setting already has this value, but not through this lease, so the lease must not restore it when it ends.
     if (isInForce && !held.changes.has(change.kind)) return
     policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
@@ -182,54 +164,41 @@ export class BoardKeeper {
     }
   }
 
-  /**
-   * Checks that the settings of the holder's lease are in force.
-   * @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError
-   */
-  async verify(target: string, holder: Holder): Promise<void> {
-    this.heldBy(target, holder)
+  async verify({ target }: HeldLease): Promise<void> {
     // The holder of an instance cannot change settings, so there is nothing to verify.
     if (target === this.uuid) await this.#options.process.ask('verify')
   }
 
-  /**
-   * Starts an MPS daemon for the holder's lease.
-   * @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_ALREADY_RUNNING`, `MPS_DIVIDED`
-   */
-  async startMps(
-    target: string,
-    holder: Holder,
-    defaultPercent: number | undefined,
-  ): ReturnType<HeldLease['startMps']> {
-    const held = this.heldBy(target, holder)
-    if (target === this.uuid && this.#isDivided) {
+  async startMps(held: HeldLease, defaultPercent: number | undefined): ReturnType<HeldLease['startMps']> {
+    held.assertHeld()
+    if (held.target === this.uuid && this.#isDivided) {
       const instances = this.instances.map(({ uuid }) => uuid).join(', ') || 'none so far'
-      throw new PctodlError(
-        'MPS_DIVIDED',
-        `${target} is divided (MIG), and a daemon serves one instance: acquire that too (${instances}), and start its daemon`,
-      )
+      const remedy = `acquire that too (${instances}), and start its daemon`
+      throw new PctodlError('MPS_DIVIDED', `${this.uuid} is divided (MIG), and a daemon serves one instance: ${remedy}`)
     }
     return held.startMps(defaultPercent)
   }
 
   /**
-   * Ends a lease: stops its MPS daemon, then restores the board. A second call does nothing.
-   *
+   * Ends a lease: stops its MPS daemon, then restores the board.
    * @param why the reason for the holder and the log; null if the holder requested the end
    * @throws RestoreError if the board could not be restored; each `look` tries again
    */
-  end(target: string, holder: Holder, why: string | null): Promise<void> {
-    const held = this.#held.get(target)
-    if (held?.holder !== holder) return Promise.resolve()
-    if (held.ending === null) held.endingBecause = why
+  end(held: HeldLease, why: string | null): Promise<void> {
+    if (!held.ending) held.endingBecause = why
     held.ending ??= this.#end(held, why)
     return held.ending
   }
 
-  /**
-   * Checks whether the board is present, restores what former leases left changed, and reports events. Called every two
-   * seconds; calls at the same time share one check.
-   */
+  /** Ends the leases that satisfy a condition. Returns their targets. @throws RestoreError once all have ended */
+  async endThose(isMeant: (held: HeldLease) => boolean, why: string): Promise<string[]> {
+    const meant = this.leases.filter(isMeant)
+    const ends = await Promise.allSettled(meant.map((held) => this.end(held, why)))
+    for (const outcome of ends) if (outcome.status === 'rejected') throw outcome.reason
+    return meant.map(({ target }) => target)
+  }
+
+  /** Checks the board, restores what former leases left, and reports events. Concurrent calls share one check. */
   look(): Promise<void> {
     if (this.#looking) return this.#looking
     this.#lookingSinceMs = performance.now()
@@ -244,10 +213,7 @@ export class BoardKeeper {
     return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
-  /**
-   * Returns the board's readings, or null if reading fails or takes longer than `timeoutMs`. Calls at the same time
-   * share one reading.
-   */
+  /** Returns the board's readings; null if reading fails or takes longer. Calls at the same time share one reading. */
   read(timeoutMs: number): Promise<BoardReadings | null> {
     const ask = () => this.#options.process.ask('readings').catch(() => null)
     this.#reading ??= ask().finally(() => {
@@ -256,7 +222,6 @@ export class BoardKeeper {
     return Promise.race([this.#reading, systemClock.sleep(timeoutMs).then(() => null)])
   }
 
-  /** Resolves when the board's process has exited, or its time to exit is over. */
   close(): Promise<void> {
     return this.#options.process.close()
   }
@@ -290,13 +255,11 @@ export class BoardKeeper {
       this.#log('restored', undefined, 'by the watchdog of its lease, or by another program')
       this.#become('ok', null)
     }
-    await this.#endGone()
+    const isGone = ({ target }: HeldLease) => target !== this.uuid && !this.#instance(target)
+    await this.endThose(isGone, 'the instance is gone').catch(() => {})
   }
 
-  /**
-   * Reports what happened since the last check: events of the driver, and changes by other programs. Changes of clocks
-   * and performance states are counted but not logged.
-   */
+  /** Reports events and changes by other programs. Changes of clocks and performance states are only counted. */
   #tell({ events, others }: Pick<BoardLook, 'events' | 'others'>): void {
     const errors = new Map<string, number>()
     for (const event of events) {
@@ -319,7 +282,8 @@ export class BoardKeeper {
   #lose(reason: string): void {
     if (this.#condition !== 'lost') this.#log('board-lost', undefined, reason)
     this.#become('lost', reason)
-    void this.#endAll('the board is lost').then(() => this.#become('lost', reason))
+    const lose = () => this.#become('lost', reason)
+    void this.endThose(() => true, 'the board is lost').then(lose, lose)
   }
 
   async #end(held: HeldLease, why: string | null): Promise<void> {
@@ -352,21 +316,7 @@ export class BoardKeeper {
     }
   }
 
-  async #endAll(why: string): Promise<void> {
-    await Promise.allSettled(this.leases.map(({ target, holder }) => this.end(target, holder, why)))
-  }
-
-  /** Ends the leases of MIG instances that the operator has removed. */
-  async #endGone(): Promise<void> {
-    const gone = this.leases.filter(({ target }) => target !== this.uuid && !this.#instance(target))
-    await Promise.allSettled(gone.map(({ target, holder }) => this.end(target, holder, 'the instance is gone')))
-  }
-
-  /**
-   * Acquires the service's direct lease of the board, for a lease of the board or of an instance.
-   *
-   * @throws LeaseHeldError, RestoreError and others; all leases on the board then end
-   */
+  /** Acquires the service's direct lease of the board. If that fails, all leases on the board end. */
   async #take(target: string): Promise<FoundState> {
     const { process, ceiling } = this.#options
     try {
@@ -375,18 +325,12 @@ export class BoardKeeper {
       this.#found ??= await process.ask('acquire', ceiling())
       return this.#found
     } catch (error) {
-      const reason = reasonOf(error)
-      void this.#endAll(`the board was taken from the service: ${reason}`)
+      void this.endThose(() => true, `the board was taken from the service: ${reasonOf(error)}`).catch(() => {})
       throw error
     }
   }
 
-  /**
-   * Releases the service's direct lease, which restores the board.
-   *
-   * @returns whether there was such a lease
-   * @throws RestoreError
-   */
+  /** Releases the service's direct lease, which restores the board. Returns whether there was one. */
   async #giveBack(): Promise<boolean> {
     const wasHeld = this.#found !== null
     this.#found = null
@@ -401,8 +345,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Returns the leases that conflict with a new one. These are any lease of the same target and, if other programs hold
-   * them: for an instance, the lease of the board; for the board, the leases of its instances.
+   * Returns the leases that conflict with a new one: any lease of the same target and, if other programs hold them, for
+   * an instance the lease of the board, and for the board the leases of its instances.
    */
   #inTheWay(target: string, holder: Holder): HeldLease[] {
     return this.leases.filter((held) => {
@@ -412,11 +356,6 @@ export class BoardKeeper {
     })
   }
 
-  /**
-   * Returns the name of the leased device, and a function that lists the compute processes on it.
-   *
-   * @throws PctodlError `NO_SUCH_BOARD` if the instance does not exist
-   */
   #deviceOf(target: string): NonNullable<HeldLeaseOptions['device']> {
     const processes = () => this.#options.process.ask('processes')
     if (target === this.uuid) return { subject: `GPU ${this.index}`, computeProcesses: processes }
@@ -436,23 +375,12 @@ export class BoardKeeper {
     return this.instances.find((each) => each.uuid === uuid)
   }
 
-  #instanceLease(target: string, change: BoardChange): PctodlError {
-    return new PctodlError(
-      'INSTANCE_LEASE',
-      `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
-        `${describeChange(change)}, acquire ${this.uuid}, too`,
-    )
-  }
-
   #become(condition: Condition, reason: string | null): void {
     this.#condition = condition
     this.#reason = reason
   }
 
-  /**
-   * Logs an event that has happened. If it cannot be written, nothing else follows, because a full disk must not
-   * prevent restoring a board.
-   */
+  /** Logs an event. If it cannot be written, nothing follows: a full disk must not prevent restoring a board. */
   #log(event: AuditEntry['event'], holder?: Holder, detail?: string, target?: string): void {
     this.#options.audit.note(this.#entry(event, holder, detail, target))
   }
@@ -477,14 +405,7 @@ function stateOf(held: HeldLease | undefined): BoardState['lease'] {
 
 function heldByAnother(target: string, { holder, target: other }: HeldLease): PctodlError {
   const { peer, program } = holder
-  const what =
-    other === target
-      ? target
-      : other.startsWith('GPU-')
-        ? `${target}, as a part of ${other},`
-        : `${other}, a part of ${target},`
-  return new PctodlError(
-    'LEASE_HELD',
-    `${what} is leased by process ${peer.pid} (${program}) of user ${peer.uid}; wait for it, or end it (its lease ends with it)`,
-  )
+  const part = other.startsWith('GPU-') ? `${target}, as a part of ${other},` : `${other}, a part of ${target},`
+  const what = `${other === target ? target : part} is leased by process ${peer.pid} (${program}) of user ${peer.uid}`
+  return new PctodlError('LEASE_HELD', `${what}; wait for it, or end it (its lease ends with it)`)
 }

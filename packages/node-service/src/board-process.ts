@@ -6,7 +6,6 @@ import { cleanEnvironment, meansGone } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { KeptBoard, KeptBoardOptions } from './kept-board.js'
 
-/** The requests that a board's process accepts: the public methods of `KeptBoard`. */
 type Asked = keyof KeptBoard
 type Answer<Ask extends Asked> = Awaited<ReturnType<KeptBoard[Ask]>>
 
@@ -22,19 +21,12 @@ interface Reply {
   readonly error?: { readonly code: string; readonly message: string; readonly nvmlCode?: number }
 }
 
-/**
- * Time limit of a request to a board, ms. Some requests call the driver several times with pauses, or first start a new
- * process.
- */
+/** Time limit of a request, ms. Some requests call the driver several times with pauses, or first start a process. */
 const DEADLINE_MS = 10_000
 
-/**
- * Minimum time between two starts, ms. Without it, a process that always exits at once would be restarted endlessly and
- * keep a CPU core busy.
- */
+/** Minimum time between two starts, ms, so that a process that always exits at once does not keep a CPU core busy. */
 const BETWEEN_STARTS_MS = 1000
 
-/** Thrown if the board, the driver or the board's process is not available. */
 export class BoardGoneError extends PctodlError {}
 
 /**
@@ -59,11 +51,7 @@ export class BoardProcess {
     this.#board = options.board
   }
 
-  /**
-   * Sends a request to the board's process.
-   * @throws PctodlError the errors of the board's process; BoardGoneError if the board, the driver or the process is
-   *   not available
-   */
+  /** @throws PctodlError the errors of the board's process; BoardGoneError if board, driver or process is gone */
   async ask<Ask extends Asked>(ask: Ask, ...args: Parameters<KeptBoard[Ask]>): Promise<Answer<Ask>> {
     if (this.#isClosed) throw new BoardGoneError('NVML_TIMEOUT', 'the service is ending')
     if (this.#why !== '') throw new BoardGoneError('NVML_TIMEOUT', this.#why)
@@ -150,10 +138,7 @@ export class BoardProcess {
   }
 }
 
-/**
- * Path of the built worker program. It is next to this file or, if the service runs from sources, in the package's
- * `dist`.
- */
+/** The worker program is next to this file or, if the service runs from sources, in the package's `dist`. */
 function workerProgram(): string {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const places = [here, path.join(here, '..', 'dist')].map((folder) => path.join(folder, 'board-worker.js'))

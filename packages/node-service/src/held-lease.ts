@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import { given } from '@pctodl/command-line'
 import { MpsDaemon, type MpsDaemonOptions } from '@pctodl/mps-control'
-import type { BoardChange } from '@pctodl/nvml-control'
+import type { BoardChange, ServiceResults } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** The holder of a lease. */
 export interface Holder {
   readonly peer: Peer
   readonly program: string
@@ -28,22 +28,19 @@ export interface HeldLeaseOptions {
   readonly holder: Holder
   /** The board or instance on which the MPS daemon's clients must run. */
   readonly device: NonNullable<MpsDaemonOptions['device']>
-  /** Folder in which each MPS daemon gets a working folder; owned by root. */
   readonly mpsFolder: string
-  /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
   readonly onMps: (event: 'mps-started' | 'mps-stopped', detail?: string) => void
+  /** Time without a request of the holder after which `onSilent` is called, ms. Default: never. */
+  readonly silenceMs?: number | undefined
+  readonly onSilent?: () => void
 }
 
-type MpsEnvironment = MpsDaemon['place']['environment']
-
-/** One lease: its holder, its age, its changes and its MPS daemon. */
 export class HeldLease {
   readonly target: string
   readonly holder: Holder
   readonly since: string = new Date().toISOString()
   readonly #sinceMs = performance.now()
-  /** The changes that the lease has made, by kind. */
   readonly changes: Map<BoardChange['kind'], BoardChange> = new Map()
   /** Settles when the lease has ended; null until it begins to end. */
   ending: Promise<void> | null = null
@@ -51,48 +48,56 @@ export class HeldLease {
   endingBecause: string | null = null
   readonly #options: HeldLeaseOptions
   readonly #leaving = new AbortController()
-  #mps: MpsDaemon | null = null
-  /** Settles when the MPS daemon has started; null unless it is starting. */
-  #starting: Promise<unknown> | null = null
+  #heardMs = performance.now()
+  readonly #silence: NodeJS.Timeout | undefined
+  mps: MpsDaemon | null = null
+  #starting: Promise<ServiceResults['mps-start']> | null = null
 
   constructor(options: HeldLeaseOptions) {
     this.#options = options
     this.target = options.target
     this.holder = options.holder
+    const { silenceMs, onSilent } = options
+    const end = (dueMs: number) => {
+      if (this.#heardMs < dueMs) onSilent?.()
+    }
+    // The timer may be late because the service was suspended, so the holder's waiting messages are read before the
+    // lease ends.
+    const due = () => setImmediate(end, performance.now())
+    this.#silence = silenceMs === undefined ? undefined : setTimeout(due, silenceMs)
   }
 
-  /** Time since the lease began, ms. Changes of the system time do not affect it. */
+  heard(): void {
+    this.#heardMs = performance.now()
+    this.#silence?.refresh()
+  }
+
+  /** @throws PctodlError `LEASE_RELEASED` if the lease has begun to end */
+  assertHeld(): void {
+    if (!this.ending) return
+    const why = this.endingBecause ?? 'its holder has released it'
+    throw new PctodlError('LEASE_RELEASED', `the lease on ${this.target} is being ended: ${why}`)
+  }
+
+  /** Time since the lease began, ms, whatever the system time. */
   get lastedMs(): number {
     return performance.now() - this.#sinceMs
   }
 
-  get mps(): MpsDaemon | null {
-    return this.#mps
-  }
-
-  /**
-   * Starts the lease's MPS daemon.
-   * @throws MpsError; PctodlError `MPS_ALREADY_RUNNING`
-   */
-  async startMps(
-    defaultPercent: number | undefined,
-  ): Promise<{ readonly pid: number; readonly environment: MpsEnvironment }> {
-    if (this.#mps || this.#starting)
+  async startMps(defaultPercent: number | undefined): Promise<ServiceResults['mps-start']> {
+    if (this.mps || this.#starting)
       throw new PctodlError('MPS_ALREADY_RUNNING', `the lease on ${this.target} has its MPS daemon already`)
-    const starting = this.#start(defaultPercent)
-    this.#starting = starting
-    try {
-      return await starting
-    } finally {
+    this.#starting = this.#start(defaultPercent).finally(() => {
       this.#starting = null
-    }
+    })
+    return this.#starting
   }
 
   async verifyMpsClient(pid: number): Promise<void> {
-    if (!this.#mps) throw new PctodlError('MPS_NO_DAEMON', `the lease on ${this.target} has no MPS daemon`)
+    if (!this.mps) throw new PctodlError('MPS_NO_DAEMON', `the lease on ${this.target} has no MPS daemon`)
     const { signal } = this.#leaving
     try {
-      await this.#mps.verifyClient(pid, { timeoutMs: 10_000, signal })
+      await this.mps.verifyClient(pid, { timeoutMs: 10_000, signal })
     } catch (error) {
       // If the lease is ending, this is the error to report. Another attempt would keep the daemon's folder in use and
       // delay restoring the board.
@@ -101,26 +106,21 @@ export class HeldLease {
     }
   }
 
-  /**
-   * Stops the lease's MPS daemon.
-   * @param graceMs time that its clients have to exit, ms; null ends them at once, because the holder is gone
-   */
+  /** @param graceMs time that its clients have to exit, ms; null ends them at once, because the holder is gone */
   async stopMps(graceMs: number | null): Promise<string> {
-    const mps = this.#mps
+    const { mps } = this
     if (!mps) return 'not-running'
     const how = graceMs === null ? 'cut off' : await mps.stop({ graceMs })
-    if (graceMs === null) await mps.cutOff({ all: true })
-    this.#mps = null
+    if (graceMs === null) await mps.cutOff()
+    this.mps = null
     removePlace(mps.place.directory)
     this.#options.onMps('mps-stopped', how)
     return how
   }
 
-  /**
-   * Ends the lease's MPS daemon, even if it is still starting, and prevents another one from starting. Errors are
-   * logged, not thrown.
-   */
+  /** Ends the lease's MPS daemon, even if it is still starting, and prevents another start. Errors are only logged. */
   async leave(): Promise<void> {
+    clearTimeout(this.#silence)
     // A daemon that is still starting has no clients yet, so abort its start.
     this.#leaving.abort()
     await this.#starting?.catch(() => {})
@@ -131,19 +131,15 @@ export class HeldLease {
     return new PctodlError('LEASE_RELEASED', `the lease on ${this.target} has ended`)
   }
 
-  async #start(defaultPercent: number | undefined): Promise<{ pid: number; environment: MpsEnvironment }> {
+  async #start(defaultPercent: number | undefined): Promise<ServiceResults['mps-start']> {
     const { target, holder, device, mpsFolder, mpsProgram, onMps } = this.#options
     // Each start uses a new folder, so that files of an earlier daemon do not interfere. The name is short, because
     // paths of sockets have a limited length.
     const directory = path.join(mpsFolder, randomBytes(6).toString('hex'))
-    const mps = new MpsDaemon({ directory, device, ...(mpsProgram === undefined ? {} : { program: mpsProgram }) })
+    const mps = new MpsDaemon({ directory, device, ...given({ program: mpsProgram }) })
     try {
-      await mps.start({
-        uid: holder.peer.uid,
-        deviceUuids: [target],
-        signal: this.#leaving.signal,
-        ...(defaultPercent === undefined ? {} : { defaultPercent }),
-      })
+      const { signal } = this.#leaving
+      await mps.start({ uid: holder.peer.uid, deviceUuids: [target], signal, ...given({ defaultPercent }) })
     } catch (error) {
       // The end of the daemon's log is read before the folder with the log is removed.
       const lastWords = mps.place.lastWords()
@@ -152,9 +148,10 @@ export class HeldLease {
       if (this.#leaving.signal.aborted) throw this.#hasEnded()
       throw error
     }
-    this.#mps = mps
+    this.mps = mps
     onMps('mps-started')
-    return { pid: mps.place.daemon()?.pid ?? 0, environment: mps.place.environment }
+    const { pipeDirectory, logDirectory } = mps.place
+    return { pid: mps.place.daemon()?.pid ?? 0, pipeDirectory, logDirectory }
   }
 }
 

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { userOf } from '@pctodl/nvml-control'
 
-/**
- * A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`). It is read from the control group of a process,
- * which only root can assign.
- */
+/** A Slurm job (`slurm:<job id>`) or Kubernetes pod (`pod:<uid>`), from the control group that only root can assign. */
 export type Workload = `slurm:${string}` | `pod:${string}`
 
 const podUid = '([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})'
@@ -33,12 +30,7 @@ const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
   ],
 ]
 
-/**
- * Returns the workload of a process.
- *
- * @param uid the user to whom the process must belong; if it belongs to another, the pid has been reused
- * @returns undefined if the process has no workload or has exited
- */
+/** @param uid the user to whom the process must belong; if it belongs to another, the pid has been reused */
 export function workloadOf(pid: number, uid: number): Workload | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
@@ -48,10 +40,7 @@ export function workloadOf(pid: number, uid: number): Workload | undefined {
   }
 }
 
-/**
- * Returns the workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both). Undefined if the text names no
- * workload or several different ones.
- */
+/** Returns the workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both); undefined for none or several. */
 export function workloadOfGroups(text: string): Workload | undefined {
   const found = new Set<Workload>()
   for (const line of text.split('\n')) {

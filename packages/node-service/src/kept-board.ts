@@ -1,10 +1,9 @@
 import path from 'node:path'
-import { makePrivateFolder } from '@pctodl/command-line'
+import { given, makePrivateFolder } from '@pctodl/command-line'
 import {
   applyChange,
   type BoardChange,
   type BoardEvent,
-  boardFacts,
   type ClockRange,
   FileLock,
   type FoundState,
@@ -19,9 +18,8 @@ import {
   type NvmlLease,
   reasonOf,
   restoreBoard,
-  specOfBoard,
 } from '@pctodl/nvml-control'
-import { PctodlError, type Telemetry } from '@pctodl/platform'
+import { PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
 
 /** The operator's ceilings for a board, which apply with and without a lease. Null means no ceiling. */
 export interface Ceiling {
@@ -56,12 +54,10 @@ export interface BoardLook {
   readonly others: readonly string[]
 }
 
-/** Readings of a board, for metrics and for Zeus. */
 export interface BoardReadings extends Telemetry {
   readonly powerLimitW: number
-  readonly defaultLimitW: number | null
-  readonly minLimitW: number | null
-  readonly maxLimitW: number | null
+  /** The limits that the driver accepts; null if it does not report them. */
+  readonly limits: ReturnType<NvmlDevice['powerLimits']> | null
   readonly persistence: boolean
   readonly pciBusId: string
   readonly clients: number
@@ -81,101 +77,63 @@ export class KeptBoard {
   #lock: FileLock | null = null
   #lease: NvmlLease | null = null
   #ceiling: Ceiling = noCeiling
-  /**
-   * The clock locks that apply while no lease sets others, as this object set them last. NVML cannot read clock locks.
-   */
+  /** The clock locks that apply while no lease sets others, as last set here, because NVML cannot read them. */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
   /** Runs `look`, `acquire` and `release` one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
-  /**
-   * The driver's event set. Null if the board does not support events, or if they have failed; undefined before it is
-   * opened.
-   */
+  /** Null if the board does not support events, or if they have failed; undefined before it is opened. */
   #events: NvmlEvents | null | undefined
 
   constructor(options: KeptBoardOptions) {
     this.#options = options
   }
 
-  /** Number of boards. */
   count(): number {
     return this.#nvml().deviceCount
   }
 
-  /**
-   * Opens the board and locks it for this service.
-   *
-   * @throws PctodlError `BOARD_KEPT` if another service on this machine manages the board; NvmlError, UnknownBoardError
-   */
+  /** Locks the board for this service. @throws PctodlError `BOARD_KEPT` if another service of this machine keeps it */
   async open(): Promise<{ readonly uuid: string; readonly index: number; readonly name: string }> {
     const { uuid, index, name } = this.#board().device
     await this.#keep(uuid)
     return { uuid, index, name }
   }
 
-  /**
-   * Enforces the operator's ceiling and returns the board's present state. If there is no lease, first restores
-   * settings that a former lease has left changed.
-   *
-   * @throws NvmlError
-   */
+  /** Enforces the ceiling and returns the board's state. Without a lease, restores what a former lease left changed. */
   look(ceiling: Ceiling): Promise<BoardLook> {
     return this.#inTurn(() => this.#look(ceiling))
   }
 
-  /**
-   * Acquires the direct lease, and returns the settings that it will restore.
-   *
-   * @throws LeaseHeldError, RestoreError and other errors of a direct lease
-   */
   acquire(ceiling: Ceiling): Promise<FoundState> {
     return this.#inTurn(async () => {
       await this.open()
       await this.#keepWithin(ceiling)
       const { smClock, memClock } = ceiling
-      const standingLocks = { ...(smClock ? { smClock } : {}), ...(memClock ? { memClock } : {}) }
-      this.#lease ??= await this.#board().acquireDirectly({ standingLocks })
+      this.#lease ??= await this.#board().acquireDirectly({ standingLocks: { smClock, memClock } })
       return this.#lease.found
     })
   }
 
-  /**
-   * Notices a power limit that another program has set. Then returns whether the change is already in force, and which
-   * settings the lease will restore.
-   */
+  /** Notices a power limit of another program. Returns whether the change is in force, and what `release` restores. */
   before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
     const lease = this.#held()
     lease.noticeLimit()
     return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
-  /**
-   * Makes a change.
-   * @throws the errors of the lease's setter
-   */
   async change(change: BoardChange): Promise<void> {
     await this.#held().change(change)
   }
 
-  /**
-   * Checks that the lease's settings are in force.
-   * @throws SetterNotAppliedError
-   */
   verify(): void {
     this.#held().verify()
   }
 
-  /**
-   * Ends the lease and restores the board.
-   *
-   * @returns the settings that other programs have changed; these are kept
-   * @throws RestoreError; the next `look` tries again
-   */
+  /** Returns the settings that other programs have changed; these are kept. @throws RestoreError; `look` tries again */
   release(): Promise<readonly string[]> {
     return this.#inTurn(() => this.#release())
   }
 
-  /** Processes that have a CUDA context on the board. */
   processes(): ReturnType<NvmlDevice['computeProcesses']> {
     return this.#board().device.computeProcesses()
   }
@@ -183,20 +141,16 @@ export class KeptBoard {
   async readings(): Promise<BoardReadings> {
     const gpu = this.#board()
     const { device } = gpu
-    const limits = orNull(() => device.powerLimits())
     return {
       ...(await gpu.sample()),
       powerLimitW: device.powerLimitW(),
-      defaultLimitW: limits?.defaultW ?? null,
-      minLimitW: limits?.minW ?? null,
-      maxLimitW: limits?.maxW ?? null,
+      limits: orNull(() => device.powerLimits()),
       persistence: orNull(() => device.persistence()) ?? false,
       pciBusId: device.pciBusId,
       clients: device.computeProcesses().length,
     }
   }
 
-  /** Restores the board and releases its lock. Called when the service has exited. */
   async close(): Promise<void> {
     await this.release().catch(() => {})
     this.#letGo()
@@ -208,18 +162,16 @@ export class KeptBoard {
     const { lockFolder } = this.#options
     makePrivateFolder(lockFolder)
     const file = path.join(lockFolder, `${uuid}.service`)
-    const startedMs = performance.now()
-    this.#lock = FileLock.tryAcquire(file)
-    while (!this.#lock && performance.now() - startedMs < LOCK_WAIT_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    const deadlineMs = performance.now() + LOCK_WAIT_MS
+    for (;;) {
       this.#lock = FileLock.tryAcquire(file)
+      if (this.#lock) return
+      if (performance.now() >= deadlineMs) break
+      await systemClock.sleep(50)
     }
-    if (this.#lock) return
     const holder = lockHolder(file)
-    throw new PctodlError(
-      'BOARD_KEPT',
-      `${uuid} is kept by another service of this machine (${holder === null ? 'in another container' : `process ${holder}`}); end it first`,
-    )
+    const who = holder === null ? 'in another container' : `process ${holder}`
+    throw new PctodlError('BOARD_KEPT', `${uuid} is kept by another service of this machine (${who}); end it first`)
   }
 
   async #look(ceiling: Ceiling): Promise<BoardLook> {
@@ -232,16 +184,9 @@ export class KeptBoard {
       // is enforced in any case.
       const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
-      const mig = device.mig()
+      const { enabled = false, instances = [] } = device.mig() ?? {}
       const found = this.#lease?.found ?? null
-      return {
-        isDivided: mig?.enabled ?? false,
-        instances: mig?.instances ?? [],
-        events: this.#takeEvents(),
-        found,
-        left,
-        others,
-      }
+      return { isDivided: enabled, instances, events: this.#takeEvents(), found, left, others }
     } catch (error) {
       // Closes NVML, so that the next call opens it again once the driver or the board is back.
       if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
@@ -268,25 +213,23 @@ export class KeptBoard {
   }
 
   #nvml() {
-    const { libraryPath } = this.#options
-    return loadNvml(libraryPath === undefined ? {} : { libraryPath })
+    return loadNvml(given({ libraryPath: this.#options.libraryPath }))
   }
 
   #board(): NvmlGpu {
     if (this.#gpu) return this.#gpu
     const nvml = this.#nvml()
     const device = nvml.device(this.#uuid ?? this.#options.board)
-    const gpu = new NvmlGpu(nvml, device, specOfBoard(boardFacts(device)), { leaseFolder: this.#options.leaseFolder })
+    this.#gpu = new NvmlGpu(nvml, device, { leaseFolder: this.#options.leaseFolder })
     this.#uuid = device.uuid
     this.#standing = noCeiling
-    this.#gpu = gpu
-    return gpu
+    return this.#gpu
   }
 
   #letGo(): void {
     this.#events?.close()
     this.#events = undefined
-    if (this.#gpu) this.#gpu.nvml.close()
+    this.#gpu?.nvml.close()
     this.#gpu = null
   }
 
@@ -313,21 +256,19 @@ export class KeptBoard {
     const powerLimitW = ceiling.powerLimitW === null ? null : Math.max(ceiling.powerLimitW, spec.powerLimitW.min)
     const lease = this.#lease
     const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
-    const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
-    if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
+    const isFoundAbove = isAbove(lease?.found.powerLimitW ?? null)
+    const isLocked =
+      isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
+    if (isLocked && !isFoundAbove && !isAbove(device.powerLimitW())) return
     // Without a lease of the service, a program of root may hold one. Then nothing is done; a later check enforces the
     // ceiling.
     const lock = lease ? null : new LeaseFolder(this.#options.leaseFolder).tryLock(device.uuid)
     if (!lease && !lock) return
     try {
-      const found = {
-        ...(isAbove(lease?.found.powerLimitW ?? null) ? { powerLimitW } : {}),
-        smClockLock: ceiling.smClock,
-        memClockLock: ceiling.memClock,
-      }
+      const locks = { smClockLock: ceiling.smClock, memClockLock: ceiling.memClock }
       // A full disk must not disable the ceiling. If the journal cannot be written, it will restore the old value,
       // which the next check lowers.
-      orNull(() => lease?.amend(found))
+      orNull(() => lease?.amend({ ...locks, ...(isFoundAbove ? { powerLimitW } : {}) }))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
         // A limit that the lease has not changed is not set through the lease, which would undo the change when it
@@ -335,7 +276,7 @@ export class KeptBoard {
         if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
-      if (!isBelow) await this.#lockWithin(ceiling, lease)
+      if (!isLocked) await this.#lockWithin(ceiling, lease)
     } finally {
       lock?.release()
     }
@@ -343,19 +284,16 @@ export class KeptBoard {
 
   async #lockWithin({ smClock, memClock }: Ceiling, lease: NvmlLease | null): Promise<void> {
     const { device } = this.#board()
-    for (const [kind, range, before] of [
-      ['sm-clock', smClock, this.#standing.smClock],
-      ['mem-clock', memClock, this.#standing.memClock],
-    ] as const) {
-      if (isSame(range, before)) continue
-      // If the lease has locked this clock, the policy has checked its lock. Otherwise the ceiling's lock is set here,
-      // and the end of the lease does not remove it.
-      if (!lease?.touches(kind)) await applyChange(device, { kind, range })
+    // If the lease has locked a clock, the policy has checked its lock. Otherwise the ceiling's lock is set here, and the
+    // end of the lease does not remove it.
+    const lock = async (kind: 'sm-clock' | 'mem-clock', range: ClockRange | null, before: ClockRange | null) => {
+      if (!isSame(range, before) && !lease?.touches(kind)) await applyChange(device, { kind, range })
     }
+    await lock('sm-clock', smClock, this.#standing.smClock)
+    await lock('mem-clock', memClock, this.#standing.memClock)
     this.#standing = { smClock, memClock }
   }
 
-  /** Returns the driver's events since the last call. */
   #takeEvents(): BoardEvent[] {
     try {
       if (this.#events === undefined) this.#events = NvmlEvents.open(this.#board().device)

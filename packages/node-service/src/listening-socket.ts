@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { chmodSync, existsSync, fstatSync, lstatSync, rmSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import path from 'node:path'
@@ -10,17 +11,12 @@ import { load } from 'koffi'
 const F_SETFD = 2
 const FD_CLOEXEC = 1
 
-/** Maximum number of connections that wait to be accepted. It equals the kernel's default limit (`somaxconn`). */
 const MAX_WAITING = 4096
 
 /** The first file descriptor that systemd passes (sd_listen_fds(3)). */
 const FIRST_FD = 3
 
-/**
- * Returns the file descriptor of a socket that systemd has opened for the service, or null if there is none.
- *
- * @throws PctodlError `SOCKET` if systemd passes several file descriptors, or one that is not a socket
- */
+/** Returns the descriptor of a socket that systemd has opened; null if there is none. @throws PctodlError `SOCKET` */
 export function activatedSocket(env: Readonly<Record<string, string | undefined>> = process.env): number | null {
   // If the pid differs, the variables were inherited from a parent process and are ignored.
   if (env['LISTEN_PID'] !== String(process.pid) || env['LISTEN_FDS'] === undefined) return null
@@ -31,10 +27,7 @@ export function activatedSocket(env: Readonly<Record<string, string | undefined>
   return FIRST_FD
 }
 
-/**
- * Prevents child processes from inheriting the socket. A child with the socket, such as an MPS server of another user,
- * could accept clients in place of the service.
- */
+/** A child that inherits the socket, such as another user's MPS server, could pose as the service. */
 function keepToOurselves(fd: number): void {
   const fcntl = load(null).func('int fcntl(int fd, int command, ...)')
   if (fcntl(fd, F_SETFD, 'int', FD_CLOEXEC) !== 0)
@@ -43,9 +36,7 @@ function keepToOurselves(fd: number): void {
 }
 
 /**
- * Listens on a unix socket. The file mode decides who may connect; the policy decides what a connected client may do.
- *
- * @param mode file mode of the socket
+ * Listens on a unix socket. Its file mode decides who may connect; the policy decides what a client may do.
  * @throws PctodlError `SOCKET` if another service listens on it, or if others can write to its folder
  */
 export async function listenOn(server: Server, socket: string, mode: number): Promise<void> {
@@ -61,26 +52,21 @@ export async function listenOn(server: Server, socket: string, mode: number): Pr
       if (await answers(socket)) throw new Error('a service listens there already')
       rmSync(socket)
     }
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ path: socket, backlog: MAX_WAITING }, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
+    await once(server.listen({ path: socket, backlog: MAX_WAITING }), 'listening')
     chmodSync(socket, mode)
   } catch (cause) {
     throw new PctodlError('SOCKET', `cannot listen on ${socket}: ${reasonOf(cause)}`, { cause })
   }
 }
 
-function answers(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const attempt = connect(socket)
-    attempt.once('connect', () => {
-      attempt.destroy()
-      resolve(true)
-    })
-    attempt.once('error', () => resolve(false))
-  })
+async function answers(socket: string): Promise<boolean> {
+  const attempt = connect(socket)
+  try {
+    await once(attempt, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    attempt.destroy()
+  }
 }

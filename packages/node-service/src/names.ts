@@ -3,37 +3,27 @@ import { cleanEnvironment } from '@pctodl/nvml-control'
 
 type Database = 'passwd' | 'group'
 
-/** Returns the numeric id of a user or group, or undefined while it is not known. */
 export type IdOf = (database: Database, name: string) => number | undefined
 
-/**
- * Time after which an unknown name is looked up again, ms. The user may be new, or the directory may have been
- * unavailable.
- */
+/** Time after which an unknown name is looked up again, ms. The user may be new, or the directory unavailable. */
 const AGAIN_MS = 10_000
 
-/**
- * Finds the ids of users and groups in the system's databases (files, LDAP and others). Look-ups do not block, because
- * a directory may be slow.
- */
+/** Finds the ids of users and groups. A directory such as LDAP may be slow, so look-ups do not block. */
 export class Names {
   readonly #ids = new Map<string, number>()
   readonly #asked = new Map<string, Promise<void>>()
   readonly #onFound: () => void
 
-  /** @param onFound called when the id of a name has been found */
   constructor(onFound: () => void = () => {}) {
     this.#onFound = onFound
   }
 
   readonly idOf: IdOf = (database, name) => {
     const key = `${database}:${name}`
-    const id = this.#ids.get(key)
     if (!this.#asked.has(key)) this.#asked.set(key, this.#ask(database, name))
-    return id
+    return this.#ids.get(key)
   }
 
-  /** Resolves when all lookups started so far have finished. */
   async settled(): Promise<void> {
     await Promise.all(this.#asked.values())
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import path from 'node:path'
@@ -35,42 +36,28 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
   readonly stateFolder: string
   /** Folder in which each MPS daemon gets a working folder; `/run/pctodl/service-mps` on a node. */
   readonly mpsFolder: string
-  /**
-   * Absolute path of the MPS control program, which only root may be able to write or replace. Default:
-   * `nvidia-cuda-mps-control` on PATH.
-   */
+  /** MPS control program, which only root may be able to write. Default: `nvidia-cuda-mps-control` on PATH. */
   readonly mpsProgram?: string
   /** Address of the HTTP server for metrics and health checks; null for no server. */
   readonly http: { readonly host: string; readonly port: number } | null
   /** Path of a second socket, on which the service acts as zeusd for programs that use Zeus. Default: none. */
   readonly zeusdSocket?: string
-  /** Called with messages for the operator. */
   readonly onMessage?: (message: string) => void
 }
 
 /** Interval at which boards are checked and failed restorations are tried again, ms. */
 const TEND_MS = 2000
-/** Time within which requests for metrics share one reading of the boards, ms. */
+/** Minimum time between two readings of the boards for metrics, ms. */
 const BETWEEN_READINGS_MS = 250
 /** Time that a request waits for a board that does not answer, ms. */
 const SOON_MS = 400
-/**
- * Maximum number of connections of all users to whom the policy applies, together. Root's connections do not count, so
- * that root can always end leases.
- */
+/** Maximum number of connections of the policy's users. Root's do not count: root can always end leases. */
 const MAX_CONNECTIONS = 256
-/** Maximum number of connections of all users to whom no rule of the policy applies, together. */
 const MAX_CONNECTIONS_OF_STRANGERS = 32
-/**
- * Maximum number of connections of one user. The total limits are also needed, because one person can have many
- * subordinate user ids.
- */
+/** Of one user. One person can have many subordinate user ids, so the totals are limited, too. */
 const MAX_CONNECTIONS_OF_USER = 32
 
-/**
- * The service: on its node, the only program that changes boards. It owns all leases, journals and MPS daemons. Clients
- * connect through a unix socket, and the kernel says who they are.
- */
+/** The service: on its node, the only program that changes boards. It owns all leases, journals and MPS daemons. */
 export class NodeService {
   readonly #options: NodeServiceOptions
   readonly #locks: readonly FileLock[]
@@ -88,6 +75,7 @@ export class NodeService {
   #http: PageServer | null = null
   #zeusd: ZeusdServer | null = null
   #nextMetrics: Promise<string> | null = null
+  #readAtMs = Number.NEGATIVE_INFINITY
   /** The last valid policy. Its ceilings stay in force while the policy file is invalid. */
   #lastPolicy = Policy.nothing
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
@@ -104,58 +92,44 @@ export class NodeService {
       connections: () => this.#connections.size,
       isReady: () => this.status().ready,
     })
-    const accept = (socket: Socket) => {
-      try {
-        this.#admit(socket, peerOf(socket))
-      } catch (error) {
-        this.#say(reasonOf(error))
-        socket.destroy()
-      }
-    }
-    this.#servers = socketsOf(options.socket).map(() => createServer(accept))
+    this.#servers = socketsOf(options.socket).map(() => createServer((socket) => this.#accept(socket)))
   }
 
   /**
-   * Starts the service. It ends MPS daemons and restores boards that an earlier service left behind, then listens.
-   *
-   * @throws PctodlError `ALREADY_RUNNING` if another service uses the same folders, `SOCKET`, `AUDIT_LOG`,
-   *   `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError if there is no driver
+   * Starts the service. It ends MPS daemons and restores boards that an earlier service left, then listens.
+   * @throws PctodlError `ALREADY_RUNNING`, `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError
    */
   static async start(options: NodeServiceOptions): Promise<NodeService> {
     const locks = lockPlaces(options)
-    let service: NodeService
+    let service: NodeService | undefined
     try {
       service = new NodeService(options, locks)
+      await service.#open()
+      return service
     } catch (error) {
+      await service?.close()
       for (const lock of locks) lock.release()
       throw error
     }
-    try {
-      await service.#open()
-    } catch (error) {
-      await service.close()
-      throw error
-    }
-    return service
   }
 
-  /** Address of the HTTP server for metrics and health checks; null if there is none. */
   get url(): string | null {
     return this.#http?.url ?? null
   }
 
   status(): ServiceResults['status'] {
+    const { error } = this.#currentPolicy()
+    const boards = this.#keepers.map(({ state }) => state)
+    const ill = boards.filter(({ condition }) => condition !== 'ok')
     const reasons = [
       ...[...this.#missing.values()].map(({ reason }) => `a board cannot be opened: ${reason}`),
-      ...this.#keepers
-        .filter(({ condition }) => condition !== 'ok')
-        .map(({ state }) => `GPU ${state.index} is ${state.condition}: ${state.reason}`),
-      ...(this.#currentPolicy().error ? [this.#currentPolicy().error!.message] : []),
+      ...ill.map(({ index, condition, reason }) => `GPU ${index} is ${condition}: ${reason}`),
+      ...(error ? [error.message] : []),
     ]
-    return { ready: reasons.length === 0, reasons, boards: this.#keepers.map(({ state }) => state) }
+    return { ready: reasons.length === 0, reasons, boards }
   }
 
-  /** Ends all leases, which restores their boards, and stops listening. A second call does nothing. */
+  /** Ends all leases, which restores their boards, and stops listening. Idempotent. */
   async close(): Promise<void> {
     if (this.#closing) return
     this.#closing = true
@@ -184,11 +158,10 @@ export class NodeService {
       await first.close()
       throw error
     })
-    for (let index = 0; index < count; index++)
-      this.#missing.set(index, {
-        process: index === 0 ? first : this.#boardProcess(index),
-        reason: 'it has not answered yet',
-      })
+    for (let index = 0; index < count; index++) {
+      const process = index === 0 ? first : this.#boardProcess(index)
+      this.#missing.set(index, { process, reason: 'it has not answered yet' })
+    }
     await this.#openMissing()
     await this.#listen(socket)
     if (http)
@@ -213,15 +186,14 @@ export class NodeService {
   }
 
   /**
-   * Listens on three sockets: one for all users, which systemd may have opened; one for the policy's users; and one for
-   * root.
+   * The first socket is for all users, and systemd may have opened it; the others are for the policy's users and root.
    */
   async #listen(socket: string): Promise<void> {
     const fd = activatedSocket()
     for (const [i, { path, mode }] of socketsOf(socket).entries()) {
       const server = this.#servers[i]!
       if (i > 0 || fd === null) await listenOn(server, path, mode)
-      else await new Promise<void>((resolve) => server.listen({ fd }, resolve))
+      else await once(server.listen({ fd }), 'listening')
     }
     this.#letIn()
   }
@@ -272,15 +244,16 @@ export class NodeService {
       const policy = Policy.load(policyFile, this.#names.idOf)
       this.#policy = { stamp, policy, error: null }
       this.#lastPolicy = policy
-      const { unknownNames } = policy
-      const detail = `${policy.rules.length} rules${unknownNames.length > 0 ? `; nobody knows ${unknownNames.join(', ')}` : ''}`
+      const { rules, unknownNames } = policy
+      const unknown = unknownNames.length > 0 ? `; nobody knows ${unknownNames.join(', ')}` : ''
+      const detail = `${rules.length} rules${unknown}`
       this.#audit.note({ event: 'policy', detail })
-      if (unknownNames.length > 0) this.#say(`${policyFile}: ${detail}`)
+      if (unknown !== '') this.#say(`${policyFile}: ${detail}`)
       this.#letIn()
-      for (const keeper of this.#keepers)
-        keeper.tightening = keeper
-          .tighten(policy)
-          .catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`))
+      for (const keeper of this.#keepers) {
+        const failed = (error: unknown) => this.#say(`${keeper.uuid} by the new policy: ${error}`)
+        keeper.tightening = keeper.tighten(policy).catch(failed)
+      }
     } catch (error) {
       if (!(error instanceof PctodlError)) throw error
       this.#policy = { stamp, policy: Policy.nothing, error }
@@ -299,9 +272,7 @@ export class NodeService {
     })
   }
 
-  /**
-   * Opens the boards that are not managed yet: at the start all boards, later those that were not available before.
-   */
+  /** Opens the boards that are not managed yet: at the start all boards, later those that were not available before. */
   async #openMissing(): Promise<void> {
     const { mpsFolder, mpsProgram } = this.#options
     const rest = { mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }
@@ -321,7 +292,7 @@ export class NodeService {
     await Promise.all(opened)
   }
 
-  /** Checks all boards again, but waits only for a short time for boards that do not answer. */
+  /** Checks all boards again, but waits only for a short time. */
   async #lookAgain(): Promise<void> {
     this.#currentPolicy()
     // A board that has not answered the running check for this long is not waited for again.
@@ -329,26 +300,24 @@ export class NodeService {
     await soon(heard.flatMap((keeper) => [keeper.look(), keeper.tightening]))
   }
 
-  /** Returns the metrics. Requests within the same short time share one reading of the boards. */
+  /** Returns the metrics. Requests that arrive sooner than `BETWEEN_READINGS_MS` after a reading share the next one. */
   #metricsSoon(): Promise<string> {
-    this.#nextMetrics ??= systemClock.sleep(BETWEEN_READINGS_MS).then(async () => {
+    const waitMs = Math.max(0, this.#readAtMs + BETWEEN_READINGS_MS - performance.now())
+    this.#nextMetrics ??= systemClock.sleep(waitMs).then(async () => {
       this.#nextMetrics = null
-      const read = async (keeper: BoardKeeper) => {
-        keeper.readings = await keeper.read(SOON_MS)
-      }
-      await Promise.all(this.#keepers.map(read))
+      this.#readAtMs = performance.now()
+      await Promise.all(this.#keepers.map(async (keeper) => (keeper.readings = await keeper.read(SOON_MS))))
       return this.#metrics.registry.metrics()
     })
     return this.#nextMetrics
   }
 
-  /** Ends MPS daemons that a killed service left running. */
   async #endLeftDaemons(): Promise<void> {
     const { mpsFolder } = this.#options
     for (const name of readdirSync(mpsFolder)) {
       const directory = path.join(mpsFolder, name)
       try {
-        await new MpsDaemon({ directory }).cutOff({ all: true })
+        await new MpsDaemon({ directory }).cutOff()
         rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
       } catch (error) {
         this.#say(`${directory} stays: ${reasonOf(error)}`)
@@ -358,39 +327,43 @@ export class NodeService {
 
   #schedule(): void {
     this.#timer = setTimeout(() => {
-      this.#tending = this.#tend()
-        .catch((error) => this.#say(`looking after the boards failed: ${error instanceof Error ? error.stack : error}`))
-        .then(() => {
-          if (!this.#closing) this.#schedule()
-        })
-    }, TEND_MS)
-    this.#timer.unref()
+      this.#tending = this.#tend().then(() => (this.#closing ? undefined : this.#schedule()))
+    }, TEND_MS).unref()
   }
 
   async #tend(): Promise<void> {
-    // All boards are checked at the same time, so that a board that does not answer does not delay the others.
-    await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
-    this.#endOverdue()
-    sayToSystemd('WATCHDOG=1')
+    try {
+      // All boards are checked at the same time, so that a board that does not answer does not delay the others.
+      await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
+      this.#endOverdue()
+      sayToSystemd('WATCHDOG=1')
+    } catch (error) {
+      this.#say(`looking after the boards failed: ${error instanceof Error ? error.stack : error}`)
+    }
   }
 
-  /** Ends leases that the current policy does not allow. An invalid policy ends no lease. */
   #endOverdue(): void {
     const { policy, error } = this.#currentPolicy()
     if (error) return
     for (const keeper of this.#keepers) {
-      for (const { target, holder, lastedMs } of keeper.leases) {
-        const why = policy.whyLeaseEnds(holder.peer, keeper.uuid, lastedMs, target)
-        if (why !== null) void keeper.end(target, holder, why).catch(() => {})
+      for (const lease of keeper.leases) {
+        const why = policy.whyLeaseEnds(lease.holder.peer, keeper.uuid, lease.lastedMs, lease.target)
+        if (why !== null) void keeper.end(lease, why).catch(() => {})
       }
     }
   }
 
-  #admit(socket: Socket, peer: Peer): void {
-    if (this.#closing || !this.#hasRoomFor(peer)) return void socket.destroy()
-    const connection = new ClientConnection(socket, peer, this.#connectionHost)
-    this.#connections.add(connection)
-    void connection.ended.then(() => this.#connections.delete(connection))
+  #accept(socket: Socket): void {
+    try {
+      const peer = peerOf(socket)
+      if (this.#closing || !this.#hasRoomFor(peer)) return void socket.destroy()
+      const connection = new ClientConnection(socket, peer, this.#connectionHost)
+      this.#connections.add(connection)
+      void connection.ended.then(() => this.#connections.delete(connection))
+    } catch (error) {
+      this.#say(reasonOf(error))
+      socket.destroy()
+    }
   }
 
   #hasRoomFor(peer: Peer): boolean {
@@ -408,7 +381,6 @@ export class NodeService {
   }
 }
 
-/** Returns a text that changes when the file changes, or the error if the file cannot be read. */
 function stampOf(file: string): string {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = statSync(file)
@@ -418,7 +390,6 @@ function stampOf(file: string): string {
   }
 }
 
-/** Resolves when all promises have settled, or after `SOON_MS`. */
 async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
   await Promise.race([Promise.allSettled(work), systemClock.sleep(SOON_MS)])
 }
@@ -426,7 +397,6 @@ async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
 /**
  * Locks the service's folders until the process exits. This comes first, because a second service would end the MPS
  * daemons of the first.
- *
  * @throws PctodlError `ALREADY_RUNNING` if another service uses a folder; Error if others can write to a folder
  */
 function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] {
@@ -435,19 +405,18 @@ function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] 
     { folder: makePrivateFolder(mpsFolder, 0o711, 0o755), option: '--mps' },
   ]
   const locks: FileLock[] = []
-  for (const { folder, option } of places) {
-    // The folder itself is locked, so that it need not contain a lock file.
-    const lock = FileLock.tryAcquire(folder)
-    if (lock) {
+  try {
+    for (const { folder, option } of places) {
+      // The folder itself is locked, so that it need not contain a lock file.
+      const lock = FileLock.tryAcquire(folder)
+      const other = `another service (process ${lockHolder(folder) ?? 'that cannot be seen from here'})`
+      const remedy = `end it first, or give this one another (${option})`
+      if (!lock) throw new PctodlError('ALREADY_RUNNING', `${other} has its place in ${folder}; ${remedy}`)
       locks.push(lock)
-      continue
     }
+    return locks
+  } catch (error) {
     for (const each of locks) each.release()
-    throw new PctodlError(
-      'ALREADY_RUNNING',
-      `another service (process ${lockHolder(folder) ?? 'that cannot be seen from here'}) has its place in ${folder}; end it first, or ` +
-        `give this one another (${option})`,
-    )
+    throw error
   }
-  return locks
 }

@@ -20,29 +20,18 @@ const SO_PEERCRED = 17
 const SO_PEERGROUPS = 59
 const architectures = ['x64', 'arm64']
 
-/** Maximum number of groups of a user that are read. The kernel allows 65,536. */
 const MAX_GROUPS = 65_536
 
 type GetSocketOption = (fd: number, level: number, name: number, value: object, length: Uint32Array) => number
 let getSocketOption: GetSocketOption | undefined
-/**
- * Buffer for group ids that all calls share, so that a connection does not allocate this much memory. Between filling
- * and reading it there is no `await`.
- */
+/** All calls share this buffer. Between filling and reading it there is no `await`. */
 let groupsOfPeer: Int32Array | undefined
 
-/**
- * Returns the process that is connected to a socket, as the kernel reports it. Node.js has no function for this, so the
- * C library is called with the socket's file descriptor.
- *
- * @throws PctodlError `NO_CREDENTIALS` if the kernel does not report the identity; then the client cannot be trusted
- */
+/** Returns the process at the other end of a socket. @throws PctodlError `NO_CREDENTIALS` if it cannot be known */
 export function peerOf(socket: Socket): Peer {
-  if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
-    throw noCredentials(
-      `Linux on ${architectures.join(' or ')} is needed, this is ${process.platform} on ${process.arch}`,
-    )
-  }
+  const { platform, arch } = process
+  if (platform !== 'linux' || !architectures.includes(arch))
+    throw noCredentials(`Linux on ${architectures.join(' or ')} is needed, this is ${platform} on ${arch}`)
   // Node.js does not document this property, but there is no other way to the file descriptor. Without it, no client
   // can be served.
   const fd = (socket as unknown as { readonly _handle?: { readonly fd?: unknown } })._handle?.fd
@@ -66,8 +55,6 @@ function option(fd: number, name: number, value: Int32Array): number[] {
 }
 
 function noCredentials(reason: string): PctodlError {
-  return new PctodlError(
-    'NO_CREDENTIALS',
-    `it cannot be told who has connected (${reason}), so nothing is done for them`,
-  )
+  const why = `it cannot be told who has connected (${reason}), so nothing is done for them`
+  return new PctodlError('NO_CREDENTIALS', why)
 }

@@ -11,7 +11,7 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
-import { type Ceiling, noCeiling } from './kept-board.js'
+import type { Ceiling } from './kept-board.js'
 import type { IdOf } from './names.js'
 import type { Peer } from './peer-credentials.js'
 
@@ -29,12 +29,18 @@ const boards = z
   .array(z.union([z.literal('*'), z.string().regex(/^(GPU|MIG)-[\w-]+$/, 'a UUID (GPU-..., MIG-...), or *')]))
   .min(1)
 
+/** Ranges of power limit and clocks. In a rule, a setting without a range may not be changed. */
+const spans = {
+  powerLimitW: span(watts).optional(),
+  smClockMhz: span(mhz).optional(),
+  memClockMhz: span(mhz).optional(),
+}
+
 const ceilingSchema = z.strictObject({
   // Only a whole board has a power limit and clocks; a MIG instance has none of its own.
   boards: z.array(z.string().regex(/^(\*|GPU-[\w-]+)$/, 'the UUID of a board (GPU-...), or *')).min(1),
+  ...spans,
   powerLimitW: watts.optional(),
-  smClockMhz: span(mhz).optional(),
-  memClockMhz: span(mhz).optional(),
 })
 
 const rule = z
@@ -44,13 +50,9 @@ const rule = z
     groups: z.array(z.union([id, name])).default([]),
     /** UUIDs of boards (their MIG instances are included) or of single instances; `*` for all boards of the node. */
     boards,
-    /** Allowed ranges. A setting without a range may not be changed. */
-    powerLimitW: span(watts).optional(),
-    smClockMhz: span(mhz).optional(),
-    memClockMhz: span(mhz).optional(),
+    ...spans,
     computeMode: z.boolean().default(false),
     persistence: z.boolean().default(false),
-    /** Whether these users may start an MPS daemon. */
     mps: z.boolean().default(false),
     /** Maximum duration of a lease, s. Default: no maximum. */
     leaseSeconds: z.int().min(1).max(100_000_000).optional(),
@@ -64,18 +66,13 @@ const policySchema = z.strictObject({
   ceilings: z.array(ceilingSchema).default([]),
 })
 
-/**
- * The operator's ceilings for some boards, which apply with and without a lease. If several apply to a board, the
- * lowest counts.
- */
+/** If several ceilings apply to a board, the lowest counts. */
 type CeilingRule = z.infer<typeof ceilingSchema>
 type Span = z.infer<ReturnType<typeof span>>
 
-/** The users and groups to whom a rule applies. */
 interface Members {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
-  /** Names of users and groups that this machine does not know. */
   readonly unknown: readonly string[]
 }
 
@@ -85,7 +82,6 @@ const MAX_POLICY_BYTES = 256 * 1024
 
 /** Says who may change which settings. An action that no rule allows is forbidden, even to root. */
 export class Policy {
-  /** A policy that allows nothing. */
   static readonly nothing: Policy = new Policy([], [])
   readonly #rules: readonly Rule[]
   readonly #ceilings: readonly CeilingRule[]
@@ -98,8 +94,6 @@ export class Policy {
   /**
    * Reads the policy. A user who can write this file can grant every permission, so only root and the service's user
    * may be able to write the file, the folders that contain it, and links to it.
-   *
-   * @param idOf looks up the numeric id of a name
    * @throws PctodlError `POLICY`; the message names the invalid field, or who else can write the file
    */
   static load(file: string, idOf?: IdOf): Policy {
@@ -107,14 +101,14 @@ export class Policy {
       // Symbolic links are followed only if no other user can change any of them. ConfigMaps are mounted through links.
       const text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
       if (text !== null) return Policy.parse(text, file, idOf)
+      throw new Error('there is no such file')
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'POLICY') throw error
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw policyError(file, error)
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'POLICY') throw error
+      throw policyError(file, code === 'ENOENT' ? new Error('there is no such file') : error)
     }
-    throw policyError(file, new Error('there is no such file'))
   }
 
-  /** @throws PctodlError `POLICY`; the message names the invalid field */
   static parse(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
     try {
       const { rules, ceilings } = checked(policySchema, parseOnce(text))
@@ -150,37 +144,29 @@ export class Policy {
 
   ceilingOf(board: string): Ceiling {
     const meant = this.#ceilings.filter(({ boards }) => boards.includes('*') || boards.includes(board))
-    const limits = meant.map(({ powerLimitW }) => powerLimitW).filter((limitW) => limitW !== undefined)
-    const lock = (spans: readonly (Span | undefined)[]) => {
-      const [tightest] = spans.filter((each) => each !== undefined).sort((a, b) => a.max - b.max)
+    const limits = meant.flatMap(({ powerLimitW }) => powerLimitW ?? [])
+    const lock = (spans: readonly Span[]) => {
+      const [tightest] = spans.toSorted((a, b) => a.max - b.max)
       return tightest ? { minMhz: tightest.min, maxMhz: tightest.max } : null
     }
     return {
-      powerLimitW: limits.length > 0 ? Math.min(...limits) : noCeiling.powerLimitW,
-      smClock: lock(meant.map(({ smClockMhz }) => smClockMhz)),
-      memClock: lock(meant.map(({ memClockMhz }) => memClockMhz)),
+      powerLimitW: limits.length > 0 ? Math.min(...limits) : null,
+      smClock: lock(meant.flatMap(({ smClockMhz }) => smClockMhz ?? [])),
+      memClock: lock(meant.flatMap(({ memClockMhz }) => memClockMhz ?? [])),
     }
   }
 
-  /**
-   * Checks whether a user may lease a board or one of its MIG instances.
-   * @param target UUID of the board or of one of its MIG instances
-   * @throws PctodlError `NOT_ALLOWED` if no rule allows it
-   */
+  /** @param target UUID of the board or of one of its MIG instances */
   assertMayLease(peer: Peer, board: string, target: string = board): void {
     if (this.#rulesFor(peer, board, target).length > 0) return
     throw notAllowed(peer, `lease ${target}`, 'no rule is for this user')
   }
 
-  /** Whether at least one rule applies to this user. */
-  knows({ uid, groups }: Peer): boolean {
-    return this.#rules.some(({ uids, gids }) => uids.has(uid) || groups.some((gid) => gids.has(gid)))
+  knows(peer: Peer): boolean {
+    return this.#rules.some((each) => isMember(peer, each))
   }
 
-  /**
-   * Returns why a lease of this age must end; null if it may continue. If several rules apply, the longest duration
-   * among them counts.
-   */
+  /** Returns why a lease of this age must end; null if it may continue. The longest of several durations counts. */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
     const rules = this.#rulesFor(peer, board, target)
     if (rules.length === 0) return 'the policy has no rule for it any more'
@@ -188,10 +174,6 @@ export class Policy {
     return leasedMs < 1000 * longest ? null : `it has lasted ${longest} s, as long as the policy allows`
   }
 
-  /**
-   * Checks whether a user may start an MPS daemon.
-   * @throws PctodlError `NOT_ALLOWED` if no rule allows it on the target
-   */
   assertMayStartMps(peer: Peer, board: string, target: string = board): void {
     if (!this.#rulesFor(peer, board, target).some(({ mps }) => mps))
       throw notAllowed(peer, `have MPS on ${target}`, 'no rule allows it')
@@ -199,9 +181,8 @@ export class Policy {
 
   /**
    * Checks a change against the rules and ceilings.
-   *
    * @param found if the lease has already changed this setting, the settings that it will restore; otherwise null.
-   *   Every user with a rule for the board may set the found value again, unless it exceeds a ceiling.
+   * Every user with a rule for the board may set the found value again, unless it exceeds a ceiling.
    * @throws PctodlError `NOT_ALLOWED`; the message states the allowed values
    */
   assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState | null): void {
@@ -210,15 +191,17 @@ export class Policy {
       throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, "the operator's ceiling is lower")
     if (rules.length > 0 && found && isSameChange(changeBack(change.kind, found), change)) return
     if (rules.some((each) => allows(each, change))) return
-    const spans = rules.map((each) => allowedText(each, change.kind)).filter((text) => text !== null)
-    const allowed = spans.length > 0 ? `the policy allows ${spans.join(', or ')}` : 'no rule allows any'
+    const unit = change.kind === 'power-limit' ? 'W' : 'MHz'
+    const spans = rules.map((each) => allowanceOf(each, change.kind)).filter((each) => typeof each === 'object')
+    const texts = spans.map(({ min, max }) => `${min} to ${max} ${unit}`)
+    const allowed = texts.length > 0 ? `the policy allows ${texts.join(', or ')}` : 'no rule allows any'
     throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, allowed)
   }
 
   /**
-   * Returns the change that replaces an earlier one under a new policy. If the earlier one is still allowed, it is the
-   * same. A power limit is otherwise replaced by the nearest allowed limit (if several rules apply, the highest of
-   * these). Any other setting is restored to the found value; null if that value is unknown.
+   * Returns the change that replaces an earlier one under a new policy: the same if it is still allowed; for a power
+   * limit the nearest allowed limit (of several rules, the highest); otherwise the found value, or null if that is
+   * unknown.
    */
   nearest(peer: Peer, board: string, change: BoardChange, found: FoundState): BoardChange | null {
     try {
@@ -237,19 +220,17 @@ export class Policy {
     }
   }
 
-  #rulesFor({ uid, groups }: Peer, board: string, target: string = board): Rule[] {
-    return this.#rules.filter(
-      ({ uids, gids, boards }) =>
-        (uids.has(uid) || groups.some((gid) => gids.has(gid))) &&
-        (boards.includes('*') || boards.includes(board) || boards.includes(target)),
-    )
+  #rulesFor(peer: Peer, board: string, target: string = board): Rule[] {
+    const meant = ['*', board, target]
+    return this.#rules.filter((each) => isMember(peer, each) && each.boards.some((uuid) => meant.includes(uuid)))
   }
 }
 
-/**
- * Parses JSON and rejects objects with a duplicate key. Otherwise, of two lists of ceilings, the first would be ignored
- * without notice.
- */
+function isMember({ uid, groups }: Peer, { uids, gids }: Members): boolean {
+  return uids.has(uid) || groups.some((gid) => gids.has(gid))
+}
+
+/** Parses JSON and rejects objects with a duplicate key, of which one value would be ignored without notice. */
 function parseOnce(text: string): unknown {
   let keys = 0
   const value: unknown = JSON.parse(text, function (this: unknown, _, each: unknown) {
@@ -262,15 +243,11 @@ function parseOnce(text: string): unknown {
   return value
 }
 
-/** Returns the span of a rule for settings of this kind. */
-function spanOf({ powerLimitW, smClockMhz, memClockMhz }: Rule, kind: BoardChange['kind']): Span | undefined {
-  return kind === 'power-limit'
-    ? powerLimitW
-    : kind === 'sm-clock'
-      ? smClockMhz
-      : kind === 'mem-clock'
-        ? memClockMhz
-        : undefined
+/** Whether a rule allows a change; the range that it allows if it has one for this setting. */
+function allowanceOf(rule: Rule, kind: BoardChange['kind']): Span | boolean | undefined {
+  const { computeMode, persistence, powerLimitW, smClockMhz, memClockMhz } = rule
+  const clocks = { 'sm-clock': smClockMhz, 'mem-clock': memClockMhz }
+  return { 'compute-mode': computeMode, persistence, 'power-limit': powerLimitW, ...clocks }[kind]
 }
 
 /** Returns the numbers that spans and ceilings bound; null if the change removes a lock, so that no bound holds. */
@@ -281,18 +258,11 @@ function numbersOf(change: BoardChange): number[] | null {
 }
 
 function allows(rule: Rule, change: BoardChange): boolean {
-  if (change.kind === 'compute-mode') return rule.computeMode
-  if (change.kind === 'persistence') return rule.persistence
-  const allowed = spanOf(rule, change.kind)
+  const allowed = allowanceOf(rule, change.kind)
+  if (typeof allowed !== 'object') return allowed === true
   // Without a lock the board may run at its maximum clock, so no range allows to remove the lock. It is allowed only in
   // order to restore the value that the lease found.
-  const isWithin = (each: number) => each >= allowed!.min && each <= allowed!.max
-  return allowed !== undefined && (numbersOf(change)?.every(isWithin) ?? false)
-}
-
-function allowedText(rule: Rule, kind: BoardChange['kind']): string | null {
-  const allowed = spanOf(rule, kind)
-  return allowed ? `${allowed.min} to ${allowed.max} ${kind === 'power-limit' ? 'W' : 'MHz'}` : null
+  return numbersOf(change)?.every((each) => each >= allowed.min && each <= allowed.max) ?? false
 }
 
 function isAbove(change: BoardChange, { powerLimitW, smClock, memClock }: Ceiling): boolean {

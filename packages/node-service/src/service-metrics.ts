@@ -1,28 +1,13 @@
 import { hostname } from 'node:os'
 import { type BoardEvent, dcgmMetrics } from '@pctodl/nvml-control'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { labelsOfWorkload, type Workload } from './identity.js'
+import type { BoardKeeper } from './board-keeper.js'
+import type { HeldLease } from './held-lease.js'
+import { labelsOfWorkload } from './identity.js'
 import type { BoardReadings } from './kept-board.js'
 
-/** What metrics need from a `BoardKeeper`. */
-interface ObservedBoard {
-  readonly index: number
-  readonly uuid: string
-  readonly name: string
-  /** The last readings of the board; null if it could not be read. */
-  readonly readings: BoardReadings | null
-  readonly condition: string
-  /** The board and its MIG instances, the board first. */
-  readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
-}
-
-interface ObservedLease {
-  readonly holder: { readonly peer: { readonly workload?: Workload | undefined } }
-  readonly mps: object | null
-}
-
 interface Observed {
-  readonly boards: () => readonly ObservedBoard[]
+  readonly boards: () => readonly BoardKeeper[]
   readonly connections: () => number
   readonly isReady: () => boolean
 }
@@ -33,31 +18,20 @@ const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_
 /** The labels of a value, and the value. A value that could not be read is null or undefined, and is omitted. */
 type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
 
-/** Metrics computed from a board's readings. */
-const ofReadings: readonly (readonly [
-  kind: 'gauge' | 'counter',
+const gaugesOfReadings: readonly (readonly [
   name: string,
   help: string,
-  read: (readings: BoardReadings) => number | null,
+  of: (readings: BoardReadings) => number | null,
 ])[] = [
-  [
-    'gauge',
-    'pctodl_board_power_watts',
-    'Power drawn: over the last second where the board averages.',
-    ({ powerAverageW }) => powerAverageW,
-  ],
-  ['counter', 'pctodl_board_energy_joules_total', 'Energy since the driver was loaded.', ({ energyJ }) => energyJ],
-  ['gauge', 'pctodl_board_power_limit_watts', 'Power limit that is set.', ({ powerLimitW }) => powerLimitW],
-  ['gauge', 'pctodl_board_sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz],
-  ['gauge', 'pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz],
-  ['gauge', 'pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients],
-  ['gauge', 'pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW],
+  ['power_watts', 'Power drawn: over the last second where the board averages.', ({ powerAverageW }) => powerAverageW],
+  ['power_limit_watts', 'Power limit that is set.', ({ powerLimitW }) => powerLimitW],
+  ['sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz],
+  ['mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz],
+  ['clients', 'Processes with a context on the board.', ({ clients }) => clients],
+  ['power_limit_default_watts', "The driver's own limit.", ({ limits }) => limits?.defaultW ?? null],
 ]
 
-/**
- * Metrics for Prometheus. Boards are read only when metrics are requested. Values that cannot be read are omitted; they
- * are not reported as 0.
- */
+/** Metrics for Prometheus. Values that cannot be read are omitted; they are not reported as 0. */
 export class ServiceMetrics {
   readonly registry: Registry = new Registry()
   readonly #restores: Counter<'outcome'>
@@ -77,17 +51,20 @@ export class ServiceMetrics {
       const options = { name, help, registers, labelNames: boardLabels, collect }
       return kind === 'gauge' ? new Gauge(options) : new Counter(options)
     }
-    const idsOf = ({ index, uuid }: ObservedBoard) => ({ gpu: String(index), UUID: uuid })
     family('gauge', 'pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', () => [
       [{}, isReady() ? 1 : 0],
     ])
     family('gauge', 'pctodl_node_connections', 'Clients that are connected.', () => [[{}, connections()]])
     family('gauge', 'pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', () =>
-      boards().map((board) => [idsOf(board), board.condition === 'ok' ? 1 : 0]),
+      boards().map((board) => [idsOf(board), board.state.condition === 'ok' ? 1 : 0]),
     )
-    for (const [kind, name, help, read] of ofReadings)
-      family(kind, name, help, () => boards().map((board) => [idsOf(board), board.readings && read(board.readings)]))
-    const ofLeases = (name: string, help: string, is: (lease: ObservedLease) => boolean) =>
+    const ofReadings = (kind: 'gauge' | 'counter', name: string, help: string, of: (typeof gaugesOfReadings)[0][2]) =>
+      family(kind, `pctodl_board_${name}`, help, () =>
+        boards().map((board) => [idsOf(board), board.readings && of(board.readings)]),
+      )
+    ofReadings('counter', 'energy_joules_total', 'Energy since the driver was loaded.', ({ energyJ }) => energyJ)
+    for (const each of gaugesOfReadings) ofReadings('gauge', ...each)
+    const ofLeases = (name: string, help: string, is: (lease: HeldLease) => boolean) =>
       family('gauge', name, help, () =>
         boards().flatMap(({ index, targets }) =>
           targets.map(({ uuid, lease }): Sample => {
@@ -109,34 +86,23 @@ export class ServiceMetrics {
           return [{ ...idsOf(board), ...more, ...pci, ...workload }, readings && value(readings)]
         }),
       )
-    this.#restores = new Counter({
-      name: 'pctodl_node_restores_total',
-      help: 'Boards put back, and attempts that failed.',
-      labelNames: ['outcome'],
-      registers,
-    })
+    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers })
+    this.#restores = counter('pctodl_node_restores_total', 'Boards put back, and attempts that failed.', 'outcome')
     this.#restoreSeconds = new Histogram({
       name: 'pctodl_node_restore_seconds',
       help: 'From the end of a lease to a board that is as it was.',
       buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10],
       registers,
     })
-    this.#events = new Counter({
-      name: 'pctodl_board_events_total',
-      help: 'What the driver has noticed: XIDs, ECC errors, changes of clocks and performance states.',
-      labelNames: ['gpu', 'UUID', 'event', 'xid'],
-      registers,
-    })
-    this.#refusals = new Counter({
-      name: 'pctodl_node_refusals_total',
-      help: 'Requests that were refused or failed, by the code of the error.',
-      labelNames: ['code'],
-      registers,
-    })
+    const noticed = 'What the driver has noticed: XIDs, ECC errors, changes of clocks and performance states.'
+    this.#events = counter('pctodl_board_events_total', noticed, 'gpu', 'UUID', 'event', 'xid')
+    const refused = 'Requests that were refused or failed, by the code of the error.'
+    this.#refusals = counter('pctodl_node_refusals_total', refused, 'code')
   }
 
-  happened({ index, uuid }: Pick<ObservedBoard, 'index' | 'uuid'>, { kind, xid }: BoardEvent): void {
-    this.#events.inc({ gpu: String(index), UUID: uuid, event: kind, xid: xid === null ? '' : String(xid) })
+  happened(board: BoardKeeper, { kind, xid }: BoardEvent): void {
+    this.#events.inc({ ...idsOf(board), event: kind, xid: xid === null ? '' : String(xid) })
   }
 
   restored(outcome: 'ok' | 'failed', durationMs: number): void {
@@ -147,4 +113,8 @@ export class ServiceMetrics {
   refused(code: string): void {
     this.#refusals.inc({ code })
   }
+}
+
+function idsOf({ index, uuid }: BoardKeeper) {
+  return { gpu: String(index), UUID: uuid }
 }

@@ -10,25 +10,20 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { BoardKeeper } from './board-keeper.js'
-import type { ConnectionHost } from './client-connection.js'
+import { answerOf, type ConnectionHost, endLeasesOf } from './client-connection.js'
 import type { Holder } from './held-lease.js'
 import type { BoardReadings } from './kept-board.js'
 import { listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 
-/** The parts of the service that this endpoint uses. */
 type ZeusdHost = Pick<ConnectionHost, 'boards' | 'policy' | 'onRefused' | 'onInternalError'>
 
 const MAX_CONNECTIONS = 128
 const MAX_CONNECTIONS_OF_USER = 16
 const MAX_PROCESSES_OF_USER = 32
 const MAX_BODY_BYTES = 4096
-/**
- * Idle time after which the server closes a connection, ms. Zeus itself closes it after 5 s, so the server must wait
- * longer.
- */
+/** Idle time after which the server closes a connection, ms. Zeus closes it after 5 s; the server must wait longer. */
 const KEEP_ALIVE_MS = 30_000
-/** Time limit for reading a board, ms. */
 const READ_MS = 400
 /** Interval at which it is checked whether client processes still run, ms. */
 const LOOK_MS = 500
@@ -44,10 +39,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/**
- * The settings that Zeus may change. The key is the last part of the URL's path; the value makes the change that it
- * requests.
- */
+/** The settings that Zeus may change, by the last part of the URL's path. */
 const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>> = {
   set_power_limit: ({ power_limit_mw }) => ({ kind: 'power-limit', powerLimitW: Number(power_limit_mw) / 1000 }),
   set_persistence_mode: ({ enabled }) => ({ kind: 'persistence', enabled: String(enabled) === 'true' }),
@@ -57,14 +49,14 @@ const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>>
   reset_mem_locked_clocks: () => ({ kind: 'mem-clock', range: null }),
 }
 
-/** The values that Zeus may read. The key is the last part of the URL's path; the value makes the answer. */
+/** The values that Zeus may read, by the last part of the URL's path. */
 const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
   get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
   get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
   get_power_limit: ({ powerLimitW }) => ({ power_limit_mw: milli(powerLimitW) }),
-  get_power_limit_constraints: ({ minLimitW, maxLimitW }) => ({
-    min_power_limit_mw: milli(minLimitW),
-    max_power_limit_mw: milli(maxLimitW),
+  get_power_limit_constraints: ({ limits }) => ({
+    min_power_limit_mw: milli(limits?.minW),
+    max_power_limit_mw: milli(limits?.maxW),
   }),
 }
 
@@ -77,8 +69,9 @@ export class ZeusdServer {
   readonly #host: ZeusdHost
   readonly #server: Server
   readonly #peers = new Map<Socket, Peer>()
-  readonly #sessions = new Set<ZeusSession>()
-  #timer: NodeJS.Timeout | undefined
+  /** By the process and user that they are of. */
+  readonly #sessions = new Map<string, ZeusSession>()
+  readonly #timer: NodeJS.Timeout = setInterval(() => this.#endGone(), LOOK_MS).unref()
 
   private constructor(host: ZeusdHost) {
     this.#host = host
@@ -99,22 +92,18 @@ export class ZeusdServer {
     })
   }
 
-  /**
-   * Listens on a socket. At first only root can connect; the service then lets in the policy's users.
-   * @throws PctodlError `SOCKET`
-   */
+  /** At first only root can connect; the service then lets in the policy's users. @throws PctodlError `SOCKET` */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
     await listenOn(zeusd.#server, socket, 0o600)
     return zeusd
   }
 
-  /** Ends all leases and stops listening. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
-    await Promise.all([...this.#sessions].map((session) => session.end('the service is ending')))
+    await Promise.all([...this.#sessions.values()].map((session) => session.end('the service is ending')))
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -159,42 +148,33 @@ export class ZeusdServer {
     return read(getter)
   }
 
-  /** Returns the session of a process. It contains all leases that the process acquires through this socket. */
   #sessionOf(peer: Peer | undefined): ZeusSession {
     const process = peer && peer.pid > 0 ? processIdentity(peer.pid) : null
     if (!peer || !process) {
-      throw new PctodlError(
-        'NOT_ALLOWED',
-        'the process that asks cannot be seen from here, so it would not be noticed when it ends; run the service in the pid ' +
-          'namespace of the host',
-      )
+      const why = 'the process that asks cannot be seen from here, so it would not be noticed when it ends'
+      throw new PctodlError('NOT_ALLOWED', `${why}; run the service in the pid namespace of the host`)
     }
-    const known = [...this.#sessions].find((session) => session.isOf(process, peer.uid))
+    const key = [peer.uid, process.pid, process.startTime].join()
+    const known = this.#sessions.get(key)
     if (known) return known
-    if ([...this.#sessions].filter(({ uid }) => uid === peer.uid).length >= MAX_PROCESSES_OF_USER)
+    const ofUser = [...this.#sessions.keys()].filter((each) => each.startsWith(`${peer.uid},`))
+    if (ofUser.length >= MAX_PROCESSES_OF_USER)
       throw new PctodlError('TOO_MANY', 'too many programs of this user have a board')
     const session = new ZeusSession(process, peer, this.#host)
-    this.#sessions.add(session)
-    this.#timer ??= setInterval(() => this.#endGone(), LOOK_MS).unref()
+    this.#sessions.set(key, session)
     return session
   }
 
   #endGone(): void {
-    for (const session of this.#sessions) {
+    for (const [key, session] of this.#sessions) {
       if (isRunning(session.process)) continue
-      this.#sessions.delete(session)
+      this.#sessions.delete(key)
       void session.end('its process has ended')
     }
-    if (this.#sessions.size > 0) return
-    clearInterval(this.#timer)
-    this.#timer = undefined
   }
 }
 
-/**
- * A client process that has requested a change. Its leases follow the same policy and audit rules as those of other
- * clients.
- */
+/** A client process that has requested a change, and its leases. */
 class ZeusSession {
   readonly process: ProcessIdentity
   readonly #host: ZeusdHost
@@ -209,62 +189,38 @@ class ZeusSession {
     this.#holder = { peer, program: 'zeus', onEnded: () => {} }
   }
 
-  get uid(): number {
-    return this.#holder.peer.uid
-  }
-
-  isOf({ pid, startTime }: ProcessIdentity, uid: number): boolean {
-    return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
-  }
-
-  /**
-   * Makes a change for the process.
-   * @throws PctodlError the errors that clients of the service's own protocol get
-   */
-  async change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
+  /** Makes a change. @throws PctodlError the errors that clients of the service's own protocol get */
+  change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     const turn = this.#turns.then(() => this.#change(keeper, change))
-    this.#turns = turn.catch(() => {})
-    try {
-      await turn
-    } catch (error) {
-      if (error instanceof PctodlError) this.#host.onRefused(this.#holder.peer, this.#holder.program, error)
-      else this.#host.onInternalError(error)
-      throw error
-    }
+    this.#turns = turn.catch((error) => void answerOf(error, this.#holder, this.#host))
+    return turn
   }
 
-  /** Ends the leases of this process, including one that is still being acquired. */
-  async end(why: string): Promise<void> {
+  /** Also ends a lease that is still being acquired. */
+  end(why: string): Promise<void> {
     this.#hasEnded = true
-    const end = (keeper: BoardKeeper) => keeper.end(keeper.uuid, this.#holder, why)
-    await Promise.allSettled(this.#host.boards().map(end))
-    await this.#turns
-    await Promise.allSettled(this.#host.boards().map(end))
+    return endLeasesOf(this.#holder, this.#host.boards(), why, this.#turns)
   }
 
   async #change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     if (this.#hasEnded) throw new PctodlError('SERVICE_GONE', 'the process, or the service, is ending')
     const { uuid } = keeper
     const { peer } = this.#holder
-    const isNew = !keeper.holds(uuid, this.#holder)
-    if (isNew) {
-      this.#host.policy().assertMayLease(peer, uuid)
-      await keeper.acquire(uuid, this.#holder)
-    }
+    const present = keeper.leaseOf(uuid, this.#holder)
+    if (present && !present.ending) return keeper.change(present, change, this.#host.policy)
+    this.#host.policy().assertMayLease(peer, uuid)
+    const { held } = await keeper.acquire(uuid, this.#holder)
     try {
-      await keeper.change(uuid, this.#holder, change, this.#host.policy)
+      await keeper.change(held, change, this.#host.policy)
     } catch (error) {
-      // If the change was refused, the lease that was acquired only for it ends.
-      if (isNew) await keeper.end(uuid, this.#holder, null)
+      // The change was refused, so the lease that was acquired only for it ends.
+      await keeper.end(held, null)
       throw error
     }
   }
 }
 
-/**
- * Returns the change if the service's own protocol accepts it.
- * @throws PctodlError `BAD_REQUEST` otherwise
- */
+/** Returns the change if the service's own protocol accepts it. @throws PctodlError `BAD_REQUEST` */
 function valid(change: BoardChange): BoardChange {
   try {
     parseServiceRequest(JSON.stringify({ id: 0, body: { type: 'change', board: 'GPU-0', change } }))
@@ -279,17 +235,11 @@ function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 }
 
 function addressOf({ url = '/' }: IncomingMessage): URL {
-  try {
-    return new URL(url, 'http://localhost')
-  } catch (cause) {
-    throw new PctodlError('BAD_REQUEST', 'this is no address', { cause })
-  }
+  if (!URL.canParse(url, 'http://localhost')) throw new PctodlError('BAD_REQUEST', 'this is no address')
+  return new URL(url, 'http://localhost')
 }
 
-/**
- * Returns the boards that a request names.
- * @param ids GPU indices separated by commas; null for all boards
- */
+/** @param ids GPU indices separated by commas; null for all boards */
 function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly BoardKeeper[] {
   if (ids === null) return keepers
   return [...new Set(ids.split(','))].map((id) => {
@@ -299,18 +249,14 @@ function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly
   })
 }
 
-/**
- * Reads a board.
- * @throws PctodlError `UNREADABLE` if it cannot be read in time
- */
 async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
   const readings = await keeper.read(READ_MS)
   if (readings) return readings
   throw new PctodlError('UNREADABLE', `GPU ${keeper.index} has not answered in ${READ_MS} ms`)
 }
 
-function milli(value: number | null): number {
-  if (value === null) throw new PctodlError('UNREADABLE', 'the board does not tell it')
+function milli(value: number | null | undefined): number {
+  if (typeof value !== 'number') throw new PctodlError('UNREADABLE', 'the board does not tell it')
   return Math.round(1000 * value)
 }
 

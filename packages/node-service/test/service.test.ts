@@ -347,6 +347,22 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
     expect(await get('readyz')).toEqual([503, expect.stringMatching(/there is no such file/)])
   })
 
+  it('answers a scrape at once, and does not read the boards more often than every 250 ms', async () => {
+    const scrape = async () => {
+      const startMs = performance.now()
+      await (await fetch(`${service.url}/metrics`)).text()
+      return performance.now() - startMs
+    }
+    const [rested, hurried]: [number[], number[]] = [[], []]
+    for (let round = 0; round < 4; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      rested.push(await scrape())
+      hurried.push(await scrape())
+    }
+    expect(Math.min(...rested)).toBeLessThan(150)
+    expect(Math.max(...hurried)).toBeGreaterThan(150)
+  })
+
   it('is alone at its socket', async () => {
     const others = { stateFolder: path.join(node.folder, 'other'), mpsFolder: path.join(node.folder, 'other-mps') }
     await expect(NodeService.start({ ...node.options, ...others })).rejects.toMatchObject({

@@ -8,7 +8,7 @@ export { BoardLease } from './lease/board-lease.js'
 export { NvmlLease } from './lease/nvml-lease.js'
 export { LeaseHeldError } from './lease/lease-errors.js'
 export { LeaseFolder } from './lease/lease-folder.js'
-export { checked, type FoundState, type LeaseRecord } from './lease/lease-record.js'
+export { checked, type LeaseRecord } from './lease/lease-record.js'
 export { type RestoreOutcome, restoreBoard } from './lease/restore.js'
 export {
   childrenOf,
@@ -29,8 +29,7 @@ export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letConnect, letPass } from './lease/let-pass.js'
 // Connect to the node service, which changes boards for its clients.
 export { ServiceClient } from './service/service-client.js'
-export { ServiceLease } from './service/service-lease.js'
-export { InstanceLease } from './service/instance-lease.js'
+export { InstanceLease, ServiceLease } from './service/served-lease.js'
 export { serviceSocketPath, socketsOf } from './service/service-socket.js'
 export { readLines } from './service/message-lines.js'
 export {
@@ -47,21 +46,19 @@ export { applyChange } from './control/apply-change.js'
 export {
   type BoardChange,
   type ClockRange,
+  changeBack,
   describeChange,
+  type FoundState,
   isSameChange,
 } from './control/board-change.js'
-export { changeBack } from './lease/found-state.js'
 // Describe a board type.
 export { type BoardFacts, boardFacts } from './describe/board-facts.js'
 export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
 // Run a program while a lease is held.
 export { runChild } from './commands/run-child.js'
 export { untilAborted } from './commands/until-aborted.js'
-// Serve pages of text by HTTP.
+// Serve metrics by HTTP.
 export { PageServer } from './commands/page-server.js'
-// Metrics for Prometheus.
 export { dcgmMetrics } from './commands/prometheus.js'
-// Describe what was caught.
 export { reasonOf } from './reason-of.js'
-// Sample over time.
 export { Sampler } from './sampling/sampler.js'

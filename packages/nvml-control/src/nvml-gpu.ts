@@ -1,25 +1,17 @@
-import {
-  type Clock,
-  type Gpu,
-  type GpuInfo,
-  type GpuSpec,
-  PctodlError,
-  systemClock,
-  type Telemetry,
-} from '@pctodl/platform'
+import { given } from '@pctodl/command-line'
+import { type Gpu, type GpuInfo, type GpuSpec, PctodlError, type Telemetry } from '@pctodl/platform'
 import { type BoardFacts, boardFacts } from './describe/board-facts.js'
 import { specOfBoard } from './describe/spec-of-board.js'
 import type { BoardLease } from './lease/board-lease.js'
 import { LeaseFolder } from './lease/lease-folder.js'
 import { type LeaseOptions, NvmlLease } from './lease/nvml-lease.js'
-import { RestoreError, type RestoreOutcome, restoreBoard } from './lease/restore.js'
-import type { NvmlCallName } from './nvml/nvml-calls.js'
+import { describeOutcome, RestoreError, type RestoreOutcome, restoreBoard } from './lease/restore.js'
 import type { NvmlDevice } from './nvml/nvml-device.js'
 import type { NvmlError } from './nvml/nvml-error.js'
 import { type LoadNvmlOptions, loadNvml, type Nvml } from './nvml/nvml-library.js'
-import { TelemetryReader } from './nvml/telemetry-reader.js'
-import { ServiceClient, type ServiceClientOptions } from './service/service-client.js'
-import { ServiceLease } from './service/service-lease.js'
+import { type FailedReads, readTelemetry } from './nvml/telemetry.js'
+import { ServiceLease } from './service/served-lease.js'
+import { ServiceClient } from './service/service-client.js'
 
 export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
   /** Board type, for example from a platform file. Default: derived from what NVML reports and this release's data. */
@@ -31,11 +23,10 @@ export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
   readonly access?: 'auto' | 'service' | 'direct'
   /** Socket of the node service. Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
   readonly serviceSocket?: string
-  /** Default: real time. */
-  readonly clock?: Clock
+  /** Called with messages about boards that killed programs left changed. */
+  readonly onMessage?: (message: string) => void
 }
 
-/** Whether the node service or this process changes a board, and the reason. */
 export interface BoardAccess {
   readonly kind: 'service' | 'direct'
   readonly reason: string
@@ -48,64 +39,42 @@ export class NvmlGpu implements Gpu {
   readonly nvml: Nvml
   readonly access: BoardAccess
   readonly #options: OpenGpuOptions
-  readonly #clock: Clock
-  readonly #reader: TelemetryReader
+  readonly #failed: FailedReads = new Map()
   #serviceLease: ServiceLease | null = null
 
-  constructor(
-    nvml: Nvml,
-    device: NvmlDevice,
-    spec: GpuSpec,
-    options: OpenGpuOptions = {},
-    access: BoardAccess = asked,
-  ) {
+  /** @throws UnknownBoardError if the board type is unknown and `options.spec` is not given */
+  constructor(nvml: Nvml, device: NvmlDevice, options: OpenGpuOptions = {}, access: BoardAccess = asked) {
     this.nvml = nvml
     this.device = device
-    this.spec = spec
-    this.#options = options
-    this.#clock = options.clock ?? systemClock
-    this.#reader = new TelemetryReader(device, this.#clock)
+    this.spec = options.spec ?? specOfBoard(boardFacts(device))
     this.access = access
+    this.#options = options
   }
 
   /** @throws NvmlError */
   async info(): Promise<GpuInfo> {
-    return {
-      spec: this.spec,
-      uuid: this.device.uuid,
-      index: this.device.index,
-      driverVersion: this.nvml.driverVersion,
-      powerLimitW: this.device.powerLimitW(),
-    }
+    const { spec, device, nvml } = this
+    const { uuid, index } = device
+    return { spec, uuid, index, driverVersion: nvml.driverVersion, powerLimitW: device.powerLimitW() }
   }
 
-  /**
-   * Reads one telemetry sample. A field that cannot be read is null; `failedReads` returns why.
-   *
-   * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
-   */
+  /** A field that cannot be read is null; `failedReads` returns why. @throws NvmlError `GPU_LOST`, ... */
   async sample(): Promise<Telemetry> {
-    return this.#reader.read()
+    return readTelemetry(this.device, this.#failed)
   }
 
-  /**
-   * Returns the errors of the fields that are null in the last sample, by NVML call. `NOT_SUPPORTED` means that the
-   * board lacks the field.
-   */
-  failedReads(): ReadonlyMap<NvmlCallName, NvmlError> {
-    return this.#reader.failures()
+  /** Returns the errors of the fields that are null in the last sample, by NVML call. */
+  failedReads(): ReadonlyMap<string, NvmlError> {
+    return this.#failed
   }
 
-  /**
-   * Acquires a lease, from the node service or in this process, as the option `access` says.
-   *
-   * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ...
-   */
+  /** @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ... */
   async acquire(): Promise<BoardLease> {
     if (this.access.kind === 'direct') return this.acquireDirectly()
     const { device, spec } = this
     const { uuid, subject } = device
-    this.#serviceLease = await ServiceLease.acquire({ uuid, subject, spec }, serviceOptions(this.#options))
+    const socket = given({ socket: this.#options.serviceSocket })
+    this.#serviceLease = await ServiceLease.acquire({ uuid, subject, spec }, socket)
     return this.#serviceLease
   }
 
@@ -114,15 +83,9 @@ export class NvmlGpu implements Gpu {
     return this.#serviceLease?.isHeld ? this.#serviceLease : null
   }
 
-  /**
-   * Acquire a lease in this process, even if the node service is available.
-   *
-   * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`
-   */
+  /** Acquires a lease in this process, even if the node service is available. */
   acquireDirectly(options: LeaseOptions = {}): Promise<NvmlLease> {
-    const { device, spec, nvml } = this
-    const board = { device, spec, clock: this.#clock, libraryPath: nvml.libraryPath }
-    return NvmlLease.acquire(board, { ...this.#options, ...options })
+    return NvmlLease.acquire(this, { ...this.#options, ...options })
   }
 }
 
@@ -131,50 +94,44 @@ const asked: BoardAccess = { kind: 'direct', reason: 'it was asked for' }
 /**
  * Opens a board by index, UUID or PCI bus id. First restores the boards of this machine that killed programs left
  * changed. If that fails, the board is opened all the same, and `acquire` reports the failure.
- *
- * @throws NvmlNotFoundError if NVML is not installed
- * @throws NvmlError if there is no such board, or the driver does not answer
- * @throws UnknownBoardError if the board type is unknown and `spec` is not given
+ * @throws NvmlNotFoundError, NvmlError; UnknownBoardError if the board type is unknown and `spec` is not given
  */
 export async function openGpu(id: string | number = 0, options: OpenGpuOptions = {}): Promise<NvmlGpu> {
   const nvml = loadNvml(options)
   const device = nvml.device(id)
   const access = await boardAccess(device, options)
-  if (access.kind === 'direct') await putRight(nvml, options).catch(unlessNoLeaseFolder)
-  const spec = options.spec ?? specOfBoard(boardFacts(device))
-  return new NvmlGpu(nvml, device, spec, options, access)
+  if (access.kind === 'direct') await putRightFirst(nvml, options)
+  return new NvmlGpu(nvml, device, options, access)
 }
 
-/**
- * Decide whether the node service or this process changes a board.
- *
- * @throws ServiceError if `access` is `service` and the service does not manage this board, or if the service exists
- *   but connecting fails
- */
-export async function boardAccess(device: NvmlDevice, options: OpenGpuOptions = {}): Promise<BoardAccess> {
-  const { access = 'auto' } = options
+/** @throws ServiceError if `access` is `service` and the service does not manage this board, or if connecting fails */
+async function boardAccess(
+  { uuid }: NvmlDevice,
+  { access = 'auto', serviceSocket }: OpenGpuOptions,
+): Promise<BoardAccess> {
   if (access === 'direct') return asked
-  let client: ServiceClient
   try {
-    client = await ServiceClient.open(serviceOptions(options))
+    const client = await ServiceClient.open(given({ socket: serviceSocket }))
+    client.close()
+    if (client.boards.includes(uuid)) return { kind: 'service', reason: 'the node service has this board' }
+    throw new PctodlError('NO_SERVICE', `the node service has no board ${uuid}`)
   } catch (error) {
     if (access === 'service' || !(error instanceof PctodlError && error.code === 'NO_SERVICE')) throw error
     return { kind: 'direct', reason: error.message }
   }
-  client.close()
-  if (client.boards.includes(device.uuid)) return { kind: 'service', reason: 'the node service has this board' }
-  const reason = `the node service has no board ${device.uuid}`
-  if (access === 'service') throw new PctodlError('NO_SERVICE', reason)
-  return { kind: 'direct', reason }
 }
 
-function serviceOptions({ serviceSocket }: OpenGpuOptions): ServiceClientOptions {
-  return serviceSocket === undefined ? {} : { socket: serviceSocket }
-}
-
-/** An unusable lease folder is ignored: reading boards does not need it, and `acquire` reports the error. */
-function unlessNoLeaseFolder(error: unknown): void {
-  if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
+/** As `putRight`, with messages. An unusable lease folder is only reported: to read boards, none is needed. */
+export async function putRightFirst(nvml: Nvml, { onMessage, ...options }: OpenGpuOptions): Promise<void> {
+  try {
+    for (const outcome of await putRight(nvml, options)) {
+      const { outcome: result } = outcome
+      if (result === 'restored' || result === 'failed') onMessage?.(describeOutcome(outcome))
+    }
+  } catch (error) {
+    if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
+    onMessage?.(error.message)
+  }
 }
 
 /** Returns all boards of this machine with their identities. A lost board is listed with its error. */
@@ -192,9 +149,8 @@ export function listGpus(
 }
 
 /**
- * Restore the boards that this user's killed programs left changed. Every program that changes boards calls this when
+ * Restores the boards that this user's killed programs left changed. Every program that changes boards calls this when
  * it starts. Boards in use are skipped.
- *
  * @throws PctodlError `LEASE_FOLDER` if the lease folder is not private
  */
 export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<RestoreOutcome[]> {
@@ -206,9 +162,7 @@ export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<
 
 /**
  * Runs `work` with a lease of a board. Afterwards the board is restored, even if `work` fails.
- *
- * @throws the error of `work`
- * @throws RestoreError if the board could not be restored; if `work` failed too, its error is the cause
+ * @throws the error of `work`; RestoreError if the board could not be restored, with the error of `work` as its cause
  */
 export async function withLease<T>(gpu: NvmlGpu, work: (lease: BoardLease) => Promise<T>): Promise<T> {
   const lease = await gpu.acquire()

@@ -1,8 +1,7 @@
 import { findGpuSpec } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import type { BoardStatus } from '../src/commands/board-status.js'
 import { prometheusText } from '../src/commands/prometheus.js'
-import { statusText } from '../src/commands/status.js'
+import { type BoardStatus, statusText } from '../src/commands/status.js'
 import { generationOf, smCountOf } from '../src/nvml/generations.js'
 
 const GIB = 1024 ** 3

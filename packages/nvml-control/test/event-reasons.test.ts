@@ -17,9 +17,8 @@ it('tells each reason of a clock in the words of the family, and passes over tho
   expect(clocksEventReasons(0)).toEqual([])
 })
 
-it('tells several at once, in one list for each combination', () => {
+it('tells several at once', () => {
   expect(clocksEventReasons(0x1ff)).toEqual(['gpu-idle', 'sw-power-cap', 'sw-thermal-slowdown', 'hw-slowdown'])
-  expect(clocksEventReasons(0x24)).toBe(clocksEventReasons(0x24))
   expect(eventReasonNames(0x24)).toEqual(['sw-power-cap', 'sw-thermal-slowdown'])
   expect(eventReasonNames(0x1ff)).toEqual(Object.keys(eventReasonBits))
 })

@@ -88,7 +88,7 @@ describe.skipIf(missing)(`a second user of the machine${missing ? ` (${missing})
     const attempt = async () => {
       const lease = await (await open()).acquire()
       try {
-        asOther(`rm -f '${new LeaseFolder(leaseFolder).lockFile(device.uuid)}'`)
+        asOther(`rm -f '${path.join(leaseFolder, `${device.uuid}.lock`)}'`)
         const second = await (await open()).acquire()
         await second.release()
         return 'two owners'

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Terminal } from '@pctodl/command-line'
-import { privateFolder } from '@pctodl/command-line'
+import { given, privateFolder, type Terminal } from '@pctodl/command-line'
 import { commandLineOf, loadNvml, reasonOf } from '@pctodl/nvml-control'
 import { ControlProgram } from '../control-program.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
@@ -12,11 +11,7 @@ export interface Finding {
   readonly detail: string
 }
 
-/**
- * Checks everything that can prevent processes from becoming MPS clients. Changes nothing.
- *
- * @returns exit code: 1 if there is a problem
- */
+/** Checks everything that can prevent processes from becoming MPS clients. Changes nothing. */
 export async function doctor(options: PlaceOptions, terminal: Terminal): Promise<number> {
   const findings = await examine(options)
   if (options.json) printJson(terminal, findings)
@@ -33,81 +28,70 @@ export async function examine(options: PlaceOptions): Promise<Finding[]> {
   const findings: Finding[] = []
   const add = (check: string, verdict: Finding['verdict'], detail: string) => findings.push({ check, verdict, detail })
 
-  const { program } = options
-  const version = await new ControlProgram(place, program === undefined ? {} : { program })
-    .version()
-    .catch((error: Error) => error)
-  add('program', version instanceof Error ? 'bad' : 'ok', version instanceof Error ? version.message : version)
-
-  for (const folder of [place.pipeDirectory, place.logDirectory]) add('folder', ...folderFinding(folder))
-  if (findings.some(({ check, verdict }) => check === 'folder' && verdict === 'bad')) {
-    for (const finding of boardFindings(false)) findings.push(finding)
-    return findings
-  }
+  const program = new ControlProgram(place, given({ program: options.program }))
+  await program.version().then(
+    (version) => add('program', 'ok', version),
+    (error: Error) => add('program', 'bad', error.message),
+  )
+  for (const folder of [place.pipeDirectory, place.logDirectory]) findings.push(folderFinding(folder))
+  const isUnusable = findings.some(({ check, verdict }) => check === 'folder' && verdict === 'bad')
+  if (isUnusable) return [...findings, ...boardFindings(false)]
   const pid = place.pidInFile()
   if (pid !== null && place.daemon() === null) {
-    const other = commandLineOf(pid)
-    const what = other === null ? 'which has ended' : 'which is another program by now'
+    const what = commandLineOf(pid) === null ? 'which has ended' : 'which is another program by now'
     add('pid file', 'note', `it names process ${pid}, ${what}; \`pctodl mps start\` removes it`)
   }
 
   const status = await mps.status().catch((error: Error) => error)
+  const isRunning = !(status instanceof Error) && status.state !== 'stopped'
   if (status instanceof Error) add('daemon', 'bad', status.message)
-  else if (status.state === 'stopped') add('daemon', 'note', `none runs at ${place.pipeDirectory}`)
+  else if (!isRunning) add('daemon', 'note', `none runs at ${place.pipeDirectory}`)
   else {
     const who = status.isOurs ? 'started by pctodl' : 'started by somebody else'
     const detail = status.reason ?? `process ${status.daemon?.pid ?? '(not visible from here)'}, ${who}`
     add('daemon', status.state === 'fault' ? 'bad' : 'ok', detail)
-    for (const server of status.servers) {
-      const text = `process ${server.pid}: ${server.status}, ${server.clients.length} clients, ${server.activeThreadPercentage ?? '?'} %`
-      add('server', server.status === 'FAULT' ? 'bad' : 'ok', text)
+    for (const { pid, status: state, clients, activeThreadPercentage } of status.servers) {
+      const text = `process ${pid}: ${state}, ${clients.length} clients, ${activeThreadPercentage ?? '?'} %`
+      add('server', state === 'FAULT' ? 'bad' : 'ok', text)
     }
   }
-  for (const finding of boardFindings(status instanceof Error ? false : status.state !== 'stopped'))
-    findings.push(finding)
+  findings.push(...boardFindings(isRunning))
   for (const line of logComplaints(place.logDirectory)) add('log', 'note', line)
   return findings
 }
 
-function folderFinding(folder: string): [Finding['verdict'], string] {
-  if (!existsSync(folder)) return ['note', `${folder} does not exist yet`]
+function folderFinding(folder: string): Finding {
+  const check = 'folder'
+  if (!existsSync(folder)) return { check, verdict: 'note', detail: `${folder} does not exist yet` }
   try {
     privateFolder(folder, 0o755)
-    return ['ok', folder]
+    return { check, verdict: 'ok', detail: folder }
   } catch (error) {
-    return ['bad', `${reasonOf(error)}; use another --directory`]
+    return { check, verdict: 'bad', detail: `${reasonOf(error)}; use another --directory` }
   }
 }
 
-/** Findings about compute modes and about processes that bypass MPS. Empty if there is no NVML. */
+/** Findings about compute modes and about processes that bypass MPS. */
 function boardFindings(isRunning: boolean): Finding[] {
+  const findings: Finding[] = []
   try {
-    return loadNvml()
-      .devices()
-      .flatMap((device) => {
-        const check = `GPU ${device.index}`
-        const mode = device.computeMode()
-        const outside = device.computeProcesses().filter((process) => process.isMpsClient === false)
-        const isOpen = isRunning && mode !== 'exclusive-process'
-        return [
-          {
-            check,
-            verdict: isOpen ? ('note' as const) : ('ok' as const),
-            detail: `compute mode ${mode}${isOpen ? ': a process without the MPS environment silently runs beside MPS' : ''}`,
-          },
-          ...(isRunning ? outside : []).map((process) => ({
-            check,
-            verdict: 'bad' as const,
-            detail: `process ${process.pid} (${commandLineOf(process.pid)?.slice(0, 60) ?? '?'}) runs outside MPS`,
-          })),
-        ]
-      })
+    for (const device of loadNvml().devices()) {
+      const check = `GPU ${device.index}`
+      const mode = device.computeMode()
+      const isOpen = isRunning && mode !== 'exclusive-process'
+      const warning = isOpen ? ': a process without the MPS environment silently runs beside MPS' : ''
+      findings.push({ check, verdict: isOpen ? 'note' : 'ok', detail: `compute mode ${mode}${warning}` })
+      for (const { pid, isMpsClient } of isRunning ? device.computeProcesses() : []) {
+        const detail = `process ${pid} (${commandLineOf(pid)?.slice(0, 60) ?? '?'}) runs outside MPS`
+        if (isMpsClient === false) findings.push({ check, verdict: 'bad', detail })
+      }
+    }
+    return findings
   } catch (error) {
     return [{ check: 'NVML', verdict: 'note', detail: reasonOf(error) }]
   }
 }
 
-/** Returns the latest error messages of the daemon's logs. */
 function logComplaints(folder: string): string[] {
   return ['control.log', 'server.log'].flatMap((name) => {
     try {

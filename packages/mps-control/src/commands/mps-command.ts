@@ -15,7 +15,6 @@ import { doctor } from './doctor.js'
 import { daemonOf, type PlaceOptions, printJson, withPlaceOptions } from './mps-options.js'
 import { type StartCommandOptions, start } from './start.js'
 
-/** The command `pctodl mps`: runs with the given arguments and returns an exit code. */
 export const mps: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {

@@ -2,7 +2,7 @@ import { given, type Terminal, UsageError } from '@pctodl/command-line'
 import { loadNvml } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { MpsDaemon } from '../mps-daemon.js'
-import { mpsPlaces } from '../mps-places.js'
+import { mpsPlaces } from '../mps-place.js'
 
 export interface PlaceOptions {
   /** Board, by index, UUID or PCI bus id. */
@@ -29,11 +29,7 @@ export function withPlaceOptions(command: Command): Command {
     .option('--json', 'print JSON')
 }
 
-/**
- * Returns the daemon of the named board, or the only daemon if no board is named.
- *
- * @throws UsageError if there are several daemons and no board is named
- */
+/** Returns the daemon of the named board, or the only one. @throws UsageError if there are several and none is named */
 export function daemonOf(options: PlaceOptions): MpsDaemon {
   const { gpu, directory, pipeDirectory, logDirectory, program } = options
   const board = directory === undefined ? (gpu === undefined ? onlyPlace() : loadNvml().device(gpu).uuid) : undefined

@@ -1,5 +1,5 @@
 import { given, onEnding, type Terminal, UsageError } from '@pctodl/command-line'
-import { type BoardLease, type NvmlGpu, openGpu, runChild, untilAborted } from '@pctodl/nvml-control'
+import { type BoardLease, openGpu, runChild, untilAborted } from '@pctodl/nvml-control'
 import type { MpsDaemon } from '../mps-daemon.js'
 import { MpsPlace } from '../mps-place.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
@@ -14,17 +14,23 @@ export interface StartCommandOptions extends Omit<PlaceOptions, 'gpu'> {
 }
 
 /**
- * Starts a daemon. Without further options, the daemon keeps running after this command ends. With a program to run,
- * the daemon ends with the program. With `--exclusive`, it ends with this process, which holds the leases for the
- * boards' compute mode.
+ * Starts a daemon. With a program to run, the daemon ends with it. With `--exclusive`, it ends with this process, which
+ * holds the leases for the boards' compute mode. Otherwise it keeps running.
  */
 export async function start(
   options: StartCommandOptions,
   command: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
-  const boards = await openBoards(options)
-  const mps = daemonFor(boards, options)
+  const { gpu, ...rest } = options
+  if (gpu === undefined && options.exclusive)
+    throw new UsageError('--exclusive needs --gpu: name the boards whose mode is to be changed')
+  const boards = await Promise.all((gpu ?? []).map((id) => openGpu(id)))
+  // A board has one place for a daemon, so if there is one, a second daemon is refused.
+  const [only] = boards
+  const mps = daemonOf(
+    only && boards.length === 1 ? { gpu: only.device.uuid, ...rest } : { directory: new MpsPlace().directory, ...rest },
+  )
   const leases: BoardLease[] = []
   try {
     if (options.exclusive) for (const board of boards) leases.push(await board.acquire())
@@ -39,9 +45,13 @@ export async function start(
     const stop = async (graceMs: number) => void (await mps.stop({ graceMs }))
     const forget = onEnding({ stage: 'mps', what: 'the MPS daemon', deadlineMs: 10_000, end: () => stop(0) })
     try {
-      if (command.length > 0) return await runAsClient(mps, command, terminal)
-      await untilAborted(terminal.signal)
-      return 0
+      if (command.length === 0) {
+        await untilAborted(terminal.signal)
+        return 0
+      }
+      // The program may use the whole board, unless its own environment variables ask for less.
+      const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
+      return await runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
     } finally {
       forget()
       await stop(1000 * options.graceSeconds)
@@ -49,19 +59,6 @@ export async function start(
   } finally {
     for (const lease of leases) await lease.release()
   }
-}
-
-/** A board has one place for a daemon, so if there is one, a second daemon is refused. */
-function daemonFor(boards: readonly NvmlGpu[], { gpu: _, ...options }: StartCommandOptions): MpsDaemon {
-  const [only, ...more] = boards
-  if (!only || more.length > 0) return daemonOf({ directory: new MpsPlace().directory, ...options })
-  return daemonOf({ gpu: only.device.uuid, ...options })
-}
-
-async function openBoards({ gpu, exclusive }: StartCommandOptions): Promise<NvmlGpu[]> {
-  if (gpu === undefined && exclusive)
-    throw new UsageError('--exclusive needs --gpu: name the boards whose mode is to be changed')
-  return Promise.all((gpu ?? []).map((id) => openGpu(id)))
 }
 
 async function announce(
@@ -82,10 +79,4 @@ async function announce(
   // A program gets the environment variables directly, and standard output is the program's.
   if (command.length > 0) return
   for (const [name, value] of Object.entries(mps.place.environment)) stdout.write(`export ${name}=${value}\n`)
-}
-
-/** Runs a program as a client that may use the whole board, unless its own environment variables ask for less. */
-function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Terminal): Promise<number> {
-  const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
-  return runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
 }

@@ -1,5 +1,7 @@
 import {
   type CommandFunction,
+  given,
+  integerFrom,
   newCommand,
   parseCommand,
   Subcommands,
@@ -18,7 +20,12 @@ interface AskOptions {
   readonly json?: boolean
 }
 
-/** The `pctodld` command. */
+interface EndLeasesOptions extends AskOptions {
+  readonly uid?: number
+  readonly boards?: string
+  readonly workload?: string
+}
+
 export const node: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
@@ -81,35 +88,13 @@ export const node: CommandFunction = async (argv, terminal) => {
   )
 
   asking(subcommands.add('end-leases', 'end leases and put their boards back: for an epilog; needs root'))
-    .option('--uid <uid>', 'those of this user')
+    .option('--uid <uid>', 'those of this user', integerFrom(0))
     .option('--boards <uuids>', 'those on these boards, separated by commas')
     .option(
       '--workload <id>',
       'those of slurm:<job id> or pod:<uid>; with --uid, leases of an unknown workload as well',
     )
-    .action(
-      subcommands.action(
-        async (
-          options: AskOptions & { readonly uid?: string; readonly boards?: string; readonly workload?: string },
-        ) => {
-          const { uid, boards, workload } = options
-          if (uid === undefined && boards === undefined && workload === undefined)
-            throw new UsageError('specify --uid, --boards or --workload')
-          if (uid !== undefined && !/^\d+$/.test(uid)) throw new UsageError(`--uid: '${uid}' is no number`)
-          return ask(options, async (client) => {
-            const { ended } = await client.request({
-              type: 'end-leases',
-              uid: uid === undefined ? null : Number(uid),
-              boards: boards === undefined ? null : boards.split(',').filter((board) => board !== ''),
-              ...(workload === undefined ? {} : { workload }),
-            })
-            if (options.json) terminal.stdout.write(`${JSON.stringify({ ended })}\n`)
-            else terminal.stdout.write(ended.length === 0 ? 'no lease to end\n' : `ended: ${ended.join(', ')}\n`)
-            return 0
-          })
-        },
-      ),
-    )
+    .action(subcommands.action((options: EndLeasesOptions) => endLeases(options, terminal)))
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of serve, check-policy, status, ready, end-leases')
   await parseCommand(program, argv)
@@ -117,7 +102,7 @@ export const node: CommandFunction = async (argv, terminal) => {
 }
 
 async function ask({ socket }: AskOptions, work: (client: ServiceClient) => Promise<number>): Promise<number> {
-  const client = await ServiceClient.open(socket === undefined ? {} : { socket })
+  const client = await ServiceClient.open(given({ socket }))
   try {
     return await work(client)
   } finally {
@@ -139,6 +124,19 @@ function status(options: AskOptions, { stdout }: Terminal): Promise<number> {
       stdout.write(answer.ready ? 'ready\n' : `not ready: ${answer.reasons.join('; ')}\n`)
     }
     return answer.ready ? 0 : 1
+  })
+}
+
+async function endLeases(options: EndLeasesOptions, { stdout }: Terminal): Promise<number> {
+  const { uid = null, boards, workload } = options
+  if (uid === null && boards === undefined && workload === undefined)
+    throw new UsageError('specify --uid, --boards or --workload')
+  const uuids = boards?.split(',').filter((board) => board !== '') ?? null
+  return ask(options, async (client) => {
+    const { ended } = await client.request({ type: 'end-leases', uid, boards: uuids, ...given({ workload }) })
+    if (options.json) stdout.write(`${JSON.stringify({ ended })}\n`)
+    else stdout.write(ended.length === 0 ? 'no lease to end\n' : `ended: ${ended.join(', ')}\n`)
+    return 0
   })
 }
 

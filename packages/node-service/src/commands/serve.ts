@@ -16,7 +16,6 @@ export interface ServeOptions {
 /** Time that the service has to end leases and restore boards when it stops, ms. */
 const CLOSING_MS = 15_000
 
-/** Runs the service until it is told to end. */
 export async function serve(options: ServeOptions, { stdout, stderr, signal }: Terminal): Promise<number> {
   const service = await NodeService.start({
     socket: options.socket,

@@ -2,9 +2,9 @@ import type { Terminal } from '@pctodl/command-line'
 import { describeChange } from '../control/board-change.js'
 import { type JournalError, LeaseFolder } from '../lease/lease-folder.js'
 import type { LeaseRecord } from '../lease/lease-record.js'
-import { changesBack } from '../lease/restore.js'
+import { changesBack, describeOutcome } from '../lease/restore.js'
 import { putRight } from '../nvml-gpu.js'
-import { type BoardOptions, describeOutcome, leaseOptions, nvmlOf, printJson } from './open-boards.js'
+import { type BoardOptions, leaseOptions, nvmlOf, printJson } from './open-boards.js'
 
 interface LeaseEntry {
   readonly uuid: string

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { PctodlError } from '@pctodl/platform'
@@ -10,7 +11,6 @@ const PATIENCE_MS = 5000
 
 export interface Page {
   readonly text: string
-  /** HTTP status. Default 200. */
   readonly status?: number
 }
 
@@ -53,11 +53,8 @@ export class PageServer {
     })
     // The header timeout does not apply to a connection that sends nothing. This timeout closes it.
     server.timeout = PATIENCE_MS
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (cause) =>
-        reject(new PctodlError('CANNOT_LISTEN', `cannot listen on ${host}:${port}: ${cause.message}`, { cause })),
-      )
-      server.listen(port, host, resolve)
+    await once(server.listen(port, host), 'listening').catch((cause) => {
+      throw new PctodlError('CANNOT_LISTEN', `cannot listen on ${host}:${port}: ${reasonOf(cause)}`, { cause })
     })
     return new PageServer(server)
   }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Telemetry } from '@pctodl/platform'
 import { eventReasonBits } from '../nvml/event-reasons.js'
-import type { BoardStatus } from './board-status.js'
+import type { BoardStatus } from './status.js'
 
 interface Metric<Board> {
   readonly name: string
@@ -11,7 +11,6 @@ interface Metric<Board> {
   readonly value: (board: Board) => number | null
 }
 
-/** A telemetry sample and the configured power limit, W. */
 type Reading = Telemetry & { readonly powerLimitW: number | null }
 
 /** Metrics that NVIDIA's dcgm-exporter also exports. Names and units are the same. */
@@ -51,48 +50,52 @@ const metrics: readonly Metric<BoardStatus>[] = [
   gauge('DCGM_FI_DEV_FB_FREE', 'Framebuffer memory free (in MiB).', ({ telemetry, memoryBytes }) =>
     telemetry.memoryUsedBytes === null ? null : mebibytes(memoryBytes - telemetry.memoryUsedBytes),
   ),
-  gauge('DCGM_FI_DEV_CLOCK_THROTTLE_REASONS', 'Current clock event reasons (bitmask).', ({ eventReasons }) =>
-    eventReasons === null ? null : eventReasons.reduce((bits, reason) => bits | eventReasonBits[reason], 0),
+  gauge(
+    'DCGM_FI_DEV_CLOCK_THROTTLE_REASONS',
+    'Current clock event reasons (bitmask).',
+    ({ eventReasons }) => eventReasons?.reduce((bits, reason) => bits | eventReasonBits[reason], 0) ?? null,
   ),
   gauge('pctodl_compute_processes', 'Processes with a context on the board.', (board) => board.processes.length),
-  gauge('pctodl_mps_clients', 'Processes that are clients of an MPS server.', (board) =>
-    board.processes.some((process) => process.isMpsClient === null)
+  gauge('pctodl_mps_clients', 'Processes that are clients of an MPS server.', ({ processes }) =>
+    processes.some(({ isMpsClient }) => isMpsClient === null)
       ? null
-      : board.processes.filter((process) => process.isMpsClient).length,
+      : processes.filter(({ isMpsClient }) => isMpsClient).length,
   ),
-  gauge('pctodl_leased', 'Whether a program holds the right to change the board (1) or not (0).', (board) =>
-    board.leased === null ? null : board.leased ? 1 : 0,
+  gauge('pctodl_leased', 'Whether a program holds the right to change the board (1) or not (0).', ({ leased }) =>
+    leased === null ? null : Number(leased),
   ),
 ]
 
 /** Returns the metrics in Prometheus text format 0.0.4. @param lost names of the boards that cannot be read */
 export function prometheusText(boards: readonly BoardStatus[], lost: readonly string[] = []): string {
   const host = hostname()
-  const up = [...boards.map(({ index }) => [index, 1] as const), ...lost.map((gpu) => [gpu, 0] as const)]
-  const readable =
-    '# HELP pctodl_board_readable Whether the board can be read (1) or is lost (0).\n# TYPE pctodl_board_readable gauge\n' +
-    up
-      .map(
-        ([gpu, value]) => `pctodl_board_readable{gpu="${escaped(String(gpu))}",Hostname="${escaped(host)}"} ${value}\n`,
-      )
-      .join('')
-  return (
-    readable +
-    metrics
-      .map(({ name, type, help, value }) => {
-        const samples = boards.flatMap((board) => {
-          const number = value(board)
-          if (number === null) return []
-          const labels = { gpu: String(board.index), UUID: board.uuid, modelName: board.name, Hostname: host }
-          const text = Object.entries(labels)
-            .map(([label, content]) => `${label}="${escaped(content)}"`)
-            .join(',')
-          return [`${name}{${text}} ${number}\n`]
-        })
-        return samples.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
-      })
-      .join('')
+  const up = [...boards.map(({ index }) => [String(index), 1] as const), ...lost.map((gpu) => [gpu, 0] as const)]
+  const readable = familyText(
+    { name: 'pctodl_board_readable', type: 'gauge', help: 'Whether the board can be read (1) or is lost (0).' },
+    up.map(([gpu, value]) => [{ gpu, Hostname: host }, value]),
   )
+  const families = metrics.map((metric) =>
+    familyText(
+      metric,
+      boards.map((board) => {
+        const { index, uuid, name } = board
+        return [{ gpu: String(index), UUID: uuid, modelName: name, Hostname: host }, metric.value(board)]
+      }),
+    ),
+  )
+  return readable + families.join('')
+}
+
+function familyText(
+  { name, type, help }: Omit<Metric<never>, 'value'>,
+  samples: readonly (readonly [labels: Readonly<Record<string, string>>, value: number | null])[],
+): string {
+  const lines = samples.flatMap(([labels, value]) => {
+    if (value === null) return []
+    const text = Object.entries(labels).map(([label, content]) => `${label}="${escaped(content)}"`)
+    return `${name}{${text.join(',')}} ${value}\n`
+  })
+  return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
 function gauge<Board>(name: string, help: string, value: Metric<Board>['value']): Metric<Board> {

@@ -4,7 +4,7 @@ import { applyChange, verifyApplied } from '../control/apply-change.js'
 import { type BoardChange, describeChange } from '../control/board-change.js'
 import { LeaseHeldError } from '../lease/lease-errors.js'
 import { LeaseFolder } from '../lease/lease-folder.js'
-import { orNull } from '../nvml/nvml-error.js'
+import { NvmlError, orNull } from '../nvml/nvml-error.js'
 import { type BoardOptions, nvmlOf, printJson, selectDevices } from './open-boards.js'
 
 /**
@@ -12,36 +12,29 @@ import { type BoardOptions, nvmlOf, printJson, selectDevices } from './open-boar
  * earlier settings no journal records. Boards whose lease is held are refused.
  */
 export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
-  const nvml = nvmlOf(options)
   const folder = new LeaseFolder(options.leaseDir)
   const done: { gpu: number; changes: string[]; notSupported: string[] }[] = []
-  for (const device of selectDevices(nvml, options)) {
+  for (const device of selectDevices(nvmlOf(options), options)) {
     const { uuid } = device
     const lock = folder.tryLock(uuid)
     if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
     try {
       const limits = orNull(() => device.powerLimits())
-      const changes: BoardChange[] = [
+      const defaults: BoardChange[] = [
         { kind: 'sm-clock', range: null },
         { kind: 'mem-clock', range: null },
         ...(limits ? [{ kind: 'power-limit', powerLimitW: limits.defaultW } as const] : []),
         { kind: 'compute-mode', mode: 'default' },
       ]
-      const result = { gpu: device.index, changes: [] as string[], notSupported: [] as string[] }
-      for (const change of changes) {
-        try {
-          await applyChange(device, change)
-        } catch (error) {
-          // Nothing to reset if the board does not support memory clock locks.
-          if ((error as { code?: string }).code !== 'NOT_SUPPORTED') throw error
-          result.notSupported.push(describeChange(change))
-          continue
-        }
-        await verifyApplied(device, change, { clock: systemClock, deadlineMs: 2000 })
-        result.changes.push(describeChange(change))
+      const [changes, notSupported]: [string[], string[]] = [[], []]
+      for (const change of defaults) {
+        // Nothing to reset if the board does not support memory clock locks.
+        const isSupported = await applyChange(device, change).then(() => true, falseIfNotSupported)
+        if (isSupported) await verifyApplied(device, change, { clock: systemClock, deadlineMs: 2000 })
+        ;(isSupported ? changes : notSupported).push(describeChange(change))
       }
       folder.remove(uuid)
-      done.push(result)
+      done.push({ gpu: device.index, changes, notSupported })
     } finally {
       lock.release()
     }
@@ -54,4 +47,9 @@ export async function reset(options: BoardOptions, terminal: Terminal): Promise<
     }
   }
   return 0
+}
+
+function falseIfNotSupported(error: unknown): false {
+  if (error instanceof NvmlError && error.code === 'NOT_SUPPORTED') return false
+  throw error
 }

@@ -5,12 +5,8 @@ import { endProcess } from '../lease/end-process.js'
 import { descendantsOf, isRunning, type ProcessIdentity } from '../lease/process-identity.js'
 
 export interface RunChildOptions {
-  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>
-  /**
-   * Time that an interrupted program has to exit, ms. After it, the program and all its descendants are killed. Default
-   * 10,000.
-   */
+  /** Time that an interrupted program has to exit, ms. Then it and its descendants are killed. Default 10,000. */
   readonly graceMs?: number
 }
 
@@ -19,9 +15,7 @@ const ORPHAN_GRACE_MS = 1000
 
 /**
  * Runs a child program and returns only after it has exited, because the caller then removes the power limit or MPS
- * daemon that the child depends on. An interruption is forwarded to the child. If the child does not exit within
- * `graceMs`, it and its descendants are killed.
- *
+ * daemon that the child depends on. An interruption is forwarded to the child.
  * @returns the child's exit code; 128 plus the signal number if a signal ended the child or interrupted this program
  * @throws UsageError if the child cannot be started
  */
@@ -31,7 +25,11 @@ export async function runChild(
   { environment = {}, graceMs = 10_000 }: RunChildOptions = {},
 ): Promise<number> {
   const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...environment } })
-  let family: readonly ProcessIdentity[] = []
+  /** The program's descendants by pid: those at the interruption, and those that were added before they were killed. */
+  const family = new Map<number, ProcessIdentity>()
+  const note = () => {
+    for (const each of descendantsOf(child.pid!)) if (!family.has(each.pid)) family.set(each.pid, each)
+  }
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       const reason = error.code === 'ENOENT' ? 'command not found' : error.message
@@ -40,35 +38,30 @@ export async function runChild(
     child.once('exit', (code, by) => resolve(code ?? 128 + constants.signals[by!]))
   })
   const kill = () => {
-    family = merged(family, descendantsOf(child.pid!))
-    for (const each of family) killIfRunning(each)
+    note()
+    for (const each of family.values()) killIfRunning(each)
     child.kill('SIGKILL')
   }
   let timer: NodeJS.Timeout | undefined
   const onAbort = () => {
     const { signal: by } = interruptionOf(signal)
-    family = descendantsOf(child.pid!)
+    note()
     // On Ctrl-C, the terminal has already sent the signal to the child.
     if (!(by === 'SIGINT' && process.stdin.isTTY)) child.kill(by)
     timer = setTimeout(kill, graceMs)
   }
-  const forget = onEnding({
-    stage: 'child',
-    what: file,
-    deadlineMs: graceMs,
-    async end() {
-      kill()
-      await ended
-    },
-    endAtExit: kill,
-  })
+  const end = async () => {
+    kill()
+    await ended
+  }
+  const forget = onEnding({ stage: 'child', what: file, deadlineMs: graceMs, end, endAtExit: kill })
   try {
     if (child.pid !== undefined && signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
     const code = await ended
     if (!signal.aborted) return code
     // Otherwise the processes that the program left running would go on without the power limit.
-    await Promise.all(family.map((each) => endProcess(each, ORPHAN_GRACE_MS)))
+    await Promise.all([...family.values()].map((each) => endProcess(each, ORPHAN_GRACE_MS)))
     return interruptionOf(signal).exitCode
   } finally {
     clearTimeout(timer)
@@ -88,8 +81,4 @@ function killIfRunning(identity: ProcessIdentity): void {
   } catch {
     // The process has exited meanwhile, or its user has changed and it must not be signalled.
   }
-}
-
-function merged(a: readonly ProcessIdentity[], b: readonly ProcessIdentity[]): ProcessIdentity[] {
-  return [...a, ...b.filter(({ pid }) => !a.some((each) => each.pid === pid))]
 }

@@ -1,8 +1,8 @@
 import type { Terminal } from '@pctodl/command-line'
-import { boardStatus } from './board-status.js'
 import { type BoardOptions, openNvml, printJson, readBoards } from './open-boards.js'
 import { PageServer } from './page-server.js'
 import { prometheusText } from './prometheus.js'
+import { boardStatus } from './status.js'
 import { untilAborted } from './until-aborted.js'
 
 export interface ServeOptions extends BoardOptions {

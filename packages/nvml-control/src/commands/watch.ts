@@ -1,8 +1,7 @@
 import type { Terminal } from '@pctodl/command-line'
-import { systemClock, type Telemetry } from '@pctodl/platform'
-import type { NvmlDevice } from '../nvml/nvml-device.js'
+import type { Telemetry } from '@pctodl/platform'
 import { orNull } from '../nvml/nvml-error.js'
-import { TelemetryReader } from '../nvml/telemetry-reader.js'
+import { readTelemetry } from '../nvml/telemetry.js'
 import { Sampler } from '../sampling/sampler.js'
 import { type BoardOptions, openNvml, selectDevices } from './open-boards.js'
 import { plainTable, shown } from './table.js'
@@ -13,15 +12,6 @@ export interface WatchOptions extends BoardOptions {
   readonly count?: number
 }
 
-interface Watched {
-  readonly device: NvmlDevice
-  readonly index: number
-  readonly sampler: Sampler
-  readonly powerW: (number | null)[]
-  latest?: Telemetry
-}
-
-/** Sparkline characters in order of height. */
 const bars = '▁▂▃▄▅▆▇█'
 const HISTORY = 40
 
@@ -33,80 +23,68 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   let left = options.count ?? Number.POSITIVE_INFINITY
   const ended = new AbortController()
   let failure: unknown
-
-  const watched: Watched[] = selectDevices(nvml, options).map((device, i) => {
-    const reader = new TelemetryReader(device, systemClock)
-    const board: Watched = {
-      device,
-      index: device.index,
-      powerW: [],
-      sampler: new Sampler(
-        { sample: async () => reader.read() },
-        {
-          periodMs: options.period,
-          onSample: (sample) => {
-            board.latest = sample
-            board.powerW.push(sample.powerInstantW ?? sample.powerAverageW)
-            if (board.powerW.length > HISTORY) board.powerW.shift()
-            if (!live)
-              stdout.write(
-                options.json ? `${JSON.stringify({ gpu: board.index, ...sample })}\n` : line(board.index, sample),
-              )
-            // All boards are sampled at the same times, so output is made only for samples of the first board.
-            if (i > 0) return
-            if (live) draw(watched, terminal)
-            if (--left <= 0) ended.abort()
-          },
-          onError: (error) => {
-            failure = error
-            ended.abort()
-          },
-        },
-      ),
+  const boards = selectDevices(nvml, options).map((device) => ({ device, index: device.index }))
+  const samplers = boards.map(({ device, index }, i) => {
+    const onSample = (sample: Telemetry) => {
+      if (!live) stdout.write(options.json ? `${JSON.stringify({ gpu: index, ...sample })}\n` : line(index, sample))
+      // All boards are sampled at the same times, so output is made only for samples of the first board.
+      if (i > 0) return
+      if (live) draw()
+      if (--left <= 0) ended.abort()
     }
-    return board
+    const onError = (error: unknown) => {
+      failure = error
+      ended.abort()
+    }
+    const gpu = { sample: async () => readTelemetry(device) }
+    return new Sampler(gpu, { periodMs: options.period, capacity: HISTORY, onSample, onError })
   })
+  const draw = () => {
+    const rows = boards.map(({ device, index }, i) => {
+      const limitW = orNull(() => device.powerLimitW())
+      const { samples } = samplers[i]!
+      const latest = samples.at(-1)
+      return [
+        String(index),
+        shown(latest?.powerAverageW, 'W', 1),
+        shown(latest?.powerInstantW, 'W', 1),
+        shown(limitW, 'W'),
+        shown(latest?.smClockMhz, 'MHz'),
+        shown(latest?.memClockMhz, 'MHz'),
+        shown(latest?.smUtilPercent, '%'),
+        shown(latest?.temperatureC, 'C'),
+        latest?.clocksEventReasons.join(' ') || '-',
+        sparkline(samples.map(powerOf), limitW ?? 0),
+      ]
+    })
+    const head = ['GPU', 'average', 'instant', 'limit', 'SM', 'memory', 'busy', 'temp', 'clock events', 'power']
+    // To avoid flicker, move the cursor home and overwrite the old frame, clearing the rest of each line.
+    const text = plainTable(head, rows).replaceAll('\n', '\u001b[K\n')
+    stdout.write(`\u001b[H${text}Ctrl-C ends\u001b[K\u001b[J`)
+  }
   // The first board triggers the output, so it starts last: by then every other board has a sample.
-  for (const { sampler } of [...watched].reverse()) sampler.start()
+  for (const sampler of samplers.toReversed()) sampler.start()
   if (live) stdout.write('\u001b[?25l')
   try {
     await untilAborted(AbortSignal.any([signal, ended.signal]))
   } finally {
     if (live) stdout.write('\u001b[?25h')
-    for (const { sampler } of watched) await sampler.stop()
+    for (const sampler of samplers) await sampler.stop()
   }
   if (failure !== undefined) throw failure
   return 0
 }
 
-function line(index: number, sample: Telemetry): string {
-  const power = shown(sample.powerInstantW ?? sample.powerAverageW, 'W', 1)
-  return (
-    `GPU ${index}  ${power}  SM ${shown(sample.smClockMhz, 'MHz')}  memory ${shown(sample.memClockMhz, 'MHz')}  ` +
-    `${shown(sample.smUtilPercent, '%')}  ${shown(sample.temperatureC, 'C')}  ${sample.clocksEventReasons.join(' ')}\n`
-  )
+function powerOf({ powerInstantW, powerAverageW }: Telemetry): number | null {
+  return powerInstantW ?? powerAverageW
 }
 
-function draw(boards: readonly Watched[], { stdout }: Terminal): void {
-  const rows = boards.map(({ device, index, latest, powerW }) => {
-    const limitW = orNull(() => device.powerLimitW())
-    return [
-      String(index),
-      shown(latest?.powerAverageW, 'W', 1),
-      shown(latest?.powerInstantW, 'W', 1),
-      shown(limitW, 'W'),
-      shown(latest?.smClockMhz, 'MHz'),
-      shown(latest?.memClockMhz, 'MHz'),
-      shown(latest?.smUtilPercent, '%'),
-      shown(latest?.temperatureC, 'C'),
-      latest?.clocksEventReasons.join(' ') || '-',
-      sparkline(powerW, limitW ?? 0),
-    ]
-  })
-  const head = ['GPU', 'average', 'instant', 'limit', 'SM', 'memory', 'busy', 'temp', 'clock events', 'power']
-  // To avoid flicker, move the cursor home and overwrite the old frame, clearing the rest of each line.
-  const text = plainTable(head, rows).replaceAll('\n', '\u001b[K\n')
-  stdout.write(`\u001b[H${text}Ctrl-C ends\u001b[K\u001b[J`)
+function line(index: number, sample: Telemetry): string {
+  return (
+    `GPU ${index}  ${shown(powerOf(sample), 'W', 1)}  SM ${shown(sample.smClockMhz, 'MHz')}  ` +
+    `memory ${shown(sample.memClockMhz, 'MHz')}  ${shown(sample.smUtilPercent, '%')}  ` +
+    `${shown(sample.temperatureC, 'C')}  ${sample.clocksEventReasons.join(' ')}\n`
+  )
 }
 
 /** Draws power relative to the limit, oldest reading first. A missing reading is blank. */

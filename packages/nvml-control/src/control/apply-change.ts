@@ -1,31 +1,20 @@
 import type { Clock } from '@pctodl/platform'
 import { SetterNotAppliedError } from '../lease/lease-errors.js'
-import { computeModes } from '../nvml/compute-mode.js'
 import { eventReasonBits } from '../nvml/event-reasons.js'
 import type { NvmlCallName } from '../nvml/nvml-calls.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import type { BoardChange } from './board-change.js'
+import { orNull } from '../nvml/nvml-error.js'
+import { type BoardChange, computeModes, type FoundState } from './board-change.js'
 
 const POLL_MS = 5
 
-/**
- * Power limits that differ by at most this much count as equal, W. NVML accepts milliwatts; other tools set limits with
- * two decimals.
- */
+/** Power limits that differ by at most this much count as equal, W. Other tools set limits with two decimals. */
 const POWER_LIMIT_TOLERANCE_W = 0.05
 
-/**
- * Clocks that differ by at most this much count as equal, MHz. The driver rounds to the nearest supported clock, and
- * supported clocks are at most 15 MHz apart.
- */
+/** Clocks that differ by at most this much count as equal, MHz: the driver rounds to clocks at most 15 MHz apart. */
 const TOLERANCE_MHZ = 15
 
-/**
- * Changes a board through the driver, which needs root. The driver call takes milliseconds, so it runs on another
- * thread while sampling continues.
- *
- * @throws NvmlError `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`, ...
- */
+/** Changes a board on another thread, because the driver takes milliseconds. @throws NvmlError `NO_PERMISSION`, ... */
 export function applyChange(device: NvmlDevice, change: BoardChange): Promise<void> {
   return device.checkInBackground(...callOf(change))
 }
@@ -49,10 +38,7 @@ function callOf(change: BoardChange): [NvmlCallName, ...number[]] {
 
 /**
  * Reads a setting until it shows the change. The removal of a clock lock cannot be read, and is taken to have worked.
- *
- * @param options.deadlineMs time within which the change must appear in readings, ms
- * @throws SetterNotAppliedError after the deadline
- * @throws NvmlError if the setting cannot be read
+ * @throws SetterNotAppliedError after the deadline; NvmlError if the setting cannot be read
  */
 export async function verifyApplied(
   device: NvmlDevice,
@@ -69,7 +55,20 @@ export async function verifyApplied(
   }
 }
 
-/** The current state of a setting. */
+/** Returns the current settings of a board. NVML cannot read clock locks, so the caller passes them. */
+export function foundState(
+  device: NvmlDevice,
+  { smClockLock, memClockLock }: Pick<FoundState, 'smClockLock' | 'memClockLock'>,
+): FoundState {
+  return {
+    powerLimitW: orNull(() => device.powerLimitW()),
+    computeMode: orNull(() => device.computeMode()),
+    persistence: orNull(() => device.persistence()),
+    smClockLock,
+    memClockLock,
+  }
+}
+
 export interface Observation {
   readonly applied: boolean
   readonly text: string
@@ -78,7 +77,6 @@ export interface Observation {
   readonly place?: ClockPlace
 }
 
-/** @throws NvmlError */
 export function observe(device: NvmlDevice, change: BoardChange): Observation {
   switch (change.kind) {
     case 'power-limit': {
@@ -92,12 +90,8 @@ export function observe(device: NvmlDevice, change: BoardChange): Observation {
       const clockMhz = kind === 'sm-clock' ? device.smClockMhz() : device.memClockMhz()
       const place = placeOf(clockMhz, range.maxMhz, device.eventReasons())
       const isInRange = place === 'below' && clockMhz >= range.minMhz - TOLERANCE_MHZ
-      return {
-        applied: place === 'top' || place === 'held-below' || isInRange,
-        text: `${clockMhz} MHz`,
-        clockMhz,
-        place,
-      }
+      const applied = place === 'top' || place === 'held-below' || isInRange
+      return { applied, text: `${clockMhz} MHz`, clockMhz, place }
     }
     case 'compute-mode': {
       const mode = device.computeMode()
@@ -116,17 +110,10 @@ export function observe(device: NvmlDevice, change: BoardChange): Observation {
  */
 export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'
 
-const HOLDING = (
-  [
-    'gpu-idle',
-    'sw-power-cap',
-    'hw-slowdown',
-    'sync-boost',
-    'sw-thermal-slowdown',
-    'hw-thermal-slowdown',
-    'hw-power-brake',
-  ] as const
-).reduce((bits, reason) => bits | eventReasonBits[reason], 0)
+/** All event reasons except those of application and display clocks, which do not act below a lock. */
+const HOLDING = Object.entries(eventReasonBits)
+  .filter(([reason]) => !reason.endsWith('-clocks-setting'))
+  .reduce((bits, [, bit]) => bits | bit, 0)
 
 export function placeOf(readingMhz: number, maxMhz: number, eventReasons: number): ClockPlace {
   if (readingMhz > maxMhz + TOLERANCE_MHZ) return 'above'

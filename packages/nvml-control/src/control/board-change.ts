@@ -1,4 +1,8 @@
-import type { ComputeMode } from '../nvml/compute-mode.js'
+/** All compute modes; the array index is NVML's number. Current drivers refuse to set `exclusive-thread`. */
+export const computeModes = ['default', 'exclusive-thread', 'prohibited', 'exclusive-process'] as const
+
+/** Which processes may create a CUDA context on a board. */
+export type ComputeMode = (typeof computeModes)[number]
 
 /** A range of clocks from which the firmware chooses, MHz. For a single clock, both ends are equal. */
 export interface ClockRange {
@@ -6,10 +10,7 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
-/**
- * One change of a board setting, as plain data. It can be listed, undone, and applied directly or through the node
- * service.
- */
+/** One change of a board setting, as plain data. It can be undone, and applied directly or by the node service. */
 export type BoardChange =
   | { readonly kind: 'power-limit'; readonly powerLimitW: number }
   /** `null` removes the lock, so that the firmware chooses the clock. */
@@ -19,13 +20,42 @@ export type BoardChange =
 
 export type ChangeKind = BoardChange['kind']
 
-/**
- * All kinds of settings, in the order in which they are restored. Persistence is last, because without it the driver
- * may unload and lose the other settings.
- */
+/** In the order of restoration. Persistence is last: without it the driver may unload and lose the other settings. */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 
-/** Whether two changes of the same setting have the same value. */
+/** The settings before a lease. A setting that the driver does not report is null. */
+export interface FoundState {
+  readonly powerLimitW: number | null
+  readonly computeMode: ComputeMode | null
+  readonly persistence: boolean | null
+  /** The lock that the operator declared. NVML cannot read clock locks, so null is taken to mean "not locked". */
+  readonly smClockLock: ClockRange | null
+  readonly memClockLock: ClockRange | null
+}
+
+/** The field of each setting in `FoundState`, and in its `BoardChange`. */
+const fields = {
+  'sm-clock': ['smClockLock', 'range'],
+  'mem-clock': ['memClockLock', 'range'],
+  'power-limit': ['powerLimitW', 'powerLimitW'],
+  'compute-mode': ['computeMode', 'mode'],
+  persistence: ['persistence', 'enabled'],
+} as const satisfies Record<ChangeKind, readonly [keyof FoundState, string]>
+
+/** Returns the change that restores a setting to its original value; null if that value is unknown. */
+export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | null {
+  const [foundField, field] = fields[kind]
+  const value = found[foundField]
+  // Without a lock, the change removes the lease's own.
+  return value === null && field !== 'range' ? null : ({ kind, [field]: value } as BoardChange)
+}
+
+/** Returns a copy of `found` in which one setting has its value in `now`. */
+export function foundAnew(found: FoundState, kind: ChangeKind, now: FoundState): FoundState {
+  const [field] = fields[kind]
+  return { ...found, [field]: now[field] }
+}
+
 export function isSameChange(one: BoardChange | null, other: BoardChange): boolean {
   const values = (change: BoardChange) =>
     'range' in change ? [change.range?.minMhz, change.range?.maxMhz] : Object.values(change)
@@ -38,10 +68,9 @@ export function describeChange(change: BoardChange): string {
     case 'power-limit':
       return `power limit ${change.powerLimitW} W`
     case 'sm-clock':
-    case 'mem-clock': {
-      const what = change.kind === 'sm-clock' ? 'SM clock' : 'memory clock'
-      return `${what} ${change.range ? describeRange(change.range) : 'reset'}`
-    }
+      return `SM clock ${describeRange(change.range)}`
+    case 'mem-clock':
+      return `memory clock ${describeRange(change.range)}`
     case 'compute-mode':
       return `compute mode ${change.mode}`
     case 'persistence':
@@ -49,6 +78,7 @@ export function describeChange(change: BoardChange): string {
   }
 }
 
-export function describeRange({ minMhz, maxMhz }: ClockRange): string {
-  return minMhz === maxMhz ? `${maxMhz} MHz` : `${minMhz} to ${maxMhz} MHz`
+function describeRange(range: ClockRange | null): string {
+  if (!range) return 'reset'
+  return range.minMhz === range.maxMhz ? `${range.maxMhz} MHz` : `${range.minMhz} to ${range.maxMhz} MHz`
 }

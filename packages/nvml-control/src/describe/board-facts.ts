@@ -22,7 +22,6 @@ export interface BoardFacts {
   readonly thermalLimitC: number | null
 }
 
-/** @throws NvmlError */
 export function boardFacts(device: NvmlDevice): BoardFacts {
   return {
     index: device.index,

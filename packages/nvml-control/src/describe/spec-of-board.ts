@@ -16,25 +16,17 @@ export interface BoardCompletion {
   readonly boostClockMhz?: number
 }
 
-/** This release does not know the type of the board, and NVML and the user do not state all its properties. */
 export class UnknownBoardError extends PctodlError {
-  readonly missing: readonly string[]
-
   constructor(name: string, missing: readonly string[]) {
-    super(
-      'UNKNOWN_BOARD',
-      `${name} is not a board of this release, and NVML does not tell its ${missing.join(', ')}; describe it once with ` +
-        '`pctodl gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json` and pass that file as --platform-file',
-    )
-    this.missing = missing
+    const why = `${name} is not a board of this release, and NVML does not tell its ${missing.join(', ')}`
+    const command = '`pctodl gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json`'
+    super('UNKNOWN_BOARD', `${why}; describe it once with ${command} and pass that file as --platform-file`)
   }
 }
 
 /**
- * Returns the type of a board. For a known board, the clock tables, limits, SM count and memory that the board reports
- * replace this release's data. For an unknown board, the remaining properties follow from its compute capability and
- * `completion`.
- *
+ * Returns the type of a board. What the board reports replaces this release's data for a known board. For an unknown
+ * board, the remaining properties follow from its compute capability and `completion`.
  * @throws UnknownBoardError naming the missing properties
  */
 export function specOfBoard(facts: BoardFacts, completion: BoardCompletion = {}): GpuSpec {
@@ -63,7 +55,7 @@ function knownSpec(name: string): GpuSpec | undefined {
   }
 }
 
-/** Returns the properties that the board reports. Others are omitted, so that they do not replace known values. */
+/** What the board does not report is omitted, so that it does not replace known values. */
 function measuredFields(facts: BoardFacts) {
   const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
   return given({
@@ -85,16 +77,17 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
   const generation = generationOf(computeCapability, /GeForce/.test(name))
   const base = baseClockMhz ?? facts.defaultApplicationClockMhz
   const top = Math.max(0, ...facts.clockStates.flatMap((state) => state.smClocksMhz))
-  const missing = [
-    ...(generation ? [] : [`generation (${architecture} ${computeCapability})`]),
-    ...(l2Bytes === undefined ? ['level-2 cache'] : []),
-    ...(base === null ? ['base clock'] : []),
-    ...(facts.clockStates.length === 0 ? ['clock tables'] : []),
-    ...(facts.powerLimitW === null ? ['power limits'] : []),
-    ...(facts.smCount === null ? ['SM count'] : []),
-    ...(facts.memoryBusBits === null ? ['memory bus width'] : []),
-    ...(facts.thermalLimitC === null ? ['thermal limit'] : []),
-  ]
+  const needed = {
+    [`generation (${architecture} ${computeCapability})`]: generation,
+    'level-2 cache': l2Bytes,
+    'base clock': base,
+    'clock tables': facts.clockStates[0],
+    'power limits': facts.powerLimitW,
+    'SM count': facts.smCount,
+    'memory bus width': facts.memoryBusBits,
+    'thermal limit': facts.thermalLimitC,
+  }
+  const missing = Object.keys(needed).filter((name) => (needed[name] ?? null) === null)
   if (missing.length > 0) throw new UnknownBoardError(name, missing)
   const plainName = name.replace(/^NVIDIA\s+/, '')
   return {
@@ -126,10 +119,7 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
   }
 }
 
-/**
- * Returns the memory clocks that this release knows as performance states and that the board supports. If there are
- * none, returns all memory clocks above half of the highest.
- */
+/** The known memory clocks that the board supports; if there are none, all above half of the highest. */
 function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
   const offered = clockStates.map((state) => state.memClockMhz)
   const kept = known.filter((mhz) => offered.includes(mhz))

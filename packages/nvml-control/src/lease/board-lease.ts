@@ -1,17 +1,19 @@
 import { type GpuLease, type GpuSpec, InvalidInputError, smClocksAt } from '@pctodl/platform'
-import { type BoardChange, type ChangeKind, type ClockRange, isSameChange } from '../control/board-change.js'
-import { type ComputeMode, computeModes } from '../nvml/compute-mode.js'
-import { changeBack } from './found-state.js'
-import type { FoundState } from './lease-record.js'
+import {
+  type BoardChange,
+  type ChangeKind,
+  type ClockRange,
+  type ComputeMode,
+  changeBack,
+  computeModes,
+  type FoundState,
+  isSameChange,
+} from '../control/board-change.js'
 
 const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
 
-/**
- * The right to change a real board. Either this process has it (`NvmlLease`), or the node service has it on behalf of
- * this process (`ServiceLease`).
- */
+/** The right to change a board: of this process (`NvmlLease`), or of the node service for it (`ServiceLease`). */
 export abstract class BoardLease implements GpuLease {
-  /** How the lease changes the board: directly through NVML, or through the node service. */
   abstract readonly path: 'nvml' | 'service'
   /** The board's settings at the start of the lease. The end of the lease restores them. */
   abstract readonly found: FoundState
@@ -28,10 +30,7 @@ export abstract class BoardLease implements GpuLease {
   abstract release(): Promise<void>
   protected abstract perform(change: BoardChange): Promise<void>
 
-  /**
-   * Changes a setting. `range: null` restores the clock lock from the start of the lease.
-   * @throws InvalidInputError for a value that the board does not support
-   */
+  /** `range: null` restores the lock from the start of the lease. @throws InvalidInputError for an unsupported value */
   async change(change: BoardChange): Promise<void> {
     const back = changeBack(change.kind, this.found)
     const isBack = isSameChange(back, change) || ('range' in change && change.range === null)
@@ -44,7 +43,6 @@ export abstract class BoardLease implements GpuLease {
     return this.change({ kind: 'sm-clock', range: rangeOf(clock) })
   }
 
-  /** Removes this lease's SM clock lock, and restores the lock that the operator declared, if any. */
   resetSmClock(): Promise<void> {
     return this.#reset('sm-clock')
   }
@@ -70,20 +68,15 @@ export abstract class BoardLease implements GpuLease {
     return this.change({ kind: 'compute-mode', mode })
   }
 
-  /** Restore the compute mode from the start of the lease. */
   resetComputeMode(): Promise<void> {
     return this.#reset('compute-mode')
   }
 
-  /**
-   * Set whether the driver stays loaded while no program uses the board. Without persistence, the driver may unload and
-   * lose clock locks.
-   */
+  /** Without persistence, the driver may unload while no program uses the board, and lose clock locks. */
   setPersistence(enabled: boolean): Promise<void> {
     return this.change({ kind: 'persistence', enabled })
   }
 
-  /** Restore the persistence mode from the start of the lease. */
   resetPersistence(): Promise<void> {
     return this.#reset('persistence')
   }

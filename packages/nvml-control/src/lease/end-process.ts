@@ -1,34 +1,22 @@
-import { type Clock, systemClock } from '@pctodl/platform'
+import { systemClock } from '@pctodl/platform'
 import { isRunning, type ProcessIdentity } from './process-identity.js'
 
 const POLL_MS = 20
 
-/**
- * Waits for a process to end.
- * @returns whether it ended within `durationMs`
- */
-export async function endsWithin(
-  identity: ProcessIdentity,
-  durationMs: number,
-  clock: Clock = systemClock,
-): Promise<boolean> {
-  const deadlineMs = clock.now() + durationMs
+/** Waits for a process to end. Returns whether it ended within `durationMs`. */
+export async function endsWithin(identity: ProcessIdentity, durationMs: number): Promise<boolean> {
+  const deadlineMs = systemClock.now() + durationMs
   while (isRunning(identity)) {
-    if (clock.now() >= deadlineMs) return false
-    await clock.sleep(POLL_MS)
+    if (systemClock.now() >= deadlineMs) return false
+    await systemClock.sleep(POLL_MS)
   }
   return true
 }
 
-/**
- * Ends one process, identified by pid and start time, first with SIGTERM, then with SIGKILL.
- *
- * @returns how it ended; `not-permitted` if the process belongs to another user
- */
+/** Ends one process with SIGTERM, then SIGKILL. `not-permitted`: it belongs to another user. */
 export async function endProcess(
   identity: ProcessIdentity,
   graceMs: number,
-  clock: Clock = systemClock,
 ): Promise<'ended' | 'killed' | 'survived' | 'not-permitted'> {
   for (const [signal, outcome] of [
     ['SIGTERM', 'ended'],
@@ -40,7 +28,7 @@ export async function endProcess(
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EPERM') return 'not-permitted'
     }
-    if (await endsWithin(identity, graceMs, clock)) return outcome
+    if (await endsWithin(identity, graceMs)) return outcome
   }
   return 'survived'
 }

@@ -1,47 +1,41 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
+import { reasonOf } from '../reason-of.js'
 
 /** `flock` from <sys/file.h>. The kernel releases the lock when the process ends, also after a crash. */
 let flock: ((fd: number, operation: number) => number) | undefined
 
-const LOCK_EX = 2
-const LOCK_NB = 4
-const LOCK_UN = 8
+const [LOCK_EX, LOCK_NB, LOCK_UN] = [2, 4, 8] as const
 
 /** An exclusive lock on a file. It excludes other processes and other holders in this process. */
 export class FileLock {
-  readonly path: string
   #fd: number | null
 
-  private constructor(path: string, fd: number) {
-    this.path = path
+  private constructor(fd: number) {
     this.#fd = fd
   }
 
-  /**
-   * Tries to lock the file.
-   * @returns null if the lock is already held
-   * @throws PctodlError `LEASE_FOLDER` if the file can be neither opened nor created
-   */
+  /** Locks a file (created if missing) or a folder. Returns null if it is locked. @throws PctodlError `LEASE_FOLDER` */
   static tryAcquire(path: string): FileLock | null {
     flock ??= load(null).func('flock', 'int', ['int', 'int']) as (fd: number, operation: number) => number
-    const fd = openLockFile(path)
-    if (flock(fd, LOCK_EX | LOCK_NB) !== 0) {
-      closeSync(fd)
-      return null
+    let fd: number | undefined
+    try {
+      fd = openLockFile(path)
+      if (flock(fd, LOCK_EX | LOCK_NB) !== 0) {
+        closeSync(fd)
+        return null
+      }
+      // Another process may have replaced the file. Then a lock on the old file does not exclude a lock on the new one.
+      const [held, named] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })]
+      if (held.uid !== process.geteuid?.()) throw new Error(`it belongs to user ${held.uid}`)
+      if (held.ino !== named?.ino || held.dev !== named.dev) throw new Error('it was replaced while it was locked')
+      return new FileLock(fd)
+    } catch (cause) {
+      if (fd !== undefined) closeSync(fd)
+      const why = `cannot lock ${path}: ${reasonOf(cause)}; name a folder that is yours alone in PCTODL_LEASE_DIR`
+      throw new PctodlError('LEASE_FOLDER', why, { cause })
     }
-    // Another process may have replaced the file. Then a lock on the old file does not exclude a lock on the new one.
-    const [held, named] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })]
-    const reason =
-      held.uid !== process.geteuid?.()
-        ? `it belongs to user ${held.uid}`
-        : held.ino !== named?.ino || held.dev !== named.dev
-          ? 'it was replaced while it was locked'
-          : null
-    if (reason === null) return new FileLock(path, fd)
-    closeSync(fd)
-    throw cannotLock(path, new Error(reason))
   }
 
   /** Idempotent. */
@@ -55,10 +49,7 @@ export class FileLock {
   }
 }
 
-/**
- * Returns the pid of the process that holds the lock on a file, from /proc/locks; null if there is none or its pid is
- * not visible.
- */
+/** Returns the pid of the process that holds the lock on a file; null if there is none or its pid is not visible. */
 export function lockHolder(path: string): number | null {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
@@ -66,7 +57,7 @@ export function lockHolder(path: string): number | null {
     closeSync(fd)
     const line = readFileSync('/proc/locks', 'utf8')
       .split('\n')
-      .find((text) => text.includes(' FLOCK ') && new RegExp(`:${ino} `).test(text) && !text.includes('->'))
+      .find((text) => text.includes(' FLOCK ') && text.includes(`:${ino} `) && !text.includes('->'))
     const pid = Number(line?.trim().split(/\s+/)[4])
     // The kernel reports a process of another pid namespace as 0 or -1.
     return pid > 0 ? pid : null
@@ -75,32 +66,13 @@ export function lockHolder(path: string): number | null {
   }
 }
 
-/**
- * Opens the lock file for reading, which suffices for `flock`. The file is never removed: otherwise two processes could
- * lock two different files of the same name.
- */
+/** The file is never removed: otherwise two processes could lock two different files of the same name. */
 function openLockFile(path: string): number {
-  const { O_RDONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-  for (;;) {
-    try {
-      return openSync(path, O_RDONLY | O_NOFOLLOW)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw cannotLock(path, error)
-    }
-    try {
-      return openSync(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    } catch (error) {
-      // Another process has created the file in the meantime.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotLock(path, error)
-    }
+  const { O_RDONLY, O_CREAT, O_NOFOLLOW } = constants
+  try {
+    return openSync(path, O_RDONLY | O_NOFOLLOW)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return openSync(path, O_RDONLY | O_CREAT | O_NOFOLLOW, 0o600)
   }
-}
-
-function cannotLock(path: string, cause: unknown): PctodlError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new PctodlError(
-    'LEASE_FOLDER',
-    `cannot lock ${path}: ${reason}; name a folder that is yours alone in PCTODL_LEASE_DIR`,
-    { cause },
-  )
 }

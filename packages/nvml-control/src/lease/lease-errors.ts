@@ -2,7 +2,6 @@ import { PctodlError } from '@pctodl/platform'
 import { type BoardChange, describeChange } from '../control/board-change.js'
 import { programNameOf } from './process-identity.js'
 
-/** Another process holds the lease. */
 export class LeaseHeldError extends PctodlError {
   /** Pid of the process that holds the lease; null if it is not visible, for example in another pid namespace. */
   readonly pid: number | null
@@ -15,15 +14,10 @@ export class LeaseHeldError extends PctodlError {
 
 /** The driver accepted a change, but readings of the board do not show it. */
 export class SetterNotAppliedError extends PctodlError {
-  readonly change: BoardChange
-
   constructor(subject: string, change: BoardChange, observed: string, waitedMs: number) {
-    super(
-      'SETTER_NOT_APPLIED',
-      `${subject}: ${describeChange(change)} was accepted, but ${waitedMs} ms later the board shows ${observed}; something ` +
-        'else sets it too (another tool, a management daemon), or this board ignores it',
-    )
-    this.change = change
+    const what = `${subject}: ${describeChange(change)} was accepted, but ${waitedMs} ms later the board shows ${observed}`
+    const why = 'something else sets it too (another tool, a management daemon), or this board ignores it'
+    super('SETTER_NOT_APPLIED', `${what}; ${why}`)
   }
 }
 

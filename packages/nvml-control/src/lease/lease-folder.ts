@@ -9,35 +9,22 @@ import { type LeaseRecord, parseLeaseRecord } from './lease-record.js'
 
 const MAX_JOURNAL_BYTES = 64 * 1024
 
-/**
- * Returns the default lease folder: one per machine for root, a private one for any other user. The node service uses
- * root's folder, so root and the service cannot hold the same board at once.
- */
+/** Root and the node service share one folder per machine, so they cannot hold the same board at once. */
 export function defaultLeaseFolder(): string {
   if (process.geteuid?.() === 0) return '/var/lib/pctodl/leases'
   const state = process.env['XDG_STATE_HOME'] || path.join(homedir(), '.local', 'state')
   return path.join(state, 'pctodl', 'leases')
 }
 
-/** A journal file that cannot be parsed. */
 export class JournalError extends PctodlError {
-  readonly file: string
-
-  constructor(file: string, reason: string, cause: unknown) {
-    super(
-      'LEASE_JOURNAL',
-      `${file} is no lease journal (${reason}); look at the board with \`pctodl gpu status\`, put it right with ` +
-        '`pctodl gpu reset`, which also removes the file',
-      { cause },
-    )
-    this.file = file
+  constructor(file: string, cause: unknown) {
+    const remedy = 'put it right with `pctodl gpu reset`, which also removes the file'
+    const why = `${file} is no lease journal (${reasonOf(cause)}); look at the board with \`pctodl gpu status\`, ${remedy}`
+    super('LEASE_JOURNAL', why, { cause })
   }
 }
 
-/**
- * The lock files and journals of this user's leases. The folder is rejected if any user except root and this user can
- * write to it or to a folder above it.
- */
+/** The lock files and journals of this user's leases, in a folder that only root and this user can write to. */
 export class LeaseFolder {
   readonly path: string
 
@@ -46,22 +33,14 @@ export class LeaseFolder {
     this.path = path.resolve(folder ?? (process.env['PCTODL_LEASE_DIR'] || defaultLeaseFolder()))
   }
 
-  lockFile(uuid: string): string {
-    return path.join(this.path, `${uuid}.lock`)
-  }
-
   journalFile(uuid: string): string {
     return path.join(this.path, `${uuid}.json`)
   }
 
-  /**
-   * Tries to lock a board.
-   * @returns null if the lock is already held
-   * @throws PctodlError `LEASE_FOLDER`
-   */
+  /** Tries to lock a board. Returns null if the lock is already held. @throws PctodlError `LEASE_FOLDER` */
   tryLock(uuid: string): FileLock | null {
     this.#make()
-    return FileLock.tryAcquire(this.lockFile(uuid))
+    return FileLock.tryAcquire(path.join(this.path, `${uuid}.lock`))
   }
 
   /** Whether this user may read the folder. If not, a board without a visible holder may still be held. */
@@ -73,38 +52,25 @@ export class LeaseFolder {
     }
   }
 
-  /** Returns the pid of the process that holds the lease on a board, from /proc/locks. */
+  /** Returns the pid of the process that holds the lease on a board. */
   holder(uuid: string): number | null {
-    return lockHolder(this.lockFile(uuid))
+    return lockHolder(path.join(this.path, `${uuid}.lock`))
   }
 
-  /**
-   * Removes incomplete journals of an owner that was killed before it changed the board. The caller must hold the
-   * board's lock.
-   */
+  /** Removes incomplete journals of an owner that was killed before it changed the board. Needs the board's lock. */
   removeUnfinished(uuid: string): void {
-    const name = path.basename(this.journalFile(uuid))
-    for (const entry of this.#entries()) {
-      if (entry.startsWith(`${name}.`) && entry.endsWith('.unfinished'))
-        rmSync(path.join(this.path, entry), { force: true })
-    }
+    const unfinished = this.#entries().filter(
+      (name) => name.startsWith(`${uuid}.json.`) && name.endsWith('.unfinished'),
+    )
+    for (const name of unfinished) rmSync(path.join(this.path, name), { force: true })
   }
 
-  /**
-   * Returns the UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` if the folder is not
-   * private
-   */
+  /** Returns the UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` */
   journaled(): string[] {
-    return this.#entries()
-      .filter((name) => name.endsWith('.json'))
-      .map((name) => name.slice(0, -'.json'.length))
+    return this.#entries().flatMap((name) => (name.endsWith('.json') ? name.slice(0, -'.json'.length) : []))
   }
 
-  /**
-   * Reads the journal of a board.
-   * @returns null if there is no journal
-   * @throws JournalError; PctodlError `LEASE_FOLDER` if the folder is not private
-   */
+  /** Reads a board's journal; null if there is none. @throws JournalError; PctodlError `LEASE_FOLDER` */
   read(uuid: string): LeaseRecord | null {
     if (!this.#isThere()) return null
     const file = this.journalFile(uuid)
@@ -115,31 +81,23 @@ export class LeaseFolder {
       if (record.gpu.uuid !== uuid) throw new Error(`gpu.uuid: is of another board, ${record.gpu.uuid}`)
       return record
     } catch (error) {
-      throw new JournalError(file, reasonOf(error), error)
+      throw new JournalError(file, error)
     }
   }
 
-  /**
-   * Writes the journal of a board.
-   * @param sync whether to flush to disk before returning; needed only if a machine crash could leave a partial file
-   * @throws PctodlError `LEASE_FOLDER`
-   */
+  /** @param sync whether to flush to disk; needed only if a crash of the machine could leave a partial file */
   write(record: LeaseRecord, sync = true): void {
     const file = this.journalFile(record.gpu.uuid)
     this.#make()
     try {
       writeFileAtomically(file, `${JSON.stringify(record, null, 2)}\n`, 0o600, sync)
     } catch (cause) {
-      throw new PctodlError(
-        'LEASE_FOLDER',
-        `cannot write the journal ${file}: ${reasonOf((cause as Error).cause)}; nothing was changed on the board. Make the ` +
-          'folder writable, or name another one in PCTODL_LEASE_DIR',
-        { cause },
-      )
+      const why = `cannot write the journal ${file}: ${reasonOf((cause as Error).cause)}; nothing was changed on the board`
+      const remedy = 'Make the folder writable, or name another one in PCTODL_LEASE_DIR'
+      throw new PctodlError('LEASE_FOLDER', `${why}. ${remedy}`, { cause })
     }
   }
 
-  /** Idempotent. */
   remove(uuid: string): void {
     rmSync(this.journalFile(uuid), { force: true })
   }
@@ -149,9 +107,8 @@ export class LeaseFolder {
   }
 
   /**
-   * Whether the folder exists and this user may read it. A folder that cannot be read belongs to another user, whose
-   * boards this user does not restore.
-   *
+   * Whether the folder exists and this user may read it. Another user's folder is ignored, because this user does not
+   * restore its boards.
    * @throws PctodlError `LEASE_FOLDER` if the folder is not private
    */
   #isThere(): boolean {
@@ -173,11 +130,8 @@ export class LeaseFolder {
   }
 
   #unusable(cause: unknown): PctodlError {
-    return new PctodlError(
-      'LEASE_FOLDER',
-      `leases cannot be kept in ${this.path}: ${reasonOf(cause)}; name a folder that is yours alone in PCTODL_LEASE_DIR, or have the ` +
-        'operator run the node service (pctodld)',
-      { cause },
-    )
+    const why = `leases cannot be kept in ${this.path}: ${reasonOf(cause)}`
+    const remedy = 'name a folder that is yours alone in PCTODL_LEASE_DIR, or have the operator run the node service'
+    return new PctodlError('LEASE_FOLDER', `${why}; ${remedy} (pctodld)`, { cause })
   }
 }

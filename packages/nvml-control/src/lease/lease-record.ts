@@ -1,6 +1,12 @@
 import { z } from 'zod'
-import { type ChangeKind, type ClockRange, changeKinds } from '../control/board-change.js'
-import { type ComputeMode, computeModes } from '../nvml/compute-mode.js'
+import {
+  type ChangeKind,
+  type ClockRange,
+  type ComputeMode,
+  changeKinds,
+  computeModes,
+  type FoundState,
+} from '../control/board-change.js'
 
 const mhz = z.int().min(1).max(100_000)
 
@@ -8,17 +14,8 @@ export const rangeSchema: z.ZodType<ClockRange> = z.strictObject({ minMhz: mhz, 
 
 export const computeModeSchema: z.ZodType<ComputeMode> = z.enum(computeModes)
 
-const foundSchema = z.strictObject({
-  powerLimitW: z.number().positive().nullable(),
-  computeMode: computeModeSchema.nullable(),
-  persistence: z.boolean().nullable(),
-  smClockLock: rangeSchema.nullable(),
-  memClockLock: rangeSchema.nullable(),
-})
-
 /**
- * The journal that a lease writes before its first change. It contains everything needed to restore the board after the
- * owner has ended.
+ * The journal of a lease, written before its first change: all that is needed to restore the board without its owner.
  */
 export interface LeaseRecord {
   readonly format: 'pctodl-lease'
@@ -36,38 +33,20 @@ export interface LeaseRecord {
   }
   /** ISO 8601. */
   readonly acquiredAt: string
-  /** The settings before the lease. A setting that the driver does not report is null. */
-  readonly found: {
-    powerLimitW: number | null
-    computeMode: ComputeMode | null
-    persistence: boolean | null
-    /**
-     * The lock that the operator declared, or null. NVML cannot read clock locks, so null is taken to mean "not
-     * locked".
-     */
-    smClockLock: ClockRange | null
-    memClockLock: ClockRange | null
-  }
+  readonly found: FoundState
   /** Settings that the owner has changed or was about to change. */
   readonly touched: ChangeKind[]
-  /**
-   * Power limits that this owner may have set, W. If the board has another limit, another program set it, and it is
-   * kept.
-   */
+  /** Power limits that this owner may have set, W. Another limit was set by another program, and is kept. */
   readonly setLimitsW?: number[] | undefined
   /** Why the last attempt to restore the board failed. */
   readonly lastError?: string | undefined
 }
 
-const leaseRecord = z.strictObject({
+const leaseRecord: z.ZodType<LeaseRecord> = z.strictObject({
   format: z.literal('pctodl-lease'),
   version: z.literal(1),
   leaseId: z.uuid(),
-  gpu: z.strictObject({
-    uuid: z.string().regex(/^[\w-]+$/),
-    index: z.int().min(0),
-    name: z.string(),
-  }),
+  gpu: z.strictObject({ uuid: z.string().regex(/^[\w-]+$/), index: z.int().min(0), name: z.string() }),
   owner: z.strictObject({
     pid: z.int().min(1),
     startTime: z.number().min(0),
@@ -76,26 +55,24 @@ const leaseRecord = z.strictObject({
     program: z.string().max(64),
   }),
   acquiredAt: z.string(),
-  found: foundSchema,
+  found: z.strictObject({
+    powerLimitW: z.number().positive().nullable(),
+    computeMode: computeModeSchema.nullable(),
+    persistence: z.boolean().nullable(),
+    smClockLock: rangeSchema.nullable(),
+    memClockLock: rangeSchema.nullable(),
+  }),
   touched: z.array(z.enum(changeKinds)),
   setLimitsW: z.array(z.number().positive()).max(2).optional(),
   lastError: z.string().optional(),
 })
 
-export type FoundState = LeaseRecord['found']
-
-/**
- * Parses a journal.
- * @throws Error naming the invalid field
- */
+/** @throws Error naming the invalid field */
 export function parseLeaseRecord(text: string): LeaseRecord {
   return checked(leaseRecord, JSON.parse(text))
 }
 
-/**
- * Returns a value from outside if it satisfies a schema.
- * @throws Error naming the first invalid field
- */
+/** Returns a value from outside if it satisfies a schema. @throws Error naming the first invalid field */
 export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data

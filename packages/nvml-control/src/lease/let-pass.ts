@@ -11,37 +11,29 @@ const [USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER] = [0x01, 0x02, 0x04, 0x08,
 /** Id in those entries of the list that name no user and no group. */
 const NOBODY = 0xffffffff
 const ENTRY_BYTES = 8
-/** Permission bits of an entry. */
 const [READ_WRITE, PASS, NOTHING] = [6, 1, 0] as const
+
+interface Known {
+  readonly uids: readonly number[]
+  readonly gids: readonly number[]
+}
 
 /**
  * Lets one more user pass through one of our folders, without permission to list or change it. All other users are
- * excluded. Replaces the folder's access control list.
- *
- * @throws Error if the file system does not support access control lists
+ * excluded. @throws Error if the file system does not support access control lists
  */
 export function letPass(folder: string, uid: number): void {
   chmodSync(folder, 0o700)
-  if (grant(folder, 7, PASS, [uid], [])) return
-  throw new Error(`${folder} is on a file system without access control lists, so user ${uid} alone cannot be let in`)
+  grant(folder, 7, PASS, { uids: [uid], gids: [] }, `user ${uid} alone cannot be let in`)
 }
 
-/** Let only the given users and groups connect to one of our sockets. @throws Error as `letPass` does */
-export function letConnect(
-  socket: string,
-  { uids, gids }: { readonly uids: readonly number[]; readonly gids: readonly number[] },
-): void {
-  if (grant(socket, READ_WRITE, READ_WRITE, uids, gids)) return
-  throw new Error(`${socket} is on a file system without access control lists, so users have no queue of their own`)
+/** Lets only the given users and groups connect to one of our sockets. @throws Error as `letPass` does */
+export function letConnect(socket: string, known: Known): void {
+  grant(socket, READ_WRITE, READ_WRITE, known, 'users have no queue of their own')
 }
 
-function grant(
-  file: string,
-  own: number,
-  permission: number,
-  uids: readonly number[],
-  gids: readonly number[],
-): boolean {
+/** @param otherwise what follows if there are no access control lists */
+function grant(file: string, own: number, permission: number, { uids, gids }: Known, otherwise: string): void {
   setxattr ??= load(null).func('setxattr', 'int', ['str', 'str', 'void *', 'size_t', 'int']) as NonNullable<
     typeof setxattr
   >
@@ -63,5 +55,6 @@ function grant(
     list.writeUInt16LE(permissions, at + 2)
     list.writeUInt32LE(id, at + 4)
   }
-  return setxattr(file, 'system.posix_acl_access', list, list.length, 0) === 0
+  if (setxattr(file, 'system.posix_acl_access', list, list.length, 0) !== 0)
+    throw new Error(`${file} is on a file system without access control lists, so ${otherwise}`)
 }

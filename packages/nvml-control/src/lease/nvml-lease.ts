@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { isEnding, onEnding } from '@pctodl/command-line'
-import type { Clock, GpuSpec } from '@pctodl/platform'
-import { applyChange, observe, verifyApplied } from '../control/apply-change.js'
+import { type GpuSpec, systemClock } from '@pctodl/platform'
+import { applyChange, foundState, observe, verifyApplied } from '../control/apply-change.js'
 import {
   type BoardChange,
   type ChangeKind,
   type ClockRange,
+  changeBack,
   describeChange,
+  type FoundState,
+  foundAnew,
   isSameChange,
 } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
-import { changeBack, foundAnew, foundState } from './found-state.js'
 import { LeaseHeldError, leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import { LeaseFolder } from './lease-folder.js'
-import type { FoundState, LeaseRecord } from './lease-record.js'
+import type { LeaseRecord } from './lease-record.js'
 import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { isLimitOfAnother, restore, restoreLeftover } from './restore.js'
 import { Watchdog } from './watchdog.js'
@@ -23,9 +25,7 @@ import { Watchdog } from './watchdog.js'
 export interface LeasableBoard {
   readonly device: NvmlDevice
   readonly spec: GpuSpec
-  readonly clock: Clock
-  /** Path of the NVML library, passed to the watchdog. */
-  readonly libraryPath: string
+  readonly nvml: { readonly libraryPath: string }
 }
 
 export interface LeaseOptions {
@@ -35,16 +35,14 @@ export interface LeaseOptions {
    * Clock locks that the operator has set on this board and that `release` must restore. NVML cannot read clock locks,
    * so without this option `release` removes all of them.
    */
-  readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
+  readonly standingLocks?: { readonly smClock?: ClockRange | null; readonly memClock?: ClockRange | null }
   /** Time within which a change must appear in readings, ms. Default 1500. */
   readonly verifyDeadlineMs?: number
-  /** Minimum time between two changes of the same setting, ms. Default 20. */
+  /** Minimum time between two changes of the same setting, ms. Default 20. The firmware does not settle below. */
   readonly minSetIntervalMs?: number
 }
 
-/**
- * Error codes after which the setting is certainly unchanged. After any other error, the change may have taken effect.
- */
+/** Error codes after which the setting is certainly unchanged. After others, the change may have taken effect. */
 const refusals = [
   'NO_PERMISSION',
   'NOT_SUPPORTED',
@@ -72,7 +70,6 @@ export class NvmlLease extends BoardLease {
   readonly #options: LeaseOptions
   #record: LeaseRecord
   #watchdog: Watchdog | undefined
-  #state: 'held' | 'releasing' | 'released' = 'held'
   #released: Promise<void> | undefined
   /** Makes changes run one after another, in the order of the calls. */
   #queue: Promise<void> = Promise.resolve()
@@ -92,20 +89,14 @@ export class NvmlLease extends BoardLease {
     this.#lock = lock
     this.#options = options
     this.#record = newRecord(board.device, options.standingLocks)
-    this.#forgetEnding = onEnding({
-      stage: 'board',
-      what: `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`,
-      deadlineMs: RELEASE_DEADLINE_MS,
-      end: () => this.release(),
-    })
+    const what = `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`
+    this.#forgetEnding = onEnding({ stage: 'board', what, deadlineMs: RELEASE_DEADLINE_MS, end: () => this.release() })
   }
 
   /**
    * Acquires the exclusive right to change a board. First undoes what an earlier owner left changed.
-   *
-   * @throws LeaseHeldError naming the current owner
-   * @throws RestoreError if an earlier owner's changes cannot be undone
-   * @throws PctodlError `LEASE_FOLDER` if the lease folder is unusable
+   * @throws LeaseHeldError naming the current owner; RestoreError if an earlier owner's changes cannot be undone;
+   * PctodlError `LEASE_FOLDER` if the lease folder is unusable
    */
   static async acquire(board: LeasableBoard, options: LeaseOptions = {}): Promise<NvmlLease> {
     const { device } = board
@@ -122,21 +113,15 @@ export class NvmlLease extends BoardLease {
     }
   }
 
-  /** The board's settings at the start of the lease. `release` restores them. */
   get found(): FoundState {
     return this.#record.found
   }
 
-  /** Process id of the watchdog; null before the first change. */
   get watchdogPid(): number | null {
     return this.#watchdog?.pid ?? null
   }
 
-  /**
-   * Check that all settings of this lease are still in force. A clock lock can be checked only while the board is busy.
-   *
-   * @throws SetterNotAppliedError for the first setting that is not in force
-   */
+  /** Checks that all settings are in force, a clock lock only on a busy board. @throws SetterNotAppliedError */
   verify(): void {
     this.#assertHeld()
     const { device } = this.#board
@@ -157,12 +142,7 @@ export class NvmlLease extends BoardLease {
     if (this.#record.touched.length > 0) this.#folder.write(this.#record)
   }
 
-  /**
-   * Returns the settings that another program has changed since this lease set them. `release` leaves these settings to
-   * the other program and does not restore them.
-   *
-   * @throws NvmlError
-   */
+  /** Returns the settings that another program has changed meanwhile. `release` does not restore them. */
   async noticeOthers(): Promise<string[]> {
     this.noticeLimit()
     const noticed = this.#noticed.splice(0)
@@ -174,9 +154,7 @@ export class NvmlLease extends BoardLease {
     return noticed
   }
 
-  /**
-   * @throws RestoreError if the board could not be restored; the journal then remains, and the watchdog tries again
-   */
+  /** @throws RestoreError if the board could not be restored; the journal then remains, and the watchdog tries again */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
@@ -190,10 +168,10 @@ export class NvmlLease extends BoardLease {
    * below its maximum, although the board has run at the maximum before.
    */
   async #isOfAnother(change: BoardChange): Promise<boolean> {
-    const { device, clock } = this.#board
+    const { device } = this.#board
     const belowMhz = new Set<number>()
     for (let reading = 0; reading < NOTICE_READINGS; reading++) {
-      if (reading > 0) await clock.sleep(NOTICE_MS)
+      if (reading > 0) await systemClock.sleep(NOTICE_MS)
       if (this.#inFlight > 0 || this.#applied.get(change.kind) !== change) return false
       const { applied, place, clockMhz } = observe(device, change)
       if (place === undefined) return !applied
@@ -205,10 +183,8 @@ export class NvmlLease extends BoardLease {
   }
 
   /**
-   * Checks whether another program has set the power limit. If so, `release` will restore that limit. Does nothing
-   * while a change of this lease is in progress.
-   *
-   * @throws NvmlError
+   * If another program has set the power limit, `release` will restore that. Does nothing during a change of this
+   * lease.
    */
   noticeLimit(): void {
     const { device } = this.#board
@@ -220,19 +196,16 @@ export class NvmlLease extends BoardLease {
   }
 
   async #release(): Promise<void> {
-    this.#state = 'releasing'
     await this.#queue
     try {
       if (this.#record.touched.length > 0) await restore(this.#board.device, this.#record, this.#folder)
     } finally {
-      this.#state = 'released'
       this.#lock.release()
       this.#watchdog?.dismiss()
       this.#forgetEnding()
     }
   }
 
-  /** Queue a change behind earlier ones. */
   protected perform(change: BoardChange): Promise<void> {
     // The program is ending, and no caller waits for the result. The promise never settles, so that no error appears.
     if (isEnding()) return new Promise(() => {})
@@ -243,12 +216,11 @@ export class NvmlLease extends BoardLease {
   }
 
   async #perform(change: BoardChange): Promise<void> {
-    const { device, clock } = this.#board
+    const { device } = this.#board
     if (change.kind === 'power-limit') this.noticeLimit()
     if (this.isInForce(change)) return
-    // The firmware does not settle if changes of one setting follow faster.
     const waitMs = (this.#options.minSetIntervalMs ?? 20) - this.#sinceMs(change.kind)
-    if (waitMs > 0) await clock.sleep(waitMs)
+    if (waitMs > 0) await systemClock.sleep(waitMs)
     const isFirst = !this.touches(change.kind)
     await this.#writeAhead(change)
     this.#applied.delete(change.kind)
@@ -260,10 +232,10 @@ export class NvmlLease extends BoardLease {
       throw error
     } finally {
       this.#inFlight--
-      this.#changedAtMs.set(change.kind, clock.now())
+      this.#changedAtMs.set(change.kind, systemClock.now())
     }
     try {
-      await verifyApplied(device, change, { clock, deadlineMs: this.#options.verifyDeadlineMs ?? 1500 })
+      await verifyApplied(device, change, { clock: systemClock, deadlineMs: this.#options.verifyDeadlineMs ?? 1500 })
     } catch (error) {
       // The driver may have set another limit than the requested one. So every limit now counts as set by this lease.
       if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
@@ -275,8 +247,7 @@ export class NvmlLease extends BoardLease {
 
   /**
    * Whether a change is already in force, so that the driver need not be called. The clock lock that the operator
-   * declared counts as in force until this lease sets another. After that it must be set again, because locks cannot be
-   * read.
+   * declared counts as in force until this lease sets another: locks cannot be read.
    */
   isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
@@ -288,36 +259,28 @@ export class NvmlLease extends BoardLease {
   }
 
   #sinceMs(kind: ChangeKind): number {
-    return this.#board.clock.now() - (this.#changedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY)
+    return systemClock.now() - (this.#changedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /**
-   * Before the first change of a setting, starts the watchdog, then writes the original value to disk. In this order,
-   * there is never a journal without a watchdog.
-   */
+  /** Starts the watchdog before the original value is written to disk: there is never a journal without a watchdog. */
   async #writeAhead(change: BoardChange): Promise<void> {
-    const { device, libraryPath } = this.#board
+    const { device, nvml } = this.#board
     const { touched, gpu, leaseId } = this.#record
     const isFirst = !touched.includes(change.kind)
     const isLimit = change.kind === 'power-limit'
     if (!isLimit && !isFirst) return
-    this.#watchdog ??= await Watchdog.start({
-      journalFile: this.#folder.journalFile(gpu.uuid),
-      restore: [this.#folder.path, gpu.uuid, leaseId, libraryPath],
-    })
+    const restoreArguments = [this.#folder.path, gpu.uuid, leaseId, nvml.libraryPath]
+    this.#watchdog ??= await Watchdog.start(this.#folder.journalFile(gpu.uuid), restoreArguments)
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
     // The operator may have changed this setting after `acquire`. Then the operator's new value is the one to restore.
-    if (isFirst) record.found = foundAnew(record.found, change.kind, device)
+    if (isFirst) record.found = foundAnew(record.found, change.kind, foundState(device, record.found))
     // Until the new limit is applied, the previous one may still be in force.
     if (isLimit) record.setLimitsW = [device.powerLimitW(), change.powerLimitW]
     this.#folder.write(record, isFirst)
     this.#record = record
   }
 
-  /**
-   * Stops tracking a setting that must not be restored, because another program has changed it, or because the driver
-   * refused this lease's change and would refuse the restoration too.
-   */
+  /** Another program has changed the setting, or the driver refused the change: it must not be restored. */
   #forget(kind: ChangeKind): void {
     this.#applied.delete(kind)
     const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }
@@ -327,7 +290,7 @@ export class NvmlLease extends BoardLease {
   }
 
   #assertHeld(): void {
-    if (this.#state !== 'held') throw leaseReleased(this.#board.device.subject)
+    if (this.#released) throw leaseReleased(this.#board.device.subject)
   }
 }
 

@@ -10,57 +10,49 @@ export interface ProcessIdentity {
 
 /** Returns the identity of the running process with this pid; null if there is none. */
 export function processIdentity(pid: number): ProcessIdentity | null {
-  const startTime = startTimeOf(pid)
-  return startTime === null ? null : { pid, startTime }
+  const stat = statOf(pid)
+  return stat && { pid, startTime: stat.startTime }
 }
 
-/** Whether this process is still running, i.e. its pid has not been reused. */
 export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
-  return startTimeOf(pid) === startTime
+  return statOf(pid)?.startTime === startTime
 }
 
 /**
  * Returns the command line of a process, with spaces between arguments; null if the process is gone or hidden. It may
- * contain access tokens: do not log it, and show it only to users who could read it themselves. For logs, use
- * `programNameOf`.
+ * contain access tokens: do not log it, and show it only to users who could read it themselves.
  */
 export function commandLineOf(pid: number): string | null {
   return orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null)
 }
 
-/**
- * Returns the base name of a process's program without arguments, which is safe to log; null if the process is gone or
- * hidden.
- */
+/** Returns the base name of a process's program, which is safe to log; null if it is gone or hidden. */
 export function programNameOf(pid: number): string | null {
   const [first = ''] = orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0\s]/)) ?? []
   return path.basename(first).slice(0, 64) || null
 }
 
-/** Returns the running children of a process. */
 export function childrenOf(pid: number): ProcessIdentity[] {
-  return processesWhere((each) => statFieldsOf(each)?.[1] === String(pid))
+  return allProcesses().flatMap(({ each, parent }) => (parent === pid ? each : []))
 }
 
-/** Returns all running descendants of a process. Reads each process only once, as a machine may run thousands. */
 export function descendantsOf(pid: number): ProcessIdentity[] {
-  const all = processesWhere(() => true).map((each) => ({ each, parent: statFieldsOf(each.pid)?.[1] }))
+  const all = allProcesses()
   const under = (above: number): ProcessIdentity[] =>
-    all.flatMap(({ each, parent }) => (parent === String(above) ? [each, ...under(each.pid)] : []))
+    all.flatMap(({ each, parent }) => (parent === above ? [each, ...under(each.pid)] : []))
   return under(pid)
 }
 
-/** Returns the running processes of one user. */
 export function processesOf(uid: number): ProcessIdentity[] {
-  return processesWhere((each) => userOf(each) === uid)
+  return allProcesses().flatMap(({ each }) => (userOf(each.pid) === uid ? each : []))
 }
 
-/** Returns the running processes whose pid satisfies a condition. */
-function processesWhere(isWanted: (pid: number) => boolean): ProcessIdentity[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isWanted(Number(name)))
-    .map((name) => processIdentity(Number(name)))
-    .filter((identity) => identity !== null)
+/** Reads each process only once, as a machine may run thousands. */
+function allProcesses(): { readonly each: ProcessIdentity; readonly parent: number }[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const stat = /^\d+$/.test(name) ? statOf(Number(name)) : null
+    return stat ? { each: { pid: Number(name), startTime: stat.startTime }, parent: stat.parent } : []
+  })
 }
 
 /** Returns the uid of a process; null if the process is gone. */
@@ -68,40 +60,31 @@ export function userOf(pid: number): number | null {
   return orNull(() => statSync(`/proc/${pid}`).uid)
 }
 
-/** Returns the path of the file that a process executes; null if the process is gone or belongs to another user. */
+/** Returns the path of the file that a process executes; null if it is gone or belongs to another user. */
 export function executableOf(pid: number): string | null {
   return orNull(() => readlinkSync(`/proc/${pid}/exe`))
 }
 
-/**
- * Returns an environment variable from the start of a process; null if it was not set, or if the process is gone or
- * belongs to another user.
- */
+/** Returns an environment variable from the start of a process; null if not set or not readable. */
 export function startVariableOf(pid: number, name: string): string | null {
   const start = `${name}=`
   const variables = orNull(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'))
   return variables?.find((variable) => variable.startsWith(start))?.slice(start.length) ?? null
 }
 
-/** Returns the id of the machine's current boot. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-function startTimeOf(pid: number): number | null {
-  const fields = statFieldsOf(pid)
-  // A zombie has already exited.
-  return fields === null || fields[0] === 'Z' ? null : Number(fields[19])
-}
-
-/** Returns the fields of `/proc/<pid>/stat` from the state (field 3) on. */
-function statFieldsOf(pid: number): string[] | null {
+/** Reads `/proc/<pid>/stat`; null if the process has exited. */
+function statOf(pid: number): { readonly startTime: number; readonly parent: number } | null {
   const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   // The program name in parentheses may itself contain spaces and parentheses, so split only the text after it.
-  return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, parent, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  // A zombie has already exited.
+  return stat === null || state === 'Z' ? null : { startTime: Number(more[17]), parent: Number(parent) }
 }
 
-/** Returns the result of `read`, or null if the process is gone or hidden. */
 function orNull<T>(read: () => T): T | null {
   try {
     return read()

@@ -1,40 +1,24 @@
 import { PctodlError, systemClock } from '@pctodl/platform'
 import { applyChange, observe } from '../control/apply-change.js'
-import { type BoardChange, changeKinds, describeChange } from '../control/board-change.js'
+import { type BoardChange, changeBack, changeKinds, describeChange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { reasonOf } from '../reason-of.js'
-import { changeBack } from './found-state.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { LeaseRecord } from './lease-record.js'
 import { bootId } from './process-identity.js'
 
-/**
- * Thrown if a board could not be restored. Its journal remains, so that the next program or `pctodl gpu restore` tries
- * again.
- */
+/** A board could not be restored. Its journal remains, so that the next program tries again. */
 export class RestoreError extends PctodlError {
-  readonly subject: string
-  readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
-
-  constructor(subject: string, failures: RestoreError['failures'], cause: unknown, before = '') {
-    super(
-      'RESTORE_FAILED',
-      `${before}${subject} could not be put back: ` +
-        failures.map(({ change, reason }) => `${describeChange(change)}: ${reason}`).join('; ') +
-        '. The journal is kept; run `pctodl gpu restore` when the cause is gone',
-      { cause },
-    )
-    this.subject = subject
-    this.failures = failures
+  constructor(message: string, cause: unknown) {
+    super('RESTORE_FAILED', message, { cause })
   }
 
-  /** Returns this error with an earlier error as its cause. The message begins with that of the earlier error. */
+  /** Returns an error that tells of an earlier one first. */
   after(error: unknown): RestoreError {
-    return new RestoreError(this.subject, this.failures, error, `${reasonOf(error)}. And then `)
+    return new RestoreError(`${reasonOf(error)}. And then ${this.message}`, error)
   }
 }
 
-/** The result of one restoration. */
 export interface RestoreOutcome {
   readonly uuid: string
   /** The journal; null if it could not be read. */
@@ -45,6 +29,15 @@ export interface RestoreOutcome {
    */
   readonly outcome: 'restored' | 'rebooted' | 'in-use' | 'failed'
   readonly error?: unknown
+}
+
+/** E.g. `restored GPU-...: SM clock reset (left by process 123, node train.js)`. */
+export function describeOutcome({ uuid, record, outcome, error }: RestoreOutcome): string {
+  if (outcome === 'failed') return `${uuid}: not restored: ${reasonOf(error)}`
+  if (!record || outcome === 'in-use') return `${uuid}: in use by process ${record?.owner.pid ?? '(unknown)'}`
+  const owner = `left by process ${record.owner.pid}, ${record.owner.program}`
+  if (outcome === 'rebooted') return `${uuid}: journal of an earlier boot removed (${owner})`
+  return `restored ${uuid}: ${changesBack(record).map(describeChange).join(', ')} (${owner})`
 }
 
 /** Number of attempts for each change, because a driver may be busy for a moment. */
@@ -58,35 +51,31 @@ const LOCK_WAIT_MS = 2000
 const POLL_MS = 10
 
 /**
- * Returns the changes that restore a board: one for each setting that the owner changed, with its original value. A
- * setting whose original value is unknown cannot have been changed.
+ * One change for each setting that the owner changed. If its original value is unknown, it cannot have been changed.
  */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
-  return changeKinds
-    .filter((kind) => touched.includes(kind))
-    .map((kind) => changeBack(kind, found))
-    .filter((change) => change !== null)
+  return changeKinds.filter((kind) => touched.includes(kind)).flatMap((kind) => changeBack(kind, found) ?? [])
 }
 
 /**
- * Restores a board, then removes its journal. A setting that already has its original value is skipped. Clock locks
- * cannot be read, so they are always restored. The caller must hold the board's lock.
- *
+ * Restores a board, then removes its journal. A setting that already has its original value is skipped, except clock
+ * locks, which cannot be read. The caller must hold the board's lock.
  * @throws RestoreError; the journal then remains and contains the reason
  */
 export async function restore(device: NvmlDevice, record: LeaseRecord, folder: LeaseFolder): Promise<void> {
-  const failures: { change: BoardChange; reason: string }[] = []
+  const failures: string[] = []
   let cause: unknown
   for (const change of changesBack(record)) {
     const isLeft = change.kind === 'power-limit' && isLimitOfAnother(device, record)
     if (isLeft || (!('range' in change) && isApplied(device, change, false))) continue
     const error = await putBack(device, change)
     if (error === null) continue
-    failures.push({ change, reason: reasonOf(error) })
+    failures.push(`${describeChange(change)}: ${reasonOf(error)}`)
     cause ??= error
   }
   if (failures.length === 0) return folder.remove(record.gpu.uuid)
-  const error = new RestoreError(device.subject, failures, cause)
+  const remedy = 'The journal is kept; run `pctodl gpu restore` when the cause is gone'
+  const error = new RestoreError(`${device.subject} could not be put back: ${failures.join('; ')}. ${remedy}`, cause)
   try {
     folder.write({ ...record, lastError: error.message })
   } catch {
@@ -97,9 +86,7 @@ export async function restore(device: NvmlDevice, record: LeaseRecord, folder: L
 
 /**
  * Restores a board that an earlier owner left changed. The caller must hold the board's lock, which proves that the
- * earlier owner has ended.
- *
- * @returns null if there is no journal
+ * owner has ended. Returns null if there is no journal.
  * @throws RestoreError, JournalError
  */
 export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): Promise<RestoreOutcome | null> {
@@ -115,12 +102,7 @@ export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): 
   return { uuid, record, outcome: 'restored' }
 }
 
-/**
- * Restores one board that a killed program left changed.
- *
- * @param leaseId only if the journal is of this lease. Default: of any
- * @returns null if there is no such journal
- */
+/** Restores one board that a killed program, or only the lease `leaseId`, left changed. Null if there is no journal. */
 export async function restoreBoard(
   folder: LeaseFolder,
   uuid: string,
@@ -145,7 +127,6 @@ export async function restoreBoard(
 /**
  * Restores the board that the ended owner of a lease left changed. Waits a moment for the kernel to release the owner's
  * lock. A lock that stays in use belongs to another program, which has restored the board when it acquired the lease.
- *
  * @returns null if another program has restored the board or now holds its lease
  */
 export async function restoreAbandoned(
@@ -159,10 +140,7 @@ export async function restoreAbandoned(
   return null
 }
 
-/**
- * Makes one change, with several attempts.
- * @returns null if it succeeded, otherwise the error of the last attempt
- */
+/** Makes one change, with several attempts. Returns the last error, or null. */
 async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {

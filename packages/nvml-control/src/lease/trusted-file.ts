@@ -5,14 +5,12 @@ import { isReadOnly, trustedPath } from '@pctodl/command-line'
 const WRITABLE_BY_OTHERS = 0o022
 const MAX_LINKS = 40
 
-/**
- * The system's standard program folders. They replace the caller's PATH, which could contain another user's program.
- */
+/** Replaces the caller's PATH, which could contain another user's program. */
 export const systemSearchPath = '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin'
 
 /**
- * Returns the environment for a program that runs with our permissions. It omits variables that could load foreign code
- * (`LD_PRELOAD`, `NODE_OPTIONS`, PATH). It keeps `LD_LIBRARY_PATH`, where a container's driver libraries may be.
+ * Returns the environment for a program that runs with our permissions, without variables that could load foreign code
+ * (`LD_PRELOAD`, `NODE_OPTIONS`, PATH). `LD_LIBRARY_PATH` is kept: a container's driver libraries may be there.
  */
 export function cleanEnvironment(): Record<string, string> {
   const { LD_LIBRARY_PATH } = process.env
@@ -20,11 +18,8 @@ export function cleanEnvironment(): Record<string, string> {
 }
 
 /**
- * Returns the real path of a folder that only root and this user can write to. Folders writable by other users are
- * rejected, even with the sticky bit.
- *
- * @throws Error naming the writable or foreign part of the path and its owner; the system's error if the folder does
- *   not exist
+ * Returns the real path of a folder that only root and this user can write to, even if it has the sticky bit.
+ * @throws Error naming the writable or foreign part of the path; the system's error if the folder does not exist
  */
 export function closedFolder(folder: string): string {
   const trusted = trustedPath(folder)
@@ -35,10 +30,7 @@ export function closedFolder(folder: string): string {
 /**
  * Returns the real path of a file that only root and this user can write or replace. The file, every symbolic link to
  * it, and their folders must belong to root or this user, and no other user may write to them.
- *
- * @returns the path without symbolic links
- * @throws Error naming the writable or foreign part of the path and its owner; the system's error if the file does not
- *   exist
+ * @throws Error naming the writable or foreign part of the path; the system's error if the file does not exist
  */
 export function trustedFile(file: string): string {
   let at = path.resolve(file)

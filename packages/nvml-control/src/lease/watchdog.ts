@@ -17,12 +17,6 @@ read -r _ || rm -f "$1".*."$2".unfinished
 shift 2
 exec "$@"`
 
-export interface WatchdogOptions {
-  readonly journalFile: string
-  /** Arguments of the program that restores the board. */
-  readonly restore: readonly [leaseFolder: string, uuid: string, leaseId: string, libraryPath: string]
-}
-
 /** Restores the board if the lease's owner ends without restoring it. */
 export class Watchdog {
   readonly #child: ChildProcess
@@ -36,30 +30,18 @@ export class Watchdog {
   }
 
   /**
-   * Starts the watchdog.
+   * @param restoreArguments of the program that restores the board: lease folder, UUID, id of the lease, NVML's path
    * @throws PctodlError `WATCHDOG` if it cannot be started; the caller must then not change the board
    */
-  static async start({ journalFile, restore }: WatchdogOptions): Promise<Watchdog> {
-    const child = spawn(
-      '/bin/sh',
-      [
-        '-c',
-        script,
-        'pctodl-gpu-watchdog',
-        journalFile,
-        `${process.pid}`,
-        process.execPath,
-        restoreProgram(),
-        ...restore,
-      ],
-      {
-        stdio: ['pipe', 'ignore', 'ignore'],
-        // Start a new session, so that Ctrl-C at the owner's terminal does not reach the watchdog.
-        detached: true,
-        cwd: '/',
-        env: cleanEnvironment(),
-      },
-    )
+  static async start(journalFile: string, restoreArguments: readonly string[]): Promise<Watchdog> {
+    const restore = [process.execPath, restoreProgram(), ...restoreArguments]
+    const child = spawn('/bin/sh', ['-c', script, 'pctodl-gpu-watchdog', journalFile, `${process.pid}`, ...restore], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      // Start a new session, so that Ctrl-C at the owner's terminal does not reach the watchdog.
+      detached: true,
+      cwd: '/',
+      env: cleanEnvironment(),
+    })
     child.stdin?.on('error', () => {})
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
@@ -73,26 +55,18 @@ export class Watchdog {
     return new Watchdog(child)
   }
 
-  /**
-   * Tells the watchdog that the lease has ended, so that it exits. If there is still a journal, the watchdog restores
-   * the board first.
-   */
+  /** Ends the watchdog. If there is still a journal, it restores the board before it exits. */
   dismiss(): void {
     this.#child.stdin?.end('\n')
   }
 }
 
-/**
- * Returns the path of the built restore program: beside this file, or in the package's `dist` when running from source.
- */
+/** The restore program is beside this file or, when running from source, in the package's `dist`. */
 function restoreProgram(): string {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const places = [here, path.join(here, '..', '..', 'dist')].map((folder) => path.join(folder, 'restore-journal.js'))
   const found = places.find((file) => existsSync(file))
   if (found) return found
-  throw new PctodlError(
-    'WATCHDOG',
-    `the program that restores a board, ${places[0]}, is missing: a bundler must copy it beside the bundle; in this ` +
-      'repository, build @pctodl/nvml-control first',
-  )
+  const remedy = 'a bundler must copy it beside the bundle; in this repository, build @pctodl/nvml-control first'
+  throw new PctodlError('WATCHDOG', `the program that restores a board, ${places[0]}, is missing: ${remedy}`)
 }

@@ -15,29 +15,22 @@ export const eventReasonBits = {
 
 export type EventReasonName = keyof typeof eventReasonBits
 
-export function eventReasonNames(bits: number): EventReasonName[] {
-  return (Object.keys(eventReasonBits) as EventReasonName[]).filter((name) => (bits & eventReasonBits[name]) !== 0)
+/** The reasons that the platform distinguishes. All slowdowns by the hardware are one. */
+const platformBits: Readonly<Record<ClocksEventReason, number>> = {
+  'gpu-idle': 0x1,
+  'sw-power-cap': 0x4,
+  'sw-thermal-slowdown': 0x20,
+  'hw-slowdown': 0x8 | 0x40 | 0x80,
 }
 
-const HARDWARE =
-  eventReasonBits['hw-slowdown'] | eventReasonBits['hw-thermal-slowdown'] | eventReasonBits['hw-power-brake']
+export function eventReasonNames(bits: number): EventReasonName[] {
+  return namesIn(eventReasonBits, bits)
+}
 
-const known = new Map<number, readonly ClocksEventReason[]>()
+export function clocksEventReasons(bits: number): ClocksEventReason[] {
+  return namesIn(platformBits, bits)
+}
 
-/**
- * Returns the names of the set bits. The list for each combination of bits is cached, so that sampling allocates no
- * memory.
- */
-export function clocksEventReasons(bits: number): readonly ClocksEventReason[] {
-  let reasons = known.get(bits)
-  if (!reasons) {
-    const found: ClocksEventReason[] = []
-    if (bits & eventReasonBits['gpu-idle']) found.push('gpu-idle')
-    if (bits & eventReasonBits['sw-power-cap']) found.push('sw-power-cap')
-    if (bits & eventReasonBits['sw-thermal-slowdown']) found.push('sw-thermal-slowdown')
-    if (bits & HARDWARE) found.push('hw-slowdown')
-    reasons = found
-    known.set(bits, reasons)
-  }
-  return reasons
+function namesIn<Name extends string>(table: Readonly<Record<Name, number>>, bits: number): Name[] {
+  return (Object.keys(table) as Name[]).filter((name) => (bits & table[name]) !== 0)
 }

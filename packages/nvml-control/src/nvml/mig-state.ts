@@ -1,4 +1,4 @@
-import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
+import { assertSuccess, meansAbsent, orNull } from './nvml-error.js'
 import { NvmlHandle } from './nvml-handle.js'
 
 export interface MigInstanceInfo {
@@ -25,10 +25,7 @@ export interface MigState {
 const NOT_FOUND = 6
 const INVALID_ARGUMENT = 2
 
-/**
- * Reads the MIG mode and instances of a board.
- * @returns null if the board or the driver does not support MIG
- */
+/** Reads the MIG mode and instances of a board; null if the board or the driver does not support MIG. */
 export function readMigState(device: NvmlHandle): MigState | null {
   const [current, pending] = [new Uint32Array(1), new Uint32Array(1)]
   const mode = orNull(() => {
@@ -48,7 +45,7 @@ function instances(device: NvmlHandle): MigInstanceInfo[] {
     const code = device.calls.get(call)(device.handle, i, handle)
     // The count is an upper bound. For an unused index, most drivers return "not found", and some "invalid argument".
     if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
-    if (code !== 0) throw new NvmlError(call, code, device.subject)
+    assertSuccess(call, code, device.subject)
     found.push(describe(new NvmlHandle(device.calls, handle[0], `MIG device ${i} of ${device.subject}`)))
   }
   return found

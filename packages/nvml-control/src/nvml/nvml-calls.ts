@@ -97,18 +97,17 @@ export const nvmlCallNames: readonly NvmlCallName[] = Object.keys(signatures) as
 
 const FUNCTION_NOT_FOUND = 13
 
-interface BoundCall {
-  readonly call: NvmlCall
-  readonly inBackground: (...args: unknown[]) => Promise<number>
-}
+type BoundFunction = NvmlCall & { async(...args: unknown[]): void }
 
-/**
- * The functions of one loaded library. Each function is bound on first use. A function that the driver lacks returns
- * FUNCTION_NOT_FOUND.
- */
+/** Takes the place of a function that the driver lacks. */
+const missing: BoundFunction = Object.assign(() => FUNCTION_NOT_FOUND, {
+  async: (...args: unknown[]) => (args.at(-1) as (error: null, code: number) => void)(null, FUNCTION_NOT_FOUND),
+})
+
+/** The functions of one loaded library. Each function is bound on first use. */
 export class NvmlCalls {
   readonly #library: LibraryHandle
-  readonly #bound = new Map<NvmlCallName, BoundCall>()
+  readonly #bound = new Map<NvmlCallName, BoundFunction>()
 
   /** @throws Error if the library cannot be loaded */
   constructor(libraryPath: string) {
@@ -116,37 +115,26 @@ export class NvmlCalls {
   }
 
   get(name: NvmlCallName): NvmlCall {
-    return this.#bind(name).call
+    return this.#bind(name)
   }
 
-  /**
-   * Call a function on another thread. Used for calls that take milliseconds, so that the event loop is not blocked.
-   */
+  /** Calls a function on another thread, so that a call that takes milliseconds does not block the event loop. */
   inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
-    return this.#bind(name).inBackground(...args)
+    return new Promise((resolve, reject) => {
+      this.#bind(name).async(...args, (error: unknown, code: number) => (error ? reject(error) : resolve(code)))
+    })
   }
 
-  #bind(name: NvmlCallName): BoundCall {
+  #bind(name: NvmlCallName): BoundFunction {
     const known = this.#bound.get(name)
     if (known) return known
-    const bound = this.#find(name)
+    let bound = missing
+    try {
+      bound = this.#library.func(name, 'uint32_t', [...argumentLists[signatures[name]]]) as BoundFunction
+    } catch {
+      // The driver is too old for this function.
+    }
     this.#bound.set(name, bound)
     return bound
-  }
-
-  #find(name: NvmlCallName): BoundCall {
-    let found: ReturnType<LibraryHandle['func']>
-    try {
-      found = this.#library.func(name, 'uint32_t', [...argumentLists[signatures[name]]])
-    } catch {
-      return { call: () => FUNCTION_NOT_FOUND, inBackground: async () => FUNCTION_NOT_FOUND }
-    }
-    return {
-      call: found as NvmlCall,
-      inBackground: (...args) =>
-        new Promise((resolve, reject) => {
-          found.async(...args, (error: unknown, code: number) => (error ? reject(error) : resolve(code)))
-        }),
-    }
   }
 }

@@ -1,18 +1,19 @@
 import type { ClockStates } from '@pctodl/platform'
-import { type ComputeMode, computeModes } from './compute-mode.js'
+import { type ComputeMode, computeModes } from '../control/board-change.js'
 import { type EventReasonName, eventReasonNames } from './event-reasons.js'
 import { smCountOf } from './generations.js'
 import { type MigState, readMigState } from './mig-state.js'
-import { orNull } from './nvml-error.js'
+import { NvmlError, orNull } from './nvml-error.js'
 import { NvmlHandle, textIn } from './nvml-handle.js'
 import { type ComputeProcess, readComputeProcesses } from './processes.js'
 
-/** NVML's clock ids. */
-const CLOCK_SM = 1
-const CLOCK_MEM = 2
-
-const THRESHOLD_SLOWDOWN = 1
-const THRESHOLD_GPU_MAX = 3
+/** NVML's ids of clocks, temperature thresholds, sensors and fields. */
+const [CLOCK_SM, CLOCK_MEM] = [1, 2]
+const [THRESHOLD_SLOWDOWN, THRESHOLD_GPU_MAX] = [1, 3]
+const SENSOR_GPU = 0
+const FIELD_POWER_INSTANT = 186
+const VALUE_UNSIGNED_INT = 1
+const NOT_SUPPORTED = 3
 
 /** NVML's architecture ids (`NVML_DEVICE_ARCH_...`). */
 const architectures: Readonly<Record<number, string>> = {
@@ -33,10 +34,7 @@ export interface PowerLimits {
   readonly defaultW: number
 }
 
-/**
- * One board as NVML reports it. Every read calls the driver. A failed read throws an `NvmlError` that names the call
- * and the board.
- */
+/** One board as NVML reports it. Every read calls the driver, and throws an `NvmlError` if it fails. */
 export class NvmlDevice extends NvmlHandle {
   get index(): number {
     return this.number('nvmlDeviceGetIndex')
@@ -66,7 +64,7 @@ export class NvmlDevice extends NvmlHandle {
     return `${major[0]}.${minor[0]}`
   }
 
-  /** Number of SMs, computed as CUDA cores divided by cores per SM; null if either is unknown. */
+  /** CUDA cores divided by cores per SM; null if either is unknown. */
   get smCount(): number | null {
     const cores = orNull(() => this.number('nvmlDeviceGetNumGpuCores'))
     return cores === null ? null : smCountOf(cores, this.computeCapability)
@@ -82,7 +80,7 @@ export class NvmlDevice extends NvmlHandle {
     return this.number('nvmlDeviceGetMemoryBusWidth')
   }
 
-  /** Supported SM clocks of each memory clock, ascending, MHz. Empty if the board reports no supported clocks. */
+  /** SM clocks of each memory clock, ascending, MHz. Empty if the board reports none. */
   supportedClocks(): ClockStates[] {
     const clocks = (entries: Buffer[]) => entries.map((entry) => entry.readUInt32LE(0)).sort((a, b) => a - b)
     const memClocks = orNull(() => this.list('nvmlDeviceGetSupportedMemoryClocks', 4)) ?? []
@@ -92,7 +90,6 @@ export class NvmlDevice extends NvmlHandle {
     }))
   }
 
-  /** Default application clock of the SMs, MHz; null if the board does not support application clocks. */
   defaultApplicationClockMhz(): number | null {
     return orNull(() => this.number('nvmlDeviceGetDefaultApplicationsClock', CLOCK_SM))
   }
@@ -112,7 +109,6 @@ export class NvmlDevice extends NvmlHandle {
     return { minW: min[0]! / 1000, maxW: max[0]! / 1000, defaultW: defaultMw / 1000 }
   }
 
-  /** The power limit that was configured, W. */
   powerLimitW(): number {
     return this.number('nvmlDeviceGetPowerManagementLimit') / 1000
   }
@@ -120,6 +116,19 @@ export class NvmlDevice extends NvmlHandle {
   /** Power limit in force, W: the lowest of all limits (by slowdown, board and user). */
   enforcedPowerLimitW(): number {
     return this.number('nvmlDeviceGetEnforcedPowerLimit') / 1000
+  }
+
+  powerAverageW(): number {
+    return this.number('nvmlDeviceGetPowerUsage') / 1000
+  }
+
+  powerInstantW(): number {
+    const name = 'nvmlDeviceGetFieldValues'
+    // Layout of `nvmlFieldValue_t`: id, scope, time (8 bytes), latency (8 bytes), type, return code, value (8 bytes).
+    const field = Uint32Array.of(FIELD_POWER_INSTANT, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    this.check(name, 1, field)
+    if (field[7] === 0 && field[6] === VALUE_UNSIGNED_INT) return field[8]! / 1000
+    throw new NvmlError(name, field[7] || NOT_SUPPORTED, this.subject)
   }
 
   /** Energy consumed since the driver was loaded, J. */
@@ -133,6 +142,15 @@ export class NvmlDevice extends NvmlHandle {
 
   memClockMhz(): number {
     return this.number('nvmlDeviceGetClockInfo', CLOCK_MEM)
+  }
+
+  utilizationPercent(): { readonly sm: number; readonly mem: number } {
+    const rates = this.bytes('nvmlDeviceGetUtilizationRates', 8)
+    return { sm: rates.readUInt32LE(0), mem: rates.readUInt32LE(4) }
+  }
+
+  temperatureC(): number {
+    return this.number('nvmlDeviceGetTemperature', SENSOR_GPU)
   }
 
   /** Clocks event reasons, as bits of `eventReasonBits`. Older drivers export this call under its former name. */
@@ -156,12 +174,10 @@ export class NvmlDevice extends NvmlHandle {
     return computeModes[this.number('nvmlDeviceGetComputeMode')] ?? 'default'
   }
 
-  /** Whether the driver stays loaded while no program uses the board. */
   persistence(): boolean {
     return this.number('nvmlDeviceGetPersistenceMode') === 1
   }
 
-  /** MIG mode and instances; null if the board does not support MIG. */
   mig(): MigState | null {
     return readMigState(this)
   }

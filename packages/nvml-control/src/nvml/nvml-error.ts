@@ -45,34 +45,27 @@ const returnCodes: Readonly<Record<number, ReturnCode>> = {
   999: ['UNKNOWN', 'NVML_UNKNOWN', 'the driver reports an internal error', 'look at `dmesg | grep NVRM`'],
 }
 
-/** All return codes that NVML documents, in ascending order. */
 export const nvmlReturnCodes: readonly number[] = Object.keys(returnCodes).map(Number)
 
-/**
- * A failed NVML call. `code` is this project's error code, for example `NO_PERMISSION`, `NOT_SUPPORTED` or `GPU_LOST`.
- */
+/** A failed NVML call. `code` is this project's error code, for example `NO_PERMISSION` or `GPU_LOST`. */
 export class NvmlError extends PctodlError {
-  /** NVML's return code, e.g. 4. */
   readonly nvmlCode: number
-  /** NVML's name for the error, e.g. `NVML_ERROR_NO_PERMISSION`. */
-  readonly nvmlName: string
-  /** The NVML function that failed. */
   readonly call: string
 
   /** @param subject name of the board or other object in the error message */
   constructor(call: string, nvmlCode: number, subject?: string) {
-    const [nvmlName, code, meaning, remedy] = returnCodes[nvmlCode] ?? [
-      `CODE_${nvmlCode}`,
-      'NVML_UNKNOWN',
-      'a code newer than this package',
-      'update it',
-    ]
+    const unknown = [`CODE_${nvmlCode}`, 'NVML_UNKNOWN', 'a code newer than this package', 'update it'] as const
+    const [nvmlName, code, meaning, remedy] = returnCodes[nvmlCode] ?? unknown
     const about = subject === undefined ? '' : ` for ${subject}`
     super(code, `${call}${about}: ${meaning} (NVML_ERROR_${nvmlName}, ${nvmlCode}); ${remedy}`)
     this.nvmlCode = nvmlCode
-    this.nvmlName = `NVML_ERROR_${nvmlName}`
     this.call = call
   }
+}
+
+/** @throws NvmlError unless an NVML function has succeeded */
+export function assertSuccess(call: string, nvmlCode: number, subject?: string): void {
+  if (nvmlCode !== 0) throw new NvmlError(call, nvmlCode, subject)
 }
 
 /** Return codes for a feature that the board or the driver lacks. A field that depends on it is null. */
@@ -89,7 +82,7 @@ export function meansGone(nvmlCode: number): boolean {
   return boardGone.has(nvmlCode)
 }
 
-/** Returns the result of `read`, or null if the board or driver lacks the feature. Other errors are rethrown. */
+/** Returns null instead of the error if the board or driver lacks the feature. */
 export function orNull<T>(read: () => T): T | null {
   try {
     return read()

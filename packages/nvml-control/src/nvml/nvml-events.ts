@@ -1,5 +1,5 @@
 import type { NvmlDevice } from './nvml-device.js'
-import { meansAbsent, NvmlError } from './nvml-error.js'
+import { assertSuccess, meansAbsent } from './nvml-error.js'
 
 /** NVML's bits for event types (`nvmlEventType*`). */
 const eventTypes = {
@@ -12,9 +12,8 @@ const eventTypes = {
 
 export type BoardEventKind = keyof typeof eventTypes
 
-export const boardEventKinds: readonly BoardEventKind[] = Object.keys(eventTypes) as BoardEventKind[]
+const boardEventKinds = Object.keys(eventTypes) as BoardEventKind[]
 
-/** A board event reported by the driver. */
 export interface BoardEvent {
   readonly kind: BoardEventKind
   /** XID number of an `xid` event (NVIDIA's XID error list); null for any other kind of event. */
@@ -25,11 +24,9 @@ const NVML_TIMEOUT = 10
 /** Size of `nvmlEventData_t`, bytes. It contains the board, the event type, and the XID number. */
 const EVENT_BYTES = 32
 const [TYPE_AT, DATA_AT] = [8, 16]
+const MAX_TAKEN = 64
 
-/**
- * Receives the events of one board that occur from now on. The driver queues events, so they are polled, and no thread
- * has to wait for them.
- */
+/** Receives the events of one board from now on. The driver queues events, so no thread waits for them. */
 export class NvmlEvents {
   readonly #device: NvmlDevice
   readonly #set: unknown
@@ -41,43 +38,32 @@ export class NvmlEvents {
     this.#set = set
   }
 
-  /**
-   * Subscribes to events of a board.
-   * @param kinds kinds of events; those that the board does not support are ignored
-   * @returns null if the board or the driver supports none of the kinds
-   * @throws NvmlError if the driver fails
-   */
-  static open(device: NvmlDevice, kinds: readonly BoardEventKind[] = boardEventKinds): NvmlEvents | null {
+  /** Subscribes to all events that a board supports. Returns null if it supports none. @throws NvmlError */
+  static open(device: NvmlDevice): NvmlEvents | null {
     const { calls, subject } = device
     const made: [unknown] = [null]
     const code = calls.get('nvmlEventSetCreate')(made)
     if (meansAbsent(code)) return null
-    if (code !== 0) throw new NvmlError('nvmlEventSetCreate', code, subject)
+    assertSuccess('nvmlEventSetCreate', code, subject)
     const events = new NvmlEvents(device, made[0])
-    const codes = kinds.map((kind) => calls.get('nvmlDeviceRegisterEvents')(device.handle, eventTypes[kind], made[0]))
+    const register = 'nvmlDeviceRegisterEvents'
+    const codes = boardEventKinds.map((kind) => calls.get(register)(device.handle, eventTypes[kind], made[0]))
     const failure = codes.find((each) => each !== 0 && !meansAbsent(each))
-    if (codes.some((each) => each === 0) && failure === undefined) return events
+    if (codes.includes(0) && failure === undefined) return events
     events.close()
-    if (failure !== undefined) throw new NvmlError('nvmlDeviceRegisterEvents', failure, subject)
+    assertSuccess(register, failure ?? 0, subject)
     return null
   }
 
-  /**
-   * Returns up to `most` events since the last call, oldest first.
-   *
-   * @throws NvmlError `GPU_LOST` for a lost board, once all its events have been returned
-   */
-  take(most = 64): BoardEvent[] {
+  /** Returns events since the last call. @throws NvmlError `GPU_LOST` for a lost board, once all have been returned */
+  take(): BoardEvent[] {
     const { calls, subject } = this.#device
     const taken: BoardEvent[] = []
     const view = new DataView(this.#data.buffer)
-    while (taken.length < most) {
+    while (taken.length < MAX_TAKEN) {
       const code = calls.get('nvmlEventSetWait_v2')(this.#set, this.#data, 0)
-      if (code === NVML_TIMEOUT) break
-      if (code !== 0) {
-        if (taken.length > 0) break
-        throw new NvmlError('nvmlEventSetWait_v2', code, subject)
-      }
+      if (code === NVML_TIMEOUT || (code !== 0 && taken.length > 0)) break
+      assertSuccess('nvmlEventSetWait_v2', code, subject)
       const type = Number(view.getBigUint64(TYPE_AT, true))
       const kind = boardEventKinds.find((each) => eventTypes[each] === type)
       if (kind) taken.push({ kind, xid: kind === 'xid' ? Number(view.getBigUint64(DATA_AT, true)) : null })

@@ -1,5 +1,5 @@
 import type { NvmlCallName, NvmlCalls } from './nvml-calls.js'
-import { NvmlError } from './nvml-error.js'
+import { assertSuccess } from './nvml-error.js'
 
 /** Enough for every NVML string: names 96 bytes, UUIDs 96 bytes, versions 80 bytes. */
 export const TEXT_BYTES = 96
@@ -9,7 +9,6 @@ const INSUFFICIENT_SIZE = 7
 /** A board or a MIG instance of NVML, and the ways in which NVML's functions return values. */
 export class NvmlHandle {
   readonly calls: NvmlCalls
-  /** NVML's own handle. */
   readonly handle: unknown
   /** Name in error messages. */
   readonly subject: string
@@ -30,14 +29,13 @@ export class NvmlHandle {
     return this.text('nvmlDeviceGetUUID')
   }
 
-  /** Call an NVML function for this board. @throws NvmlError */
   check(name: NvmlCallName, ...args: unknown[]): void {
-    this.#succeed(name, this.calls.get(name)(this.handle, ...args))
+    assertSuccess(name, this.calls.get(name)(this.handle, ...args), this.subject)
   }
 
-  /** Call an NVML function for this board on another thread. @throws NvmlError */
+  /** Calls an NVML function for this board on another thread. @throws NvmlError */
   async checkInBackground(name: NvmlCallName, ...args: unknown[]): Promise<void> {
-    this.#succeed(name, await this.calls.inBackground(name, this.handle, ...args))
+    assertSuccess(name, await this.calls.inBackground(name, this.handle, ...args), this.subject)
   }
 
   /** @param select arguments that say which number is meant, such as NVML's clock id */
@@ -58,32 +56,22 @@ export class NvmlHandle {
     return textIn(buffer)
   }
 
-  /** Reads a structure. */
   bytes(name: NvmlCallName, size: number): Buffer {
     const buffer = Buffer.alloc(size)
     this.check(name, buffer)
     return buffer
   }
 
-  /**
-   * Reads a list of unknown length. The buffer is doubled until the list fits, because the list may grow between two
-   * calls.
-   *
-   * @param entryBytes size of an entry, bytes
-   */
+  /** Reads a list of unknown length. The buffer is doubled until the list fits: it may grow between two calls. */
   list(name: NvmlCallName, entryBytes: number, ...select: number[]): Buffer[] {
     for (let room = 128; ; room *= 2) {
       const buffer = Buffer.alloc(room * entryBytes)
       this.#word[0] = room
       const code = this.calls.get(name)(this.handle, ...select, this.#word, buffer)
       if (code === INSUFFICIENT_SIZE && room < 65_536) continue
-      this.#succeed(name, code)
+      assertSuccess(name, code, this.subject)
       return Array.from({ length: this.#word[0]! }, (_, i) => buffer.subarray(i * entryBytes, (i + 1) * entryBytes))
     }
-  }
-
-  #succeed(name: NvmlCallName, code: number): void {
-    if (code !== 0) throw new NvmlError(name, code, this.subject)
   }
 }
 

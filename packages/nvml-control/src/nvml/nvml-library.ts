@@ -1,12 +1,11 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { reasonOf } from '../reason-of.js'
 import { type NvmlCallName, NvmlCalls } from './nvml-calls.js'
 import { NvmlDevice } from './nvml-device.js'
-import { NvmlError } from './nvml-error.js'
+import { assertSuccess } from './nvml-error.js'
 import { TEXT_BYTES, textIn } from './nvml-handle.js'
 
-/**
- * Paths at which drivers install NVML, in search order. The first is a bare name, which the dynamic linker looks up.
- */
+/** Where drivers install NVML. The first is a bare name, which the dynamic linker looks up. */
 const candidates: readonly string[] = [
   'libnvidia-ml.so.1',
   '/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1',
@@ -18,61 +17,49 @@ const candidates: readonly string[] = [
   '/usr/lib/wsl/lib/libnvidia-ml.so.1',
 ]
 
-/** NVML is not installed or cannot be loaded. */
 export class NvmlNotFoundError extends PctodlError {
-  /** Every path tried, with the error of the dynamic linker. */
-  readonly tried: readonly { readonly path: string; readonly reason: string }[]
-
-  constructor(tried: NvmlNotFoundError['tried']) {
+  /** @param tried every path tried, with the error of the dynamic linker */
+  constructor(tried: readonly string[]) {
     super(
       'NVML_NOT_FOUND',
       `NVML (libnvidia-ml.so.1) was not found; it comes with the NVIDIA driver: install one (Debian, Ubuntu: ` +
         '`apt install nvidia-driver`; in a container: start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=utility,compute). ' +
         'Without a GPU, `pctodl sim host --gpu 3080Ti -- <command>` plays one. Tried: ' +
-        tried.map(({ path, reason }) => `${path} (${reason})`).join('; '),
+        tried.join('; '),
     )
-    this.tried = tried
   }
 }
 
 export interface LoadNvmlOptions {
-  /** Path of the NVML library. Default: the usual locations. */
   readonly libraryPath?: string
 }
 
 const initialized = new Map<string, Nvml>()
 
-/**
- * Loads and initialises NVML. If this process has loaded it before, it is not initialised again.
- *
- * @throws NvmlNotFoundError if no library can be loaded
- * @throws NvmlError if NVML cannot be initialised, e.g. `DRIVER_NOT_LOADED`
- */
+/** Loads NVML, once for each process. @throws NvmlNotFoundError; NvmlError, e.g. `DRIVER_NOT_LOADED` */
 export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
   const key = libraryPath ?? ''
   const known = initialized.get(key)
   if (known) return known
   const { calls, path } = firstThatLoads(libraryPath === undefined ? candidates : [libraryPath])
-  const code = calls.get('nvmlInit_v2')()
-  if (code !== 0) throw new NvmlError('nvmlInit_v2', code)
+  assertSuccess('nvmlInit_v2', calls.get('nvmlInit_v2')())
   const nvml = new Nvml(calls, path, () => initialized.delete(key))
   initialized.set(key, nvml)
   return nvml
 }
 
 function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: string } {
-  const tried: { path: string; reason: string }[] = []
+  const tried: string[] = []
   for (const path of paths) {
     try {
       return { calls: new NvmlCalls(path), path }
     } catch (error) {
-      tried.push({ path, reason: error instanceof Error ? error.message.split('\n')[0]! : String(error) })
+      tried.push(`${path} (${reasonOf(error).split('\n')[0]})`)
     }
   }
   throw new NvmlNotFoundError(tried)
 }
 
-/** An initialised NVML. */
 export class Nvml {
   /** Path of the NVML library. A bare name means that the dynamic linker found it. */
   readonly libraryPath: string
@@ -96,10 +83,9 @@ export class Nvml {
     return this.#text('nvmlSystemGetNVMLVersion')
   }
 
-  /** Number of boards visible to this process. */
   get deviceCount(): number {
     const count = new Uint32Array(1)
-    this.#check('nvmlDeviceGetCount_v2', this.calls.get('nvmlDeviceGetCount_v2')(count))
+    assertSuccess('nvmlDeviceGetCount_v2', this.calls.get('nvmlDeviceGetCount_v2')(count))
     return count[0]!
   }
 
@@ -113,27 +99,19 @@ export class Nvml {
     return this.#device('nvmlDeviceGetHandleByIndex_v2', index, `GPU ${index}`)
   }
 
-  /**
-   * Returns a board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
-   *
-   * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` if there is no such board
-   * @throws InvalidInputError for a MIG instance, which has no clocks or limits of its own
-   */
+  /** Returns a board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`). @throws NvmlError */
   device(id: string | number): NvmlDevice {
     const text = String(id)
     if (/^\d+$/.test(text)) return this.deviceByIndex(Number(text))
     if (text.startsWith('MIG-')) {
-      throw new InvalidInputError(
-        'gpu',
-        text,
-        'a board (index, GPU-..., PCI bus id): a MIG instance has no clocks or limits of its own; the node service leases it',
-      )
+      const why = 'a MIG instance has no clocks or limits of its own; the node service leases it'
+      throw new InvalidInputError('gpu', text, `a board (index, GPU-..., PCI bus id): ${why}`)
     }
     const call = text.startsWith('GPU-') ? 'nvmlDeviceGetHandleByUUID' : 'nvmlDeviceGetHandleByPciBusId_v2'
     return this.#device(call, text, `GPU ${text}`)
   }
 
-  /** Shuts NVML down. Its devices must not be used after this. A second call does nothing. */
+  /** Shuts NVML down. Its devices must not be used after this. Idempotent. */
   close(): void {
     if (!this.#open) return
     this.#open = false
@@ -143,17 +121,13 @@ export class Nvml {
 
   #device(call: NvmlCallName, id: string | number, subject: string): NvmlDevice {
     const handle: [unknown] = [null]
-    this.#check(call, this.calls.get(call)(id, handle), subject)
+    assertSuccess(call, this.calls.get(call)(id, handle), subject)
     return new NvmlDevice(this.calls, handle[0], subject)
   }
 
   #text(call: 'nvmlSystemGetDriverVersion' | 'nvmlSystemGetNVMLVersion'): string {
     const buffer = Buffer.alloc(TEXT_BYTES)
-    this.#check(call, this.calls.get(call)(buffer, buffer.length))
+    assertSuccess(call, this.calls.get(call)(buffer, buffer.length))
     return textIn(buffer)
-  }
-
-  #check(call: NvmlCallName, code: number, subject?: string): void {
-    if (code !== 0) throw new NvmlError(call, code, subject)
   }
 }

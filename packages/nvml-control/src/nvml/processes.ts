@@ -3,10 +3,7 @@ import type { NvmlHandle } from './nvml-handle.js'
 
 export interface ComputeProcess {
   readonly pid: number
-  /**
-   * GPU memory that the process uses; null if the driver does not report it, for example in a container without the
-   * host's pid namespace.
-   */
+  /** GPU memory that the process uses; null if not reported, e.g. in a container without the host's pid namespace. */
   readonly usedBytes: number | null
   /** Whether the process is a client of an MPS server; null if the driver does not report it. */
   readonly isMpsClient: boolean | null

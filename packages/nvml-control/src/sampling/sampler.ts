@@ -7,25 +7,12 @@ const MIN_PERIOD_MS = 20
 export interface SamplerOptions {
   /** Time between two samples, ms; at least 20. Default 100. */
   readonly periodMs?: number
-  /**
-   * Number of samples that are kept. A window cannot begin before the oldest of them. Default 6000, which is ten
-   * minutes at a period of 100 ms.
-   */
+  /** Number of samples that are kept, and that a window can reach back. Default 6000: ten minutes at 100 ms. */
   readonly capacity?: number
   /** Default: real time. */
   readonly clock?: Clock
-  /** Called for each sample. */
   readonly onSample?: (sample: Telemetry) => void
-  /** Called with the error if a sample fails. */
   readonly onError?: (error: unknown) => void
-}
-
-/** A period of the sampling, from `beginWindow` to `end`. Windows may overlap and nest. */
-export interface SampleWindow {
-  readonly name: string
-  readonly beginMs: number
-  /** Close the window and return its summary; later calls return the same result. */
-  end(): WindowSummary
 }
 
 /**
@@ -34,6 +21,10 @@ export interface SampleWindow {
  */
 export class Sampler {
   readonly periodMs: number
+  /** Number of scheduled samples that failed or were skipped because of a delay. */
+  missed = 0
+  /** Error of the last sample; null if it succeeded. */
+  lastError: Error | null = null
   readonly #samples: Telemetry[] = []
   readonly #capacity: number
   readonly #gpu: Pick<Gpu, 'sample'>
@@ -41,8 +32,6 @@ export class Sampler {
   readonly #options: SamplerOptions
   #stop: AbortController | undefined
   #running: Promise<void> = Promise.resolve()
-  #missed = 0
-  #lastError: Error | null = null
 
   /** @throws InvalidInputError for a period or capacity out of range */
   constructor(gpu: Pick<Gpu, 'sample'>, options: SamplerOptions = {}) {
@@ -62,16 +51,6 @@ export class Sampler {
     return this.#samples
   }
 
-  /** Number of scheduled samples that failed or were skipped because of a delay. */
-  get missed(): number {
-    return this.#missed
-  }
-
-  /** Error of the last sample; null if it succeeded. */
-  get lastError(): Error | null {
-    return this.#lastError
-  }
-
   /** Start sampling. The first sample is taken immediately. @throws PctodlError `SAMPLER_RUNNING` */
   start(): void {
     if (this.#stop) throw new PctodlError('SAMPLER_RUNNING', 'the sampler runs already; stop it first')
@@ -86,22 +65,16 @@ export class Sampler {
     this.#stop = undefined
   }
 
-  beginWindow(name = 'window'): SampleWindow {
+  /** Begins a window. Its `end` returns the summary. Windows may overlap and nest. */
+  beginWindow(name = 'window'): { end(): WindowSummary } {
     const beginMs = this.#clock.now()
     let summary: WindowSummary | undefined
-    return {
-      name,
-      beginMs,
-      end: () => {
-        summary ??= this.summarize(beginMs, this.#clock.now(), name)
-        return summary
-      },
-    }
+    return { end: () => (summary ??= this.summarize(beginMs, this.#clock.now(), name)) }
   }
 
   /** Summarizes the samples between two times of the sampler's clock, ms. */
   summarize(beginMs: number, endMs: number, name = 'window'): WindowSummary {
-    return summarizeWindow(this.#samples, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.#lastError })
+    return summarizeWindow(this.#samples, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.lastError })
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -110,7 +83,7 @@ export class Sampler {
       await this.#takeSample()
       // Skips the samples whose due time has passed, and counts them as missed.
       const next = Math.max(n + 1, Math.ceil((this.#clock.now() - startMs) / this.periodMs))
-      this.#missed += next - n - 1
+      this.missed += next - n - 1
       n = next
       await this.#clock.sleep(startMs + n * this.periodMs - this.#clock.now(), signal).catch((error: unknown) => {
         if (!signal.aborted) throw error
@@ -123,11 +96,11 @@ export class Sampler {
       const sample = await this.#gpu.sample()
       this.#samples.push(sample)
       if (this.#samples.length > this.#capacity) this.#samples.shift()
-      this.#lastError = null
+      this.lastError = null
       this.#options.onSample?.(sample)
     } catch (error) {
-      this.#missed++
-      this.#lastError = error instanceof Error ? error : new Error(String(error))
+      this.missed++
+      this.lastError = error instanceof Error ? error : new Error(String(error))
       this.#options.onError?.(error)
     }
   }

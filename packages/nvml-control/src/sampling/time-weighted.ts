@@ -4,10 +4,7 @@ export interface Readings {
   readonly values: readonly number[]
 }
 
-/**
- * Integral over time by the trapezoidal rule, in the unit of the readings times seconds; null for fewer than two
- * readings.
- */
+/** Integral by the trapezoidal rule, in the readings' unit times seconds; null for fewer than two readings. */
 export function integral({ timesMs, values }: Readings): number | null {
   if (timesMs.length < 2) return null
   let sum = 0
@@ -17,9 +14,7 @@ export function integral({ timesMs, values }: Readings): number | null {
   return sum
 }
 
-/**
- * Time-weighted mean between the first and the last reading. A single reading is its own mean. Null without readings.
- */
+/** Time-weighted mean from the first to the last reading; null without readings. */
 export function timeWeightedMean(readings: Readings): number | null {
   const { timesMs, values } = readings
   const spanS = (timesMs.at(-1)! - timesMs[0]!) / 1000
@@ -28,11 +23,8 @@ export function timeWeightedMean(readings: Readings): number | null {
 }
 
 /**
- * Returns the time-weighted percentile: the value that the quantity did not exceed for `percent` of the time. Each
- * reading is weighted by half the time to the reading before and half the time to the next, so that many readings in a
- * short time do not dominate.
- *
- * @returns null if there are no readings
+ * Returns the value that the quantity did not exceed for `percent` of the time; null without readings. Each reading is
+ * weighted by half the time between its neighbours, so that many readings in a short time do not dominate.
  */
 export function timeWeightedPercentile({ timesMs, values }: Readings, percent: number): number | null {
   const last = timesMs.length - 1

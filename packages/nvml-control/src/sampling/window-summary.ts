@@ -1,7 +1,6 @@
 import type { Telemetry } from '@pctodl/platform'
 import { integral, type Readings, timeWeightedMean, timeWeightedPercentile } from './time-weighted.js'
 
-/** Summary of one quantity in a window. */
 export interface QuantitySummary {
   readonly mean: number
   readonly max: number
@@ -17,52 +16,46 @@ export interface EnergySummary {
   readonly counterJ: number | null
   /** Power integrated over the same time, J; null for fewer than two readings. */
   readonly integralJ: number | null
-  /**
-   * 100 x (integral - counter) / counter; null if the two cover different times, if one is missing, or if the counter
-   * did not rise.
-   */
+  /** 100 x (integral - counter) / counter; null if the two cover different times, or the counter did not rise. */
   readonly disagreementPercent: number | null
-  /**
-   * The power field that was integrated: the instant reading if there are at least two of it, otherwise the averaged
-   * reading.
-   */
+  /** The field that was integrated: the instant reading if there are at least two of it, else the averaged reading. */
   readonly powerField: 'powerInstantW' | 'powerAverageW'
 }
 
-/** Summary of a window with at least one sample. */
-export interface MeasuredWindow {
-  readonly kind: 'measured'
-  readonly name: string
-  readonly beginMs: number
-  readonly endMs: number
+const quantities = [
+  'powerAverageW',
+  'powerInstantW',
+  'smClockMhz',
+  'memClockMhz',
+  'smUtilPercent',
+  'memUtilPercent',
+  'temperatureC',
+  'memoryUsedBytes',
+] as const
+
+/** The summary of each quantity; null if no reading of it succeeded. */
+type QuantitySummaries = Readonly<Record<(typeof quantities)[number], QuantitySummary | null>>
+
+interface Window extends Pick<WindowBounds, 'name' | 'beginMs' | 'endMs'> {
   readonly durationMs: number
-  /** Time from the first to the last sample in the window, ms. All quantities below are about this time. */
-  readonly coveredMs: number
-  readonly samples: number
   /** Number of samples that were due in the window but are missing: skipped, failed or overwritten. */
   readonly missed: number
+}
+
+/** Summary of a window with at least one sample. */
+export interface MeasuredWindow extends Window, QuantitySummaries {
+  readonly kind: 'measured'
+  /** Time from the first to the last sample in the window, ms. All quantities are about this time. */
+  readonly coveredMs: number
+  readonly samples: number
   /** Longest time without a sample, ms. The start and the end of the window count as samples. */
   readonly longestGapMs: number
-  /** Null if no reading of the quantity succeeded, as for the quantities below. */
-  readonly powerAverageW: QuantitySummary | null
-  readonly powerInstantW: QuantitySummary | null
-  readonly smClockMhz: QuantitySummary | null
-  readonly memClockMhz: QuantitySummary | null
-  readonly smUtilPercent: QuantitySummary | null
-  readonly memUtilPercent: QuantitySummary | null
-  readonly temperatureC: QuantitySummary | null
-  readonly memoryUsedBytes: QuantitySummary | null
   readonly energy: EnergySummary
 }
 
 /** Summary of a window without samples. All its quantities are unknown, not 0. */
-export interface EmptyWindow {
+export interface EmptyWindow extends Window {
   readonly kind: 'empty'
-  readonly name: string
-  readonly beginMs: number
-  readonly endMs: number
-  readonly durationMs: number
-  readonly missed: number
   /** Error of the last sample; null if there was none, e.g. if the window was shorter than the sampling period. */
   readonly lastError: Error | null
 }
@@ -77,9 +70,6 @@ export interface WindowBounds {
   readonly lastError: Error | null
 }
 
-/** The quantities in the summary, and the energy counter. */
-type Quantity = 'energyJ' | Exclude<keyof MeasuredWindow & keyof Telemetry, 'timeMs'>
-
 /** @param all samples, oldest first; the summary covers those between the bounds, including both bounds */
 export function summarizeWindow(all: readonly Telemetry[], bounds: WindowBounds): WindowSummary {
   const { name, beginMs, endMs, periodMs, lastError } = bounds
@@ -87,32 +77,22 @@ export function summarizeWindow(all: readonly Telemetry[], bounds: WindowBounds)
   const [first, last] = [samples[0], samples.at(-1)]
   const durationMs = endMs - beginMs
   const missed = Math.max(0, Math.floor(durationMs / periodMs) - samples.length)
-  if (!first || !last) return { kind: 'empty', name, beginMs, endMs, durationMs, missed, lastError }
-  const of = (quantity: Quantity) => summarize(readings(samples, quantity))
+  const window: Window = { name, beginMs, endMs, durationMs, missed }
+  if (!first || !last) return { kind: 'empty', ...window, lastError }
   const edges = [beginMs, ...samples.map(({ timeMs }) => timeMs), endMs]
+  const summaries = quantities.map((quantity) => [quantity, summarize(readings(samples, quantity))])
   return {
     kind: 'measured',
-    name,
-    beginMs,
-    endMs,
-    durationMs,
+    ...window,
     coveredMs: last.timeMs - first.timeMs,
     samples: samples.length,
-    missed,
     longestGapMs: edges.reduce((longest, edge, i) => Math.max(longest, edge - (edges[i - 1] ?? edge)), 0),
-    powerAverageW: of('powerAverageW'),
-    powerInstantW: of('powerInstantW'),
-    smClockMhz: of('smClockMhz'),
-    memClockMhz: of('memClockMhz'),
-    smUtilPercent: of('smUtilPercent'),
-    memUtilPercent: of('memUtilPercent'),
-    temperatureC: of('temperatureC'),
-    memoryUsedBytes: of('memoryUsedBytes'),
+    ...(Object.fromEntries(summaries) as QuantitySummaries),
     energy: summarizeEnergy(samples),
   }
 }
 
-function readings(samples: readonly Telemetry[], quantity: Quantity): Readings {
+function readings(samples: readonly Telemetry[], quantity: (typeof quantities)[number] | 'energyJ'): Readings {
   const read = samples.filter((sample) => sample[quantity] !== null)
   return { timesMs: read.map(({ timeMs }) => timeMs), values: read.map((sample) => sample[quantity]!) }
 }

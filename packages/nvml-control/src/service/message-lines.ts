@@ -1,12 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/**
- * Splits the data that a socket receives into lines. If a line is too long, it stops reading, because the line could
- * fill this process's memory.
- *
- * @param onLine called with every line, without the line break
- * @param onTooLong called once; `onLine` is not called after it
- */
+/** Splits a socket's data into lines. At a line that is too long, and could fill the memory, it stops reading. */
 export function readLines(
   socket: Readable,
   maxBytes: number,

@@ -1,21 +1,18 @@
-import { PctodlError } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { BoardChange, FoundState } from '../control/board-change.js'
+import { BoardLease } from '../lease/board-lease.js'
 import { leaseReleased } from '../lease/lease-errors.js'
-import type { FoundState } from '../lease/lease-record.js'
 import { ServiceClient, type ServiceClientOptions } from './service-client.js'
 import type { ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
 export interface ServedLeaseOptions extends ServiceClientOptions {
-  /**
-   * The lease ends if its holder sends no request for this time, ms. `verify` counts as a request. Default: the lease
-   * lasts until the connection closes.
-   */
+  /** The lease ends if its holder sends no request, such as `verify`, for this time, ms. Default: never. */
   readonly silenceMs?: number
 }
 
 /** A lease of a board or a MIG instance that the node service has granted, and the connection that keeps it alive. */
 export class ServedLease {
   readonly uuid: string
-  /** The board's settings at the start of the lease. */
   readonly found: FoundState
   readonly #subject: string
   readonly #client: ServiceClient
@@ -54,25 +51,17 @@ export class ServedLease {
     return this.#ended === undefined && this.#released === undefined
   }
 
-  /**
-   * Start an MPS daemon on the leased board or instance, for processes of this user. The daemon ends with the lease.
-   */
+  /** Starts an MPS daemon for processes of this user. It ends with the lease. */
   startMps(defaultPercent?: number): Promise<ServiceResults['mps-start']> {
     return this.request({ type: 'mps-start', board: this.uuid, defaultPercent })
   }
 
-  /**
-   * Stops the MPS daemon.
-   * @param graceMs time that MPS clients have to exit, 0 to 60,000 ms
-   */
+  /** @param graceMs time that MPS clients have to exit, 0 to 60,000 ms */
   stopMps(graceMs: number): Promise<ServiceResults['mps-stop']> {
     return this.request({ type: 'mps-stop', board: this.uuid, graceMs })
   }
 
-  /**
-   * Checks that a process is a client of the lease's MPS daemon.
-   * @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD`
-   */
+  /** @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD` */
   async verifyMpsClient(pid: number): Promise<void> {
     await this.request({ type: 'mps-verify', board: this.uuid, pid })
   }
@@ -83,10 +72,7 @@ export class ServedLease {
     return this.#client.request(body)
   }
 
-  /**
-   * Ends the lease. A second call does nothing.
-   * @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service tries again
-   */
+  /** Idempotent. @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service tries again */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
@@ -98,5 +84,70 @@ export class ServedLease {
     } finally {
       this.#client.close()
     }
+  }
+}
+
+/**
+ * A lease of one MIG instance. During the lease, only this program's processes may run on the instance. Clocks, power
+ * limit and modes apply to the whole board: to set them, the program must also hold a lease of the board
+ * (`ServiceLease`). Different programs cannot lease a board and its instances at the same time.
+ */
+export class InstanceLease extends ServedLease {
+  /** @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD` */
+  static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
+    if (!uuid.startsWith('MIG-'))
+      throw new InvalidInputError('uuid', uuid, 'the UUID of a MIG instance (MIG-...), as `nvidia-smi -L` prints it')
+    return (await InstanceLease.take(uuid, `MIG instance ${uuid}`, options)) as InstanceLease
+  }
+
+  /** Environment variables with which a process can use only this instance. */
+  get environment(): { readonly CUDA_VISIBLE_DEVICES: string } {
+    return { CUDA_VISIBLE_DEVICES: this.uuid }
+  }
+}
+
+/** A lease of a board that the node service holds until the connection closes, e.g. because this process ends. */
+export class ServiceLease extends BoardLease {
+  readonly path = 'service'
+  readonly uuid: string
+  readonly found: FoundState
+  readonly #served: ServedLease
+  readonly startMps: ServedLease['startMps']
+  readonly stopMps: ServedLease['stopMps']
+  readonly verifyMpsClient: ServedLease['verifyMpsClient']
+
+  private constructor(spec: GpuSpec, served: ServedLease) {
+    super(spec)
+    this.#served = served
+    this.uuid = served.uuid
+    this.found = served.found
+    this.startMps = served.startMps.bind(served)
+    this.stopMps = served.stopMps.bind(served)
+    this.verifyMpsClient = served.verifyMpsClient.bind(served)
+  }
+
+  /** @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ... */
+  static async acquire(
+    { uuid, subject, spec }: { readonly uuid: string; readonly subject: string; readonly spec: GpuSpec },
+    options: ServedLeaseOptions = {},
+  ): Promise<ServiceLease> {
+    return new ServiceLease(spec, await ServedLease.take(uuid, subject, options))
+  }
+
+  /** Whether the lease is still held: this process has not released it, and the service has not ended it. */
+  get isHeld(): boolean {
+    return this.#served.isHeld
+  }
+
+  async verify(): Promise<void> {
+    await this.#served.request({ type: 'verify', board: this.uuid })
+  }
+
+  release(): Promise<void> {
+    return this.#served.release()
+  }
+
+  protected async perform(change: BoardChange): Promise<void> {
+    await this.#served.request({ type: 'change', board: this.uuid, change })
   }
 }

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { PctodlError } from '@pctodl/platform'
 import { programNameOf } from '../lease/process-identity.js'
+import { reasonOf } from '../reason-of.js'
 import { readLines } from './message-lines.js'
 import {
   MAX_REPLY_BYTES,
@@ -12,7 +14,6 @@ import {
 } from './service-protocol.js'
 import { serviceSocketPath, socketsOf, whyNoService } from './service-socket.js'
 
-/** The service refused a request, or the request failed. `code` is the error code that the service gives. */
 export class ServiceError extends PctodlError {}
 
 export interface ServiceClientOptions {
@@ -31,21 +32,18 @@ interface Waiting {
 /** First and longest wait before the next attempt to connect while the service's connection queue is full, ms. */
 const RETRY_MS = [5, 200] as const
 
-/**
- * Connects to a socket of the service.
- * @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full
- */
+/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full */
 async function connectTo(path: string): Promise<Socket> {
   const reason = whyNoService(path)
   if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
-  return new Promise((resolve, reject) => {
-    const attempt = connect(path)
-    attempt.once('connect', () => resolve(attempt))
-    attempt.once('error', (cause: NodeJS.ErrnoException) => {
-      const code = cause.code === 'EAGAIN' ? 'SERVICE_BUSY' : 'NO_SERVICE'
-      reject(new ServiceError(code, `no node service answers at ${path}: ${cause.message}`, { cause }))
-    })
-  })
+  const attempt = connect(path)
+  try {
+    await once(attempt, 'connect')
+    return attempt
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code === 'EAGAIN' ? 'SERVICE_BUSY' : 'NO_SERVICE'
+    throw new ServiceError(code, `no node service answers at ${path}: ${reasonOf(cause)}`, { cause })
+  }
 }
 
 async function connectPatiently(path: string, timeoutMs: number): Promise<Socket> {
@@ -91,7 +89,7 @@ export class ServiceClient {
 
   /**
    * @throws ServiceError `NO_SERVICE` if no service listens, or if the socket belongs to another user; `SERVICE_BUSY`
-   *   if the connection queue stays full; `SERVICE_PROTOCOL` if client and service have no protocol version in common
+   * if the connection queue stays full; `SERVICE_PROTOCOL` without a common protocol version
    */
   static async open({
     socket: path = serviceSocketPath(),
@@ -105,14 +103,9 @@ export class ServiceClient {
     const client = new ServiceClient(socket, timeoutMs)
     try {
       const program = (programNameOf(process.pid) ?? 'node').replace(/[^\w.:/+-]/g, '-')
-      const { version, boards } = await client.request({
-        type: 'hello',
-        versions: [...serviceProtocolVersions],
-        program,
-      })
-      if (!serviceProtocolVersions.includes(version)) {
+      const { version, boards } = await client.request({ type: 'hello', versions: serviceProtocolVersions, program })
+      if (!serviceProtocolVersions.includes(version))
         throw new ServiceError('SERVICE_PROTOCOL', `the node service speaks version ${version}; update one of the two`)
-      }
       client.boards = boards
       return client
     } catch (error) {
@@ -121,20 +114,14 @@ export class ServiceClient {
     }
   }
 
-  /** @throws ServiceError */
   request<Body extends ServiceRequestBody>(body: Body): Promise<ServiceResults[Body['type']]> {
     if (this.#closed) return Promise.reject(this.#closed)
     const id = this.#nextId++
     this.#socket.ref()
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#settle(id)?.reject(
-          new ServiceError(
-            'SERVICE_TIMEOUT',
-            `the node service has not answered '${body.type}' in ${this.#timeoutMs} ms`,
-          ),
-        )
-      }, this.#timeoutMs)
+      const late = `the node service has not answered '${body.type}' in ${this.#timeoutMs} ms`
+      const giveUp = () => this.#settle(id)?.reject(new ServiceError('SERVICE_TIMEOUT', late))
+      const timer = setTimeout(giveUp, this.#timeoutMs)
       this.#waiting.set(id, { timer, resolve: resolve as (result: unknown) => void, reject })
       this.#socket.write(`${JSON.stringify({ id, body })}\n`)
     })
@@ -150,27 +137,19 @@ export class ServiceClient {
     try {
       message = parseServiceMessage(line)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      this.#fail(new ServiceError('SERVICE_PROTOCOL', `the node service broke the protocol: ${reason}`, { cause }))
+      const why = `the node service broke the protocol: ${reasonOf(cause)}`
+      this.#fail(new ServiceError('SERVICE_PROTOCOL', why, { cause }))
       return
     }
-    if ('event' in message) {
-      this.onLeaseEnded(message.board, message.reason)
-      return
+    if ('event' in message) this.onLeaseEnded(message.board, message.reason)
+    else if ('error' in message) {
+      const error = new ServiceError(message.error.code, message.error.message)
+      if (message.id === null) this.#fail(error)
+      else this.#settle(message.id)?.reject(error)
+    } else {
+      // The answer is not validated: only root or this user can have created the service's socket.
+      this.#settle(message.id)?.resolve(message.result)
     }
-    if (message.id === null) {
-      const { code, message: text } = 'error' in message ? message.error : { code: 'SERVICE_PROTOCOL', message: '' }
-      this.#fail(new ServiceError(code, text))
-      return
-    }
-    const waiting = this.#settle(message.id)
-    if (!waiting) return
-    if ('error' in message) {
-      waiting.reject(new ServiceError(message.error.code, message.error.message))
-      return
-    }
-    // The answer is not validated: only root or this user can have created the service's socket.
-    waiting.resolve(message.result)
   }
 
   #settle(id: number): Waiting | undefined {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { BoardChange } from '../control/board-change.js'
-import { checked, computeModeSchema, type FoundState, rangeSchema } from '../lease/lease-record.js'
+import type { BoardChange, FoundState } from '../control/board-change.js'
+import { checked, computeModeSchema, rangeSchema } from '../lease/lease-record.js'
 
 /** Messages between the node service and its clients. Each line is one JSON value. Requests are answered in order. */
 
@@ -70,7 +70,6 @@ export interface ServiceStatus {
   readonly boards: readonly ServedBoardState[]
 }
 
-/** The result of each request type. */
 export interface ServiceResults extends Record<'change' | 'verify' | 'release' | 'mps-verify', null> {
   readonly hello: { readonly version: number; readonly service: string; readonly boards: readonly string[] }
   readonly acquire: { readonly found: FoundState }
@@ -84,9 +83,7 @@ export type ServiceMessage =
   | { readonly id: number; readonly result: unknown }
   /** An error answer. `id` is null if the line was not a valid request. */
   | { readonly id: number | null; readonly error: { readonly code: string; readonly message: string } }
-  /**
-   * A notification that is no answer: the lease has ended, because the board was lost or the operator ended the lease.
-   */
+  /** A notification: the lease has ended, because the board was lost or the operator ended the lease. */
   | { readonly event: 'lease-ended'; readonly board: string; readonly reason: string }
 
 const boardUuid = z
@@ -139,7 +136,6 @@ export function parseServiceRequest(line: string): ServiceRequest {
   return checked(serviceRequest, JSON.parse(line))
 }
 
-/** @throws Error naming the invalid field */
 export function parseServiceMessage(line: string): ServiceMessage {
   return checked(serviceMessage, JSON.parse(line))
 }

@@ -1,8 +1,8 @@
 import { lstatSync } from 'node:fs'
 import path from 'node:path'
 import { trustedPath } from '@pctodl/command-line'
+import { reasonOf } from '../reason-of.js'
 
-/** Default socket of the node service. */
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
 /**
@@ -23,17 +23,11 @@ export interface SocketPlace {
   readonly mode: number
 }
 
-/** Returns the path of the service's socket: `$PCTODL_SERVICE_SOCKET`, or the default. */
 export function serviceSocketPath(): string {
   return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket
 }
 
-/**
- * Checks that only root or this user can have created the socket. Otherwise any user could pose as the service with a
- * socket of their own.
- *
- * @returns null, or the reason why the service cannot be used
- */
+/** Any user could pose as the service with a socket of their own, so it must be root's or this user's. */
 export function whyNoService(socket: string): string | null {
   try {
     trustedPath(path.dirname(socket))
@@ -43,6 +37,6 @@ export function whyNoService(socket: string): string | null {
     return null
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return `there is no ${socket}`
-    return error instanceof Error ? error.message : String(error)
+    return reasonOf(error)
   }
 }
