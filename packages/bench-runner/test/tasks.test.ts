@@ -4,7 +4,7 @@ import { BatchLatencies } from '@pctodl/report'
 import { describe, expect, it } from 'vitest'
 import { algorithmGroups, algorithmNames, parseAlgorithms } from '../src/algorithms.js'
 import { cellStem, cellsOf } from '../src/cell.js'
-import { latencyObjectives, soloLatencyMs } from '../src/latency-objective.js'
+import { latencyObjectives, soloLatencyMs } from '../src/demands.js'
 import { serverPolicyNames } from '../src/services/service-policies.js'
 import { benchTasks, boardName, capsOf, everyTask, taskFileStem, tasksOf } from '../src/tasks.js'
 

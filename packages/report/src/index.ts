@@ -1,5 +1,5 @@
 export { parseEventLines, parseRunEvents } from './record/run-events.js'
-export { recordOfEvents } from './record/record-of-events.js'
+export { recordOfEvents } from './record/run-recorder.js'
 export { BatchLatencies } from './record/batch-latencies.js'
 export type { RecordedWindow, RunRecord, ServedRequests } from './record/run-record.js'
 export { formatRunRecord, parseRunRecord } from './record/run-record-json.js'
