@@ -3,10 +3,9 @@ import { findOracle } from '@pctodl/gpu-sim'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type GpuSpec, PctodlError, type Tenant, UnknownNameError } from '@pctodl/platform'
 import { matrixAlgorithms, notCompeting } from '@pctodl/report'
-import { type NotedPolicy, type PolicyName, policyNamed, policyNames } from '@pctodl/run/policy'
+import { type NotedPolicy, type PolicyName, policyNamed, policyNames, serverPolicyNames } from '@pctodl/run/policy'
 import { commonLoad, type WindowObservation } from '@pctodl/scheduler'
 import { servedBy } from './demands.js'
-import { serverPolicyNames } from './services/service-policies.js'
 import { type BenchTask, boardName, capsWOf, isServed, type Task } from './tasks.js'
 
 /** All algorithms, in the order in which they run and are reported. */

@@ -1,5 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 import type { RunRecord } from '@pctodl/report'
+import { createServerPolicy, equalShares, lockedShares, plannedShares, type ServerPolicyName } from '@pctodl/run/policy'
 import type { AlgorithmName, PolicyOptions } from './algorithms.js'
 import { type Cell, instanceOf, resultSet } from './cell.js'
 import { predictorOf } from './demands.js'
@@ -8,10 +9,8 @@ import { boardSeed, identityOf, openBoard } from './open-board.js'
 import { runTenants } from './run-tenants.js'
 import { maxLoad, steadyMix } from './services/max-load.js'
 import { runServerLoad, type ServerRun } from './services/serve.js'
-import { createServerPolicy, lockedShares, type ServerPolicyName } from './services/service-policies.js'
 import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
 import { bestFixedClocks, bestLockedClock } from './services/services-oracle.js'
-import { equalShares, plannedShares } from './services/share-plans.js'
 import { type BenchTask, boardName, contentOf, isServed } from './tasks.js'
 
 /** Run one cell from a cold board. @throws what the policy and the board throw, the signal's reason */

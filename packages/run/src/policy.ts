@@ -23,9 +23,22 @@ import {
   planPartition,
   type WindowObservation,
 } from '@pctodl/scheduler'
-import type { Experiment, PolicyName } from './experiment.js'
+import type { Experiment } from './experiment.js'
+import type { PolicyName } from './policy-names.js'
 
-export { type Experiment, type PolicyName, policyNames } from './experiment.js'
+export type { Experiment } from './experiment.js'
+export { type PolicyName, policyNames } from './policy-names.js'
+export {
+  createServerPolicy,
+  fixedClockPolicy,
+  limitOptions,
+  lockedShares,
+  type ServerPolicyName,
+  type SharePlan,
+  serverPolicyNames,
+  type ToldService,
+} from './services/service-policy.js'
+export { borne, equalShares, plannedShares } from './services/share-plans.js'
 
 /** A policy, with notes on what it could not do on its board. */
 export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] }

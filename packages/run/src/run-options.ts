@@ -15,7 +15,8 @@ import { assertTenants, type CapSchedule, fixedCap, networkName, type Tenant } f
 import { version } from '../package.json'
 import { type BackendKind, backendKinds } from './backend-kind.js'
 import { readCapSchedule } from './cap-schedule-file.js'
-import { type Experiment, type ExperimentAlgorithm, experimentAlgorithms } from './experiment.js'
+import type { Experiment } from './experiment.js'
+import { type ExperimentAlgorithm, experimentAlgorithms } from './policy-names.js'
 import { capsByIteration, publishedSchedules, SCHEDULED_ITERATIONS, WINDOW_MS } from './published-schedules.js'
 
 /** Parsed options of a run. */

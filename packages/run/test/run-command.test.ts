@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { pctodlRun } from '../src/commands.js'
-import { experimentAlgorithms } from '../src/experiment.js'
+import { experimentAlgorithms } from '../src/policy-names.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-run-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
