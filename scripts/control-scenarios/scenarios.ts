@@ -163,14 +163,16 @@ const combined: Readonly<Record<string, Draw>> = {
 const scenarioKinds = [...Object.keys(kinds), ...Object.keys(combined)]
 
 /**
- * The kinds whose names contain one of the texts, which are separated by semicolons.
- *
- * @throws UnknownNameError if no name contains a text
+ * The kinds whose names contain one of the texts, which are separated by semicolons. If no name contains a text, ends
+ * the script with a message.
  */
 export function kindsNamed(texts: string): readonly string[] {
   const found = texts.split(';').flatMap((text) => {
     const kinds = scenarioKinds.filter((kind) => kind.includes(text))
-    if (kinds.length === 0) throw new UnknownNameError('kind', text, scenarioKinds)
+    if (kinds.length === 0) {
+      console.error(new UnknownNameError('kind', text, scenarioKinds).message)
+      process.exit(2)
+    }
     return kinds
   })
   return [...new Set(found)]

@@ -1,2 +1,5 @@
 #!/usr/bin/env node
-import '../dist/bench-runner.js'
+import { runCommand } from '@pctodl/command-line'
+import { benchRunner } from '../dist/commands.js'
+
+runCommand('bench-runner', benchRunner)

@@ -1,34 +1,24 @@
 import path from 'node:path'
 import { type CommandFunction, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import {
-  aggregateByAlgorithm,
-  baselineOf,
-  combineRepeatedRuns,
-  formatAggregateTable,
-  formatStandings,
-  formatTaskTable,
-  type RunSummary,
+  compareResults,
+  formatRuns,
+  MAX_TASK_TABLES,
   reportContent,
-  standings,
   type TableStyle,
   tableStyle,
-  taskKey,
   writeCharts,
 } from '@pctodl/report'
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
-import { compareResults } from './compare-results.js'
+import { assertCapsFeasible } from './demands.js'
 import { executePlan } from './execute-cells.js'
-import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportedRun, reportResults } from './report-results.js'
 import { ResultStore } from './result-store.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
-
-/** Above this number of tasks, one table summarises them. */
-const MAX_TASK_TABLES = 4
 
 const subcommands: Readonly<Record<string, CommandFunction>> = {
   report: reportResults,
@@ -89,33 +79,17 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
 }
 
 function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle): string {
-  const parts: string[] = []
-  const runs = finished.map(({ summary }) => summary)
-  const summaries = combineRepeatedRuns(runs)
-  const tasks = new Set(summaries.map(taskKey))
-  // For a single task on one board, the task's own table already says this.
-  const headline = tasks.size > 1 || summaries.length < runs.length ? standings(runs) : undefined
-  if (headline) parts.push(formatStandings(headline, style))
-  if (tasks.size <= MAX_TASK_TABLES) {
-    for (const key of tasks)
-      parts.push(
-        formatTaskTable(
-          summaries.filter((run) => taskKey(run) === key),
-          style,
-        ),
-      )
-  } else {
-    for (const group of new Set(summaries.map(groupOf))) {
-      const ofGroup = summaries.filter((run) => groupOf(run) === group)
-      const baseline = baselineOf(ofGroup)
-      parts.push(`${group}\n${formatAggregateTable(aggregateByAlgorithm(ofGroup, baseline), baseline, style)}`)
-    }
-  }
-  for (const { cell, message } of failures) parts.push(`FAILED ${cellLabel(cell)}: ${message}`)
-  return parts.join('\n\n')
+  const failed = failures.map(({ cell, message }) => `FAILED ${cellLabel(cell)}: ${message}`)
+  return [
+    formatRuns(
+      finished.map(({ summary }) => summary),
+      style,
+    ),
+    ...failed,
+  ]
+    .filter(Boolean)
+    .join('\n\n')
 }
-
-const groupOf = ({ board, requests }: RunSummary) => (requests ? `${board}, services` : board)
 
 function written({ tasks, resultDir }: BenchOptions, files: readonly string[]): string {
   const shown = tasks.length > MAX_TASK_TABLES ? [`${files.length} files in ${resultDir}`] : files

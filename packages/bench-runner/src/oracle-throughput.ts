@@ -5,7 +5,7 @@ import { findOracle, type Oracle, type OracleOptions, SimulatedGpu } from '@pcto
 import { mean } from '@pctodl/numerics'
 import { type Configuration, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
 import type { Cell } from './cell.js'
-import { latencyObjectives } from './latency-objective.js'
+import { latencyObjectives } from './demands.js'
 import { boardSeed } from './open-board.js'
 import { type BenchTask, boardName, capsWOf, taskFileStem } from './tasks.js'
 

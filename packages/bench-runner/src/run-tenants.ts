@@ -1,12 +1,12 @@
 import type { Backend } from '@pctodl/backend'
 import { SimulatedGpu } from '@pctodl/gpu-sim'
 import { BatchLatencies, firstSteadyWindow, type RecordedWindow, type RunRecord } from '@pctodl/report'
+import { RunRecorder } from '@pctodl/report/evaluate'
 import { WINDOW_MS } from '@pctodl/run'
-import { commonLoad, type LoadMix, type WindowObservation } from '@pctodl/scheduler'
+import { commonLoad, type LoadMix, runPolicy, type WindowObservation } from '@pctodl/scheduler'
 import { createPolicy } from './algorithms.js'
 import type { Cell } from './cell.js'
-import { latencyObjectives } from './latency-objective.js'
-import { recordRun } from './record-run.js'
+import { latencyObjectives } from './demands.js'
 import { type BenchTask, capsOf } from './tasks.js'
 
 /** Run a cell whose tenants run batch after batch, on its open board. The board stays open. */
@@ -21,17 +21,21 @@ export async function runTenants(
   const iterations = task.fixedIterations ?? cell.iterations
   const steadyFromMs = firstSteadyWindow(iterations) * WINDOW_MS
   const latencies = new BatchLatencies()
-  const record = await recordRun(
-    {
-      ...{ gpu, pool, clock, policy, iterations },
-      caps: capsOf(task, WINDOW_MS),
-      windowMs: WINDOW_MS,
-      ...(signal ? { signal } : {}),
+  const recorder = new RunRecorder(gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined)
+  let beforeMs = 0
+  await runPolicy({
+    ...{ gpu, pool, clock, policy, iterations },
+    caps: capsOf(task, WINDOW_MS),
+    windowMs: WINDOW_MS,
+    ...(signal ? { signal } : {}),
+    onEvent: (event) => {
+      recorder.add(event)
+      if (event.type !== 'sample') return
+      latencies.add(pool.counters(), beforeMs >= steadyFromMs)
+      beforeMs = event.timeMs
     },
-    { algorithm, taskId, model, dataset },
-    gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined,
-    (_, beforeMs) => latencies.add(pool.counters(), beforeMs >= steadyFromMs),
-  )
+  })
+  const record = recorder.record({ algorithm, taskId, model, dataset })
   const windows = mix ? record.windows.map((window) => servedTogether(window as Observed, mix)) : record.windows
   const latency = latencies.summary(latencyObjectives(task))
   const { trueW, ...power } = record.power

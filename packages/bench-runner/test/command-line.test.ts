@@ -8,7 +8,7 @@ import { algorithmGroups, algorithmNames } from '../src/algorithms.js'
 import { benchRunner } from '../src/matrix-command.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
-const built = path.resolve(import.meta.dirname, '../dist/bench-runner.js')
+const built = path.resolve(import.meta.dirname, '../dist/commands.js')
 const folders: string[] = []
 
 function newFolder(): string {

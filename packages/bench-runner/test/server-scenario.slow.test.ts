@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { modelOf } from '@pctodl/perf-model/node'
 import { assertServices, smClocksAt } from '@pctodl/platform'
+import { borne, createServerPolicy, equalShares, plannedShares, serverPolicyNames } from '@pctodl/run/policy'
 import { afterAll, describe, expect, it } from 'vitest'
 import { algorithmNames, parseAlgorithms } from '../src/algorithms.js'
 import { benchRunner } from '../src/matrix-command.js'
 import { runCell } from '../src/run-cell.js'
 import { holds, maxLoad } from '../src/services/max-load.js'
 import { listSteps, runServerLoad } from '../src/services/serve.js'
-import { createServerPolicy, serverPolicyNames } from '../src/services/service-policies.js'
 import { serverTasks, serverTasksOf } from '../src/services/service-tasks.js'
-import { borne, equalShares, plannedShares } from '../src/services/share-plans.js'
 
 const model = modelOf('3080Ti', undefined)
 const folder = mkdtempSync(path.join(tmpdir(), 'server-scenario-'))

@@ -1,11 +1,11 @@
 import { networkName, UnknownNameError } from '@pctodl/platform'
 import { goldenJson } from '@pctodl/reference-data'
 import { BatchLatencies } from '@pctodl/report'
+import { serverPolicyNames } from '@pctodl/run/policy'
 import { describe, expect, it } from 'vitest'
 import { algorithmGroups, algorithmNames, parseAlgorithms } from '../src/algorithms.js'
 import { cellStem, cellsOf } from '../src/cell.js'
-import { latencyObjectives, soloLatencyMs } from '../src/latency-objective.js'
-import { serverPolicyNames } from '../src/services/service-policies.js'
+import { latencyObjectives, soloLatencyMs } from '../src/demands.js'
 import { benchTasks, boardName, capsOf, everyTask, taskFileStem, tasksOf } from '../src/tasks.js'
 
 const onePerBoard = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { evaluate, powerMetrics, type RunRecording } from '../src/evaluate/index.js'
-import type { Actuation } from '../src/evaluate/run-recording.js'
 import { steadyMask } from '../src/evaluate/steady-mask.js'
+import type { Actuation } from '../src/record/run-recorder.js'
 
 interface Story {
   readonly seconds: number

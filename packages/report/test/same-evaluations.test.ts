@@ -1,7 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { expect, it } from 'vitest'
 import { evaluate, type RunRecording } from '../src/evaluate/index.js'
-import type { Actuation } from '../src/evaluate/run-recording.js'
+import type { Actuation } from '../src/record/run-recorder.js'
 
 /** Numbers to seven digits: what differs beyond them is rounding. */
 const rounded = (value: unknown): unknown =>

@@ -1,18 +1,5 @@
 import { z } from 'zod'
-
-/** The algorithms that can be compared, in the order of tables. The last two are reference lines. */
-export const experimentAlgorithms = [
-  'pctodl',
-  'morak',
-  'batchdvfs',
-  'directcap',
-  'powercap',
-  'equal-split',
-  'reference',
-  'static-best',
-] as const
-
-export type ExperimentAlgorithm = (typeof experimentAlgorithms)[number]
+import { type ExperimentAlgorithm, experimentAlgorithms, policyNames } from './policy-names.js'
 
 const positive = z.number().positive()
 
@@ -22,13 +9,11 @@ const positive = z.number().positive()
  */
 export interface Experiment {
   algorithm: ExperimentAlgorithm
-  /** Variant of a baseline. */
-  variant: 'fair' | 'published' | 'tuned'
   model: string
   /** Key of the board. */
   board: string
-  /** Whether the cap follows a schedule. */
-  scheduled: boolean
+  /** Caps of the run, W. */
+  capsW: number[]
   powerMarginW: number
   sharePercentStep: number
   /** Search for better tenants while running. */
@@ -43,18 +28,30 @@ export interface Experiment {
   tenants?: { model: string; mpsPercent: number; batchSize: number }[] | undefined
 }
 
-export const experimentSchema: z.ZodType<Experiment> = z.strictObject({
-  algorithm: z.enum(experimentAlgorithms),
-  variant: z.enum(['fair', 'published', 'tuned']),
-  model: z.string(),
-  board: z.string(),
-  scheduled: z.boolean(),
-  powerMarginW: z.number().nonnegative(),
-  memClockMhz: positive.optional(),
-  sharePercentStep: positive,
-  shadow: z.boolean(),
-  hardwareLimit: z.boolean(),
-  sensorTolerancePercent: z.number().nonnegative(),
-  parametersFolder: z.string().optional(),
-  tenants: z.array(z.strictObject({ model: z.string(), mpsPercent: positive, batchSize: positive })).optional(),
-})
+/** Converts records by earlier releases, which told the form of a baseline in a field of its own. */
+function inPresentWords(recorded: unknown): unknown {
+  if (typeof recorded !== 'object' || recorded === null) return recorded
+  const { variant, scheduled: _, ...others } = recorded as Readonly<Record<string, unknown>>
+  const algorithm = others['algorithm']
+  const formed = algorithm === 'directcap' && variant === 'tuned' ? 'plan-limit' : `${algorithm}-${variant}`
+  if (algorithm === 'static-best') return { ...others, algorithm: 'plan-locked' }
+  return policyNames.some((name) => name === formed) ? { ...others, algorithm: formed } : others
+}
+
+export const experimentSchema: z.ZodType<Experiment> = z.preprocess(
+  inPresentWords,
+  z.strictObject({
+    algorithm: z.enum(experimentAlgorithms),
+    model: z.string(),
+    board: z.string(),
+    capsW: z.array(positive),
+    powerMarginW: z.number().nonnegative(),
+    memClockMhz: positive.optional(),
+    sharePercentStep: positive,
+    shadow: z.boolean(),
+    hardwareLimit: z.boolean(),
+    sensorTolerancePercent: z.number().nonnegative(),
+    parametersFolder: z.string().optional(),
+    tenants: z.array(z.strictObject({ model: z.string(), mpsPercent: positive, batchSize: positive })).optional(),
+  }),
+)

@@ -15,7 +15,8 @@ import { assertTenants, type CapSchedule, fixedCap, networkName, type Tenant } f
 import { version } from '../package.json'
 import { type BackendKind, backendKinds } from './backend-kind.js'
 import { readCapSchedule } from './cap-schedule-file.js'
-import { type Experiment, type ExperimentAlgorithm, experimentAlgorithms } from './experiment.js'
+import type { Experiment } from './experiment.js'
+import { type ExperimentAlgorithm, experimentAlgorithms } from './policy-names.js'
 import { capsByIteration, publishedSchedules, SCHEDULED_ITERATIONS, WINDOW_MS } from './published-schedules.js'
 
 /** Parsed options of a run. */
@@ -43,7 +44,6 @@ export interface ReplayCall {
 
 interface RawOptions {
   readonly algorithm: ExperimentAlgorithm
-  readonly variant: 'fair' | 'published' | 'tuned'
   readonly model?: string
   readonly dataset: string
   readonly datasetPath?: string
@@ -77,6 +77,9 @@ export async function parseRunOptions(
   argv: readonly string[],
   terminal: Terminal,
 ): Promise<ExperimentCall | ReplayCall> {
+  if (argv.some((word) => /^--variant(=|$)/.test(word))) {
+    throw new UsageError('--variant: the form is part of the name, as in --algorithm morak-tuned, morak-published')
+  }
   const command = newCommand(
     {
       name: 'pctodl run',
@@ -86,13 +89,7 @@ export async function parseRunOptions(
     },
     terminal,
   )
-    .option('--algorithm <name>', `one of ${experimentAlgorithms.join(', ')}`, oneOf(...experimentAlgorithms), 'pctodl')
-    .option(
-      '--variant <name>',
-      'baselines: fair, tuned, or published with its bugs',
-      oneOf('fair', 'tuned', 'published'),
-      'fair',
-    )
+    .option('--algorithm <name>', `one of ${experimentAlgorithms.join(', ')}`, algorithmNamed, 'pctodl')
     .option('--model <name>', 'the network that all tenants serve')
     .option('--dataset <name>', 'name of what is inferred on, kept with the record', 'imagenet')
     .option(
@@ -138,6 +135,13 @@ export async function parseRunOptions(
   return asUsage(() => checked(raw))
 }
 
+function algorithmNamed(text: string): ExperimentAlgorithm {
+  if (text === 'static-best') {
+    throw new UsageError("--algorithm: pctodl's plan at its planned clock is plan-locked; bench-runner has static-best")
+  }
+  return oneOf(...experimentAlgorithms)(text)
+}
+
 function checked(raw: RawOptions): ExperimentCall | ReplayCall {
   const json = raw.json ?? false
   if (raw.replay !== undefined) return { replay: raw.replay, json }
@@ -154,17 +158,16 @@ function checked(raw: RawOptions): ExperimentCall | ReplayCall {
     iterations: iterationsOfCall(raw),
     ...(raw.logFile === undefined ? {} : { logFile: raw.logFile }),
     json,
-    experiment: experimentOfCall(raw, networkName(raw.model), caps.length > 1),
+    experiment: experimentOfCall(raw, networkName(raw.model), caps),
   }
 }
 
-function experimentOfCall(raw: RawOptions, model: string, scheduled: boolean): Omit<Experiment, 'board'> {
+function experimentOfCall(raw: RawOptions, model: string, caps: CapSchedule): Omit<Experiment, 'board'> {
   const tenants = tenantsOfCall(raw, model)
   return {
     algorithm: raw.algorithm,
-    variant: raw.variant,
     model,
-    scheduled,
+    capsW: caps.map(({ powerCapW }) => powerCapW),
     powerMarginW: raw.powerMargin,
     ...(raw.memClock === undefined ? {} : { memClockMhz: raw.memClock }),
     sharePercentStep: raw.mpsStep,
@@ -199,7 +202,7 @@ function tenantsOfCall({ shares, batches: given, algorithm }: RawOptions, model:
     if (given !== undefined) throw new UsageError('--batches needs --shares')
     return undefined
   }
-  if (algorithm !== 'pctodl' && algorithm !== 'directcap') {
+  if (!['pctodl', 'directcap', 'directcap-published'].includes(algorithm)) {
     throw new UsageError('--shares: only pctodl and directcap take tenants that are given')
   }
   const batches = given ?? [32]

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { pctodlRun } from '../src/commands.js'
+import { experimentAlgorithms } from '../src/policy-names.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-run-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -33,20 +34,39 @@ describe('pctodl run', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(events[0]).toMatchObject({ type: 'run-start', about: { experiment: { board: '3080Ti', scheduled: true } } })
+    expect(events[0]).toMatchObject({
+      type: 'run-start',
+      about: { experiment: { board: '3080Ti', capsW: [200, 150] } },
+    })
     expect(events.filter(({ type }) => type === 'window')).toHaveLength(13)
     expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'done' })
   })
 
-  it.each(['pctodl', 'reference', 'static-best', 'morak', 'batchdvfs', 'directcap', 'powercap', 'equal-split'])(
-    'replays a run of %s to the same decisions',
-    async (algorithm) => {
-      const log = inFolder(`${algorithm}.csv`)
-      const published = ['--algorithm', algorithm, '--variant', 'published']
-      expect((await call([...scheduled, ...published, '--log-file', log])).code).toBe(0)
-      const record = inFolder(`${algorithm}.events.jsonl`)
+  it.each(experimentAlgorithms)('replays a run of %s to the same decisions', async (algorithm) => {
+    const log = inFolder(`${algorithm}.csv`)
+    expect((await call([...scheduled, '--algorithm', algorithm, '--log-file', log])).code).toBe(0)
+    const record = inFolder(`${algorithm}.events.jsonl`)
+    const { code, stdout } = await call(['--replay', record])
+    expect(stdout).toMatch(/cap 150 W\n[\s\S]*all as recorded\.\n$/)
+    expect(code).toBe(0)
+  })
+
+  it.each([
+    ['morak-published', 'morak', 'published'],
+    ['plan-limit', 'directcap', 'tuned'],
+    ['plan-locked', 'static-best', 'fair'],
+    ['powercap', 'powercap', 'published'],
+  ])(
+    'replays a record of %s by an earlier release, which called it %s with the variant %s',
+    async (now, then, variant) => {
+      const log = inFolder(`earlier-${now}.csv`)
+      await call([...sim, '--power-cap', '150', '--iterations', '2', '--algorithm', now, '--log-file', log])
+      const record = inFolder(`earlier-${now}.events.jsonl`)
+      const text = readFileSync(record, 'utf8')
+      const earlier = `"algorithm":"${then}","variant":"${variant}"`
+      writeFileSync(record, text.replace(`"algorithm":"${now}"`, earlier).replace('"capsW":[150]', '"scheduled":false'))
       const { code, stdout } = await call(['--replay', record])
-      expect(stdout).toMatch(/cap 150 W\n[\s\S]*all as recorded\.\n$/)
+      expect(stdout).toContain('all as recorded.')
       expect(code).toBe(0)
     },
   )
@@ -139,7 +159,9 @@ describe('bad input', () => {
     ['no cap', sim, 2, 'give exactly one of --power-cap'],
     ['an unknown network', ['--model', 'nope', '--power-cap', '9'], 2, "unknown network 'nope'"],
     ['an unknown board', [...capped, '--gpu', 'Z9'], 2, "--gpu: unknown GPU 'Z9'"],
-    ['an unknown algorithm', [...capped, '--algorithm', 'best'], 2, 'not one of pctodl, morak'],
+    ['an unknown algorithm', [...capped, '--algorithm', 'best'], 2, 'not one of pctodl, plan-limit-step'],
+    ['a former variant', [...capped, '--variant', 'tuned'], 2, '--algorithm morak-tuned'],
+    ['a former name', [...capped, '--algorithm', 'static-best'], 2, 'is plan-locked'],
     ['a memory clock that is none', [...capped, '--mem-freq', '77'], 2, 'got 77, expected one of 9501, 5001'],
     ['both durations', [...capped, '--duration', '9', '--iterations', '2'], 2, 'say the same'],
     ['batches without shares', [...capped, '--batch-sizes', '8'], 2, '--batches needs --shares'],

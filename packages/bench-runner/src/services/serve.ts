@@ -2,10 +2,9 @@ import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pcto
 import { seedFrom } from '@pctodl/numerics'
 import { type Clock, type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
 import type { RunRecord, ServedRequests } from '@pctodl/report'
-import { capPhases, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
-import type { PowerCapPolicy, RunEvent, ServiceListStep } from '@pctodl/scheduler'
+import { capPhases, RunRecorder, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
+import { type PowerCapPolicy, type RunEvent, runPolicy, type ServiceListStep } from '@pctodl/scheduler'
 import { type ServiceReport, serviceReport } from '@pctodl/traffic'
-import { recordRun, type SampleEvent } from '../record-run.js'
 import type { ServerTask, TaskService } from './service-tasks.js'
 
 /** Services, caps and length of a run, from a task or custom. */
@@ -42,6 +41,8 @@ export interface ServerRun extends Pick<ServedRequests, 'meanPowerW' | 'energyPe
     Pick<ServedRequests, 'perSecond'>
 }
 
+type SampleEvent = Extract<RunEvent, { type: 'sample' }>
+
 /** Time at the start in which tenants load and no requests are counted, s. */
 export const WARM_UP_S = 10
 /** Length of a measuring window, ms. */
@@ -75,9 +76,9 @@ export async function runServerLoad(
   const began = new Map<string, ServiceCounters>()
   let lastJ = 0
   let warm: { readonly atMs: number; readonly atJ: number } | undefined
-  const onSample = (sample: SampleEvent, _: number, energyJ: number | undefined) => {
+  const count = (sample: SampleEvent) => {
     const { timeMs } = sample
-    lastJ = energyJ!
+    lastJ = energyJ()
     if (timeMs < 1000 * (seconds.length + 1)) return
     seconds.push(sample)
     if (timeMs >= 1000 * WARM_UP_S) warm ??= { atMs: timeMs, atJ: lastJ }
@@ -87,23 +88,24 @@ export async function runServerLoad(
       if (!began.has(counters.service) && timeMs >= 1000 * (fromS + WARM_UP_S)) began.set(counters.service, counters)
     }
   }
-  const { power, windows, restartsMs, durationMs } = await recordRun(
-    {
-      gpu,
-      pool: new SimulatedTenants(gpu),
-      clock,
-      policy,
-      caps,
-      iterations: Math.ceil((1000 * durationS) / WINDOW_MS),
-      windowMs: WINDOW_MS,
-      services: { desk, steps: listSteps(load.services) },
-      ...(signal ? { signal } : {}),
-      ...(onEvent ? { onEvent } : {}),
+  const recorder = new RunRecorder(energyJ)
+  await runPolicy({
+    gpu,
+    pool: new SimulatedTenants(gpu),
+    clock,
+    policy,
+    caps,
+    iterations: Math.ceil((1000 * durationS) / WINDOW_MS),
+    windowMs: WINDOW_MS,
+    services: { desk, steps: listSteps(load.services) },
+    ...(signal ? { signal } : {}),
+    onEvent: (event) => {
+      recorder.add(event)
+      if (event.type === 'sample') count(event)
+      onEvent?.(event)
     },
-    {},
-    energyJ,
-    onSample,
-  )
+  })
+  const { power, windows, restartsMs, durationMs } = recorder.record()
   const last = [...desk.counters(), ...desk.departed]
   const services = load.services.flatMap(({ service }) => {
     const earlier = began.get(service.name)

@@ -1,4 +1,5 @@
-import { type CapSchedule, capSchedule, findGpuSpec, fixedCap, type Service, UnknownNameError } from '@pctodl/platform'
+import { type CapSchedule, capSchedule, findGpuSpec, fixedCap, UnknownNameError } from '@pctodl/platform'
+import type { ToldService } from '@pctodl/run/policy'
 import {
   type ArrivalProcess,
   diurnalArrivals,
@@ -13,16 +14,10 @@ import {
 import data from './service-tasks.json'
 
 /** A service of a task with its arrivals. */
-export interface TaskService {
-  readonly service: Service
-  /** Mean rate over the task, requests/s. */
-  readonly meanPerS: number
-  /** Rate that policies are told at the start, as a factor on `meanPerS`. Default 1. */
-  readonly toldFactor?: number
+export interface TaskService extends ToldService {
   /** @param ratePerS mean rate of the arrivals */
   readonly traffic: (ratePerS: number) => ArrivalProcess
-  /** Times at which the service comes and goes, s. Default: present from start to end. */
-  readonly fromS?: number
+  /** Time at which the service goes, s. Default: the end. */
   readonly untilS?: number
 }
 

@@ -1,8 +1,8 @@
 import type { PerfModel } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
+import { fixedClockPolicy, limitOptions, type SharePlan } from '@pctodl/run/policy'
 import type { ClockPlan } from '@pctodl/scheduler'
 import { runServerLoad, type ServerLoad, type ServerRun } from './serve.js'
-import { fixedClockPolicy, limitOptions, type SharePlan } from './service-policies.js'
 import type { ServerTask } from './service-tasks.js'
 
 /** A locked clock and the run at that clock. */

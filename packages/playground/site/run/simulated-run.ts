@@ -32,9 +32,9 @@ export class SimulatedRun extends PacedRun {
    * Runs to the end. @throws InfeasibleCapError if the policy finds that it cannot keep the cap; the signal's reason
    */
   async run(signal: AbortSignal): Promise<RunOutcome> {
-    const { model, caps, seed, durationS } = this.#question
+    const { seed, durationS } = this.#question
     const gpu = this.gpu!
-    const experiment = usualExperiment(this.#policy, model, gpu.spec.key, caps.length > 1)
+    const experiment = usualExperiment(this.#policy, this.#question, gpu.spec.key)
     const policy = policyOf(this.#model, experiment)
     // The evaluation uses true power, as the command line does.
     const recorder = new RunRecorder(() => gpu.truth().meteredEnergyJ)

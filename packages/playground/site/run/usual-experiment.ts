@@ -1,19 +1,16 @@
 import type { Experiment } from '@pctodl/run/policy'
-import type { PolicyName } from './run-question.js'
-
-const SHARE_STEP = 5
+import type { PolicyName, RunQuestion } from './run-question.js'
 
 /**
  * Returns the experiment that the command line runs with its default options. Keys are in the order of its records.
  */
-export function usualExperiment(algorithm: PolicyName, model: string, board: string, scheduled: boolean): Experiment {
+export function usualExperiment(algorithm: PolicyName, { model, caps }: RunQuestion, board: string): Experiment {
   return {
     algorithm,
-    variant: 'fair',
     model,
-    scheduled,
+    capsW: caps.map(({ powerCapW }) => powerCapW),
     powerMarginW: 0,
-    sharePercentStep: SHARE_STEP,
+    sharePercentStep: 5,
     shadow: false,
     hardwareLimit: true,
     sensorTolerancePercent: 0,

@@ -16,7 +16,7 @@ const usualAlgorithms = [
   'plan-limit-step',
 ]
 
-const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original)$/, '')
+const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original|published)$/, '')
 
 /**
  * Index of the first colour for algorithms that are not in the list. They get colours whose owners rarely share a chart

@@ -1,10 +1,10 @@
 import { type Estimate, ratioEstimate, sum } from '@pctodl/numerics'
+import type { ActuationKind, RunRecording } from '../record/run-recorder.js'
 import { type CapStepResponse, capStepResponses } from './cap-step-response.js'
 import { movingAverageW } from './moving-average.js'
 import { EXCESS_TOLERANCE, powerMetrics } from './power-metrics.js'
 import { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type Ripple, ripple } from './ripple.js'
-import type { ActuationKind, RunRecording } from './run-recording.js'
 import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
 
 export interface EvaluateOptions {

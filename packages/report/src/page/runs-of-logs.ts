@@ -1,5 +1,5 @@
 import type { JudgedEvent, RunStart } from '../record/judged-event.js'
-import { recordOfEvents, runStartOf } from '../record/record-of-events.js'
+import { recordOfEvents, runStartOf } from '../record/run-recorder.js'
 import { summarizeRun } from '../verdict/run-summary.js'
 import type { ReportedRun } from './report-content.js'
 

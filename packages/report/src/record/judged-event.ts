@@ -1,4 +1,4 @@
-import type { CapStep, MeasuredWindow } from '@pctodl/platform'
+import type { CapStep, MeasuredWindow, Tenant } from '@pctodl/platform'
 
 /** First event of a log. */
 export interface RunStart {
@@ -27,6 +27,8 @@ export interface JudgedSample {
     /** Power, W; null if it could not be read. */
     readonly powerAverageW: number | null
     readonly smClockMhz?: number | null | undefined
+    /** Reading of the board's energy counter, J. */
+    readonly energyJ?: number | null | undefined
   }
   /** Number of samples that the tenants completed since the start of the run. */
   readonly completed: number
@@ -55,14 +57,28 @@ export interface RunEnd {
   readonly message?: string | undefined
 }
 
+/** Settings that a controller requested; an absent setting stays as it is. */
+export interface ChangedSettings {
+  readonly tenants?: readonly Tenant[]
+  readonly smClockMhz?: number | 'unlocked'
+  readonly memClockMhz?: number | 'unlocked'
+  readonly powerLimitW?: number
+}
+
+export interface JudgedAction {
+  readonly timeMs: number
+  readonly type: 'action'
+  readonly action?: ChangedSettings
+}
+
 /** Events that explain a run but do not affect its verdict. */
 export interface UnreadEvent {
   readonly timeMs: number
-  readonly type: 'cap' | 'action' | 'decision' | 'refused' | 'granted' | 'services'
+  readonly type: 'cap' | 'decision' | 'refused' | 'granted' | 'services'
 }
 
 /**
  * The events by which a run is judged. Every `RunEvent` of `@pctodl/scheduler` is one. Logs of other programs need only
  * the fields given here.
  */
-export type JudgedEvent = RunStart | JudgedSample | JudgedWindow | JudgedTenant | RunEnd | UnreadEvent
+export type JudgedEvent = RunStart | JudgedSample | JudgedWindow | JudgedTenant | JudgedAction | RunEnd | UnreadEvent

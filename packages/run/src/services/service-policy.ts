@@ -2,8 +2,22 @@ import { FeedbackClock, LatencyGovernor, LimitPolicy, type LimitPolicyOptions } 
 import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import { type ClockPlan, type PlannedLoad, type PowerCapPolicy, planClocks, ServicesPolicy } from '@pctodl/scheduler'
-import type { ServerTask } from './service-tasks.js'
 import { equalShares, plannedShares } from './share-plans.js'
+
+/** A service of a run, and what policies are told of it. */
+export interface ToldService {
+  readonly service: Service
+  /** Mean rate over the run, requests/s. */
+  readonly meanPerS: number
+  /** Rate that policies are told at the start, as a factor on `meanPerS`. Default 1. */
+  readonly toldFactor?: number
+  /** Time at which the service comes, s. Default 0. */
+  readonly fromS?: number
+}
+
+export interface ToldServices {
+  readonly services: readonly ToldService[]
+}
 
 /** The policies of services, in the order in which they run and are reported. */
 export const serverPolicyNames = [
@@ -40,7 +54,7 @@ export interface ServerPolicyOptions {
 /** Creates a policy for one run. All policies know the services, their mean rates and the same predictor. */
 export function createServerPolicy(
   name: ServerPolicyName,
-  task: Pick<ServerTask, 'services'>,
+  task: ToldServices,
   options: ServerPolicyOptions,
 ): PowerCapPolicy {
   const { model, fixedClocks } = options
@@ -90,7 +104,7 @@ export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smC
 /** Tenants of a plan under the board's limit, with one step of feedback where the limit cannot hold the cap. */
 export function limitOptions(
   name: string,
-  task: Pick<ServerTask, 'services'>,
+  task: ToldServices,
   plan: SharePlan,
   { model, loadFactor = 1 }: ServerPolicyOptions,
 ): LimitPolicyOptions & { readonly services: readonly Service[] } {
@@ -109,6 +123,6 @@ export function limitOptions(
 }
 
 /** Services that are there at the start. */
-function firstServices({ services }: Pick<ServerTask, 'services'>): readonly Service[] {
+function firstServices({ services }: ToldServices): readonly Service[] {
   return services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service)
 }

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { type CommandFunction, integerFrom, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
-import { type ComparedRun, compareRuns, formatDifferences, readResultFolder } from '@pctodl/report'
+import { formatDifferences } from '../table/comparison-table.js'
+import { type ComparedRun, compareRuns } from './compare-runs.js'
+import { readResultFolder } from './read-result-folder.js'
 
-/** `bench-runner compare A B`: compares two result folders. */
+/** `bench-runner compare A B`: compares two folders of result files. */
 export const compareResults: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
