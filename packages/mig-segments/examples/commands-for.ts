@@ -1,5 +1,4 @@
-import { boardsOf } from '../src/map/boards-of.js'
-import { parseDeploymentMap } from '../src/map/deployment-map.js'
+import { boardsOf, parseDeploymentMap } from '../src/map/deployment-map.js'
 import { deployActions, segmentsOfNode } from '../src/node/deploy-actions.js'
 import { renderAction } from '../src/node/render-actions.js'
 

@@ -11,7 +11,7 @@ export { planFleet } from './fleet/plan-fleet.js'
 export type { FleetPlan } from './fleet/fleet-plan.js'
 export { loadFleet } from './input/load-fleet.js'
 export { type Fleet, fleetOf } from './fleet/fleet.js'
-export { gpusOf } from './map/boards-of.js'
+export { gpusOf } from './map/deployment-map.js'
 // Change a running plan; follow rates over a day.
 export { replanFleet } from './replan/replan-fleet.js'
 export { planDay } from './day/plan-day.js'

@@ -5,7 +5,7 @@ import type { FleetPlan } from './fleet/fleet-plan.js'
 import type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 import { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 import { simulateFleet } from './fleet/simulate-fleet.js'
-import { boardsOf, gpusOf } from './map/boards-of.js'
+import { boardsOf, gpusOf } from './map/deployment-map.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 

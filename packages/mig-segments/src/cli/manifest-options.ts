@@ -64,10 +64,6 @@ export function manifestsOf(options: ManifestOptions): (boards: readonly MappedB
       `--node-names: got '${text}', expected <node of the map>=<its name>, such as h100-node-0=gpu17`,
     )
   })
-  const how = {
-    ...{ image, command: words, devices, nodeNames: Object.fromEntries(names) },
-    ...(port !== undefined && { port }),
-    ...(healthPath !== undefined && { healthPath }),
-  }
+  const how = { image, command: words, devices, nodeNames: Object.fromEntries(names), port, healthPath }
   return (boards) => ({ ...parted(boards), 'kubernetes.yaml': formatKubernetes(boards, how) })
 }

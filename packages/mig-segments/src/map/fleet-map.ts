@@ -6,16 +6,9 @@ import { csvTable } from './csv-rows.js'
  * Columns of a fleet's map. Nodes and GPUs are counted from 0 for each type of board. Models that share an instance
  * have a row each, with the same placement. If boards are locked to an SM clock, there is a last column `Clock`, MHz.
  */
-export const fleetMapColumns = [
-  'Board',
-  'Node',
-  'GPU',
-  'Profile',
-  'Placement',
-  'Model',
-  'Batch size',
-  'Num proc',
-] as const
+export const fleetMapColumns: readonly string[] = 'Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc'.split(
+  ',',
+)
 
 const CLOCK_COLUMN = 'Clock'
 
@@ -114,36 +107,38 @@ export function segmentConflict(
   { profile, start, model }: Placed,
   others: readonly Placed[],
 ): { readonly field: keyof Placed; readonly expected: string } | null {
-  const slot = profiles.find(({ name }) => name === profile)
+  const slotOf = (profile: string) => profiles.find(({ name }) => name === profile)
+  const slot = slotOf(profile)
   if (!slot) {
     return { field: 'profile', expected: `a profile of ${key}: ${profiles.map(({ name }) => name).join(', ')}` }
   }
-  const sharing = others.filter((other) => other.start === start && other.profile === profile)
-  if (sharing.some((other) => other.model === model)) {
-    return { field: 'model', expected: 'each model once in an instance' }
+  const taken = instancesOf(others)
+  const there = taken.find((other) => other.start === start)
+  if (there) {
+    if (there.profile !== profile) {
+      return { field: 'start', expected: `a free slot: ${there.profile} begins there` }
+    }
+    const again = there.members.some((other) => other.model === model)
+    return again ? { field: 'model', expected: 'each model once in an instance' } : null
   }
-  if (sharing.length > 0) return null
-  const there = others.find((other) => other.start === start)
-  if (there) return { field: 'start', expected: `a free slot: ${there.profile} begins there` }
-  const taken = [...new Map(others.map((other) => [other.start, other.profile]))].map(([at, name]) => ({
-    profile: profiles.find((each) => each.name === name)!,
-    start: at,
-  }))
-  const slices = taken.reduce((sum, other) => sum + other.profile.computeSlices, slot.computeSlices)
-  return freePlacements(slot, taken).includes(start) && slices <= computeSlices
+  const placed = taken.map((other) => ({ profile: slotOf(other.profile)!, start: other.start }))
+  const slices = placed.reduce((sum, other) => sum + other.profile.computeSlices, slot.computeSlices)
+  return freePlacements(slot, placed).includes(start) && slices <= computeSlices
     ? null
     : { field: 'start', expected: `a slot that is free for ${profile}` }
 }
 
 /** An instance and its segments: one, or one for each model that shares it. */
-export interface MappedInstance<T extends MappedFleetSegment = MappedFleetSegment> {
+export interface MappedInstance<T = MappedFleetSegment> {
   readonly profile: string
   readonly start: number
   readonly members: readonly T[]
 }
 
 /** Groups segments of a board by instance. */
-export function instancesOf<T extends MappedFleetSegment>(segments: readonly T[]): MappedInstance<T>[] {
+export function instancesOf<T extends Pick<MappedFleetSegment, 'profile' | 'start'>>(
+  segments: readonly T[],
+): MappedInstance<T>[] {
   const starts = new Set(segments.map(({ start }) => start))
   return [...starts].map((start) => {
     const members = segments.filter((segment) => segment.start === start)

@@ -7,15 +7,6 @@ import { type DeployedSegment, type TargetSegment, writeDeployment } from './dep
 import { readGpus, readLayout, smi, smiUnless } from './mig-layout.js'
 import { mpsDirectory, renderAction, smiCalls } from './render-actions.js'
 
-/** Where and what a deployment runs. */
-interface Deployment {
-  readonly stateFile: string
-  /** Folder of the deployment, which contains a folder for each instance. */
-  readonly directory: string
-  /** Command of a worker. If it is empty, no workers are started. */
-  readonly command: readonly string[]
-}
-
 /**
  * Performs actions one after another, and stores the state after each. An interrupted deployment is resumed by
  * deploying again.
@@ -24,7 +15,7 @@ export async function applyActions(
   actions: readonly DeployAction[],
   deployed: readonly DeployedSegment[],
   control: BoardControl,
-  { stateFile, directory, command }: Deployment,
+  { stateFile, directory, command }: { stateFile: string; directory: string; command: readonly string[] },
   { stderr, signal }: Pick<Terminal, 'stderr' | 'signal'>,
 ): Promise<readonly DeployedSegment[]> {
   let segments = deployed
@@ -87,7 +78,7 @@ export async function applyActions(
         // The new entry replaces those of the place without workers.
         const others = segments.filter((each) => !samePlace(each, segment) || each.workers.length > 0)
         const log = others.some((each) => samePlace(each, segment)) ? `${encodeURIComponent(model)}-` : ''
-        const workers = startWorkers(control, segment, workerCommand(command, action.segment), log)
+        const workers = await startWorkers(control, segment, workerCommand(command, action.segment), log)
         store([...others, { ...segment, workers }])
         break
       }

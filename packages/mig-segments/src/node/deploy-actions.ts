@@ -54,7 +54,11 @@ export function deployActions(
   health: DeployedHealth,
 ): DeployAction[] {
   const touched = new Set([...target, ...deployed].map(({ gpu }) => gpu))
-  for (const { gpu } of target) assertGpu(gpu, layout)
+  const absent = target.find(({ gpu }) => !layout.gpus.some(({ index }) => index === gpu))
+  if (absent) {
+    const which = `GPU ${absent.gpu} of this node, which has ${layout.gpus.length}`
+    throw new PctodlError('NO_SUCH_GPU', `the map uses ${which}; check --node`)
+  }
   const present = deployed.filter((segment) =>
     layout.instances.some(({ gpu, instanceId }) => gpu === segment.gpu && instanceId === segment.instanceId),
   )
@@ -123,9 +127,4 @@ function clockActions(
     if (smClockMhz === undefined) return before.get(gpu) === undefined ? [] : [{ kind: 'reset-clock', gpu }]
     return smClockMhz === locked.get(gpu) ? [] : [{ kind: 'lock-clock', gpu, smClockMhz }]
   })
-}
-
-function assertGpu(gpu: number, { gpus }: NodeLayout): void {
-  if (gpus.some(({ index }) => index === gpu)) return
-  throw new PctodlError('NO_SUCH_GPU', `the map uses GPU ${gpu} of this node, which has ${gpus.length}; check --node`)
 }

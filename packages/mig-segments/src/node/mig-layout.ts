@@ -61,14 +61,11 @@ export async function readGpus(): Promise<NodeGpu[]> {
 
 export async function readLayout(): Promise<NodeLayout> {
   const gpus = await readGpus()
-  const instances = []
+  const lists: string[] = []
   for (const { index, migEnabled } of gpus) {
-    if (!migEnabled) continue
-    instances.push(
-      ...parseInstanceList(await smiUnless(/No GPU instances found/i, ['mig', '-lgi', '-i', String(index)])),
-    )
+    if (migEnabled) lists.push(await smiUnless(/No GPU instances found/i, ['mig', '-lgi', '-i', String(index)]))
   }
-  return { gpus, instances }
+  return { gpus, instances: lists.flatMap(parseInstanceList) }
 }
 
 /**

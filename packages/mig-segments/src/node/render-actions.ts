@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { workerCommand } from '../worker-command.js'
+import { quoted, workerCommand } from '../worker-command.js'
 import type { DeployAction } from './deploy-actions.js'
 import type { TargetSegment } from './deployment-state.js'
 
@@ -65,9 +65,4 @@ function mpsEnvironment(place: string): string {
 
 function uuidOf({ profile, start, gpu }: TargetSegment) {
   return `<UUID of ${profile} at ${start} on GPU ${gpu}>`
-}
-
-/** Quotes a word for a POSIX shell. */
-export function quoted(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
