@@ -8,6 +8,5 @@ export { boardsOf, formatDeploymentMap, parseDeploymentMap } from './map/deploym
 export { formatFleetMap, type MappedBoard, parseFleetMap } from './map/fleet-map.js'
 export { drawMap } from './map/picture.js'
 // On a node.
-export { deployActions, segmentsOfNode } from './node/deploy-actions.js'
+export { deployActions, renderAction, segmentsOfNode } from './node/deploy-actions.js'
 export { deployMaps } from './node/deploy-maps.js'
-export { renderAction } from './node/render-actions.js'

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import { check } from '../check.js'
+import { grouped } from '../grouped.js'
 import { instancesOf, type MappedBoard, type MappedInstance } from '../map/fleet-map.js'
 import { quoted, workerCommand } from '../worker-command.js'
 import { formatMigParted, migConfigName, nodeName } from './mig-parted.js'
@@ -16,31 +17,20 @@ export interface KubernetesOptions {
   /** Namespace of the GPU operator. Default `gpu-operator`. */
   readonly operatorNamespace?: string
   /**
-   * How pods get their instances. `plugin` (default): by NVIDIA's device plugin; each Deployment is bound to its node.
-   * `dra`: by dynamic resource allocation (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which
-   * finds a node with a free instance.
+   * How pods get instances. `plugin` (default): by NVIDIA's device plugin; each Deployment is bound to its node. `dra`:
+   * by dynamic resource allocation (Kubernetes 1.34) with NVIDIA's driver, which finds a node with a free instance.
    */
   readonly devices?: 'plugin' | 'dra'
-  /**
-   * TCP port of a pod's workers. If models share an instance, each further one takes the next port. If `port` is set,
-   * each model gets a Service, and a pod is ready once its ports accept connections.
-   */
+  /** TCP port of a pod's workers. With it, each model gets a Service, and a pod is ready once it can be connected. */
   readonly port?: number | undefined
-  /**
-   * Path that answers a GET on `port` with 200 while the workers are healthy. Default: a port that accepts connections
-   * is enough.
-   */
+  /** Path that answers a GET on `port` with 200 while the workers are healthy. Default: connecting is enough. */
   readonly healthPath?: string | undefined
 }
 
 /** Key of the device plugin's configuration, which node labels name. */
 const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
 
-/**
- * Starts the instance's own MPS daemon, then the workers. The script ends with the first worker that ends, so that
- * Kubernetes restarts the container. The device plugin cannot share MIG devices by MPS, so the pod owns the whole
- * instance.
- */
+/** Starts the pod's own MPS daemon, because the device plugin cannot share MIG devices by MPS. */
 const startDaemon = `set -eu
 export CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps CUDA_MPS_LOG_DIRECTORY=/tmp/nvidia-mps-log
 nvidia-cuda-mps-control -d
@@ -59,9 +49,7 @@ const MAX_MEMBERS = 4
  * - with `port`, a Service for each model
  * - a Deployment with probes for each kind of instance on each node or, with `dra`, on each type of board
  *
- * Each pod has one instance. Models that share it run in one container with one MPS daemon, on consecutive ports
- * (`{port}` in the command), and the pod is ready once all of them are. With `dra`, nodes get a label with their type
- * of board, because different boards may have profiles of the same name.
+ * Each pod has one instance. Models that share it run in one container with one MPS daemon, on consecutive ports.
  *
  * @returns one YAML text with several documents
  * @throws InvalidInputError for an invalid port or path
@@ -118,15 +106,9 @@ function manifest(apiVersion: string, kind: string, metadata: object, content: o
   return { apiVersion, kind, metadata, ...content }
 }
 
-/** Label of a node for the type of its boards. */
+/** Label of a node for the type of its boards: different boards may have profiles of the same name. */
 function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
-}
-
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
-  return groups
 }
 
 /** A Deployment of `count` pods, each of which has an instance of this kind. */
@@ -205,22 +187,16 @@ function deviceDocuments(profile: string, namespace: string): object[] {
 }
 
 /** Probe that checks whether the MPS daemon of a pod answers. */
+const askDaemon = 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'
 const livenessProbe = {
-  exec: {
-    command: ['/bin/bash', '-c', 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'],
-  },
-  initialDelaySeconds: 10,
-  periodSeconds: 10,
-  timeoutSeconds: 5,
-} as const
+  exec: { command: ['/bin/bash', '-c', askDaemon] },
+  ...{ initialDelaySeconds: 10, periodSeconds: 10, timeoutSeconds: 5 },
+}
 
 /** A model's name for Kubernetes and the name of its port, which is the same in all pods that serve the model. */
 type DnsNames = ReadonlyMap<string, { readonly dnsName: string; readonly portName: string }>
 
-/**
- * Names of models for Kubernetes: lower-case letters, digits and dashes. If two models would have the same name,
- * numbers are added.
- */
+/** Lower-case letters, digits and dashes, numbered where two models would have the same name. */
 function uniqueDnsNames(models: readonly string[]): DnsNames {
   const taken = new Set<string>()
   const named = [...new Set(models)].sort().map((model, m) => {

@@ -33,12 +33,7 @@ export class CsvRow {
     this.#columns = columns
   }
 
-  /**
-   * Returns the same row with names for its columns.
-   *
-   * @param expected says where the number of columns comes from
-   * @throws SegmentFileError for another number of cells
-   */
+  /** Returns the same row with names for its columns. `expected` says where their number comes from. */
   named(columns: readonly string[], expected = `${columns.length}`): CsvRow {
     if (this.cells.length !== columns.length) throw this.error(null, expected, `${this.cells.length} cells`)
     return new CsvRow(this.file, this.row, this.cells, columns)
@@ -67,11 +62,7 @@ export class CsvRow {
   }
 }
 
-/**
- * The non-empty rows of a CSV text, its header included.
- *
- * @throws SegmentFileError for unbalanced quotes
- */
+/** The non-empty rows of a CSV text, its header included. */
 export function csvRows(text: string, file: string): CsvRow[] {
   const options = { bom: true, info: true, trim: true, relax_column_count: true, skip_empty_lines: true }
   try {
@@ -83,11 +74,7 @@ export function csvRows(text: string, file: string): CsvRow[] {
   }
 }
 
-/**
- * Returns the rows below a header, which must be one of `headers`.
- *
- * @throws SegmentFileError for another header
- */
+/** The rows below a header, which must be one of `headers`. */
 export function csvTable(text: string, file: string, headers: readonly (readonly string[])[]): CsvRow[] {
   const [header, ...rows] = csvRows(text, file)
   const found = header?.cells.join()

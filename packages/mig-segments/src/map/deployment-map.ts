@@ -30,10 +30,7 @@ export interface MappedGpu {
   readonly segments: readonly MappedSegment[]
 }
 
-/**
- * Formats a deployment map in ParvaGPU's format: GPUs in ascending order, and the segments of a GPU by size, largest
- * first.
- */
+/** Formats a map in ParvaGPU's format, with the segments of each GPU by size, largest first. */
 export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: number = DEFAULT_GPUS_PER_NODE): string {
   const lines = [mapColumns.join(',')]
   for (const { index, segments } of gpus) {
@@ -45,26 +42,18 @@ export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: num
   return `${lines.join('\n')}\n`
 }
 
-/**
- * Sorts segments by size, largest first, with ParvaGPU's selection sort, which may change the order of equal sizes.
- */
+/** ParvaGPU sorts by selection, which may change the order of segments of equal size. */
 function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
   const sorted = [...segments]
   for (let j = 0; j < sorted.length; j++) {
     let largest = j
     for (let k = j + 1; k < sorted.length; k++) if (sorted[k]!.sizeGpcs > sorted[largest]!.sizeGpcs) largest = k
-    const swapped = sorted[j]!
-    sorted[j] = sorted[largest]!
-    sorted[largest] = swapped
+    ;[sorted[j], sorted[largest]] = [sorted[largest]!, sorted[j]!]
   }
   return sorted
 }
 
-/**
- * Reads a deployment map.
- *
- * @throws SegmentFileError naming file, row and column, also for overlapping instances
- */
+/** @throws SegmentFileError naming file, row and column, also for overlapping instances */
 export function parseDeploymentMap(
   text: string,
   file: string,
@@ -92,7 +81,7 @@ export function parseDeploymentMap(
 }
 
 /** Converts a map in ParvaGPU's format to boards of one type. */
-export function boardsOf<T extends MappedGpu['segments'][number]>(
+export function boardsOf<T extends MappedSegment>(
   gpus: readonly { readonly index: number; readonly segments: readonly T[] }[],
   gpu: string,
   gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
@@ -106,7 +95,6 @@ export function boardsOf<T extends MappedGpu['segments'][number]>(
 
 /**
  * Converts boards of one type to a map in ParvaGPU's format, which numbers GPUs over the whole cluster.
- *
  * @throws InvalidInputError for models that share an instance, which this format cannot express
  */
 export function gpusOf<T extends MappedBoard['segments'][number]>(

@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs'
 import { freePlacements, InvalidInputError, MAX_MPS_CLIENTS, type MigGeometry, migGeometries } from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
-/**
- * Columns of a fleet's map. Nodes and GPUs are counted from 0 for each type of board. Models that share an instance
- * have a row each, with the same placement. If boards are locked to an SM clock, there is a last column `Clock`, MHz.
- */
+/** Columns of a fleet's map. If boards are locked to an SM clock, there is a last column `Clock`, MHz. */
 export const fleetMapColumns: readonly string[] = 'Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc'.split(
   ',',
 )
@@ -49,12 +46,7 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   return `${[header.join(','), ...lines].join('\n')}\n`
 }
 
-/**
- * Reads the text of a map.
- *
- * @param field name of the option in messages
- * @throws InvalidInputError for a file that cannot be read
- */
+/** @throws InvalidInputError for a file that cannot be read, naming the option `field` */
 export function readMap(file: string, field: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -69,11 +61,7 @@ export function isFleetMap(text: string): boolean {
   return text.startsWith(`${fleetMapColumns[0]},`)
 }
 
-/**
- * Reads a fleet's map.
- *
- * @throws SegmentFileError naming file, row and column, also for overlapping instances
- */
+/** @throws SegmentFileError naming file, row and column, also for overlapping instances */
 export function parseFleetMap(text: string, file: string): MappedBoard[] {
   const boards = new Map<string, MappedBoard & { segments: MappedFleetSegment[] }>()
   for (const row of csvTable(text, file, [fleetMapColumns, [...fleetMapColumns, CLOCK_COLUMN]])) {
@@ -98,10 +86,7 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
 
 type Placed = Pick<MappedFleetSegment, 'profile' | 'start' | 'model'>
 
-/**
- * Returns why a segment does not fit on a board beside the other segments: the wrong field and what it should contain;
- * null if it fits. Different models may share an instance.
- */
+/** Why a segment does not fit on a board beside others, which it may share an instance with; null if it fits. */
 export function segmentConflict(
   { key, profiles, computeSlices }: MigGeometry,
   { profile, start, model }: Placed,

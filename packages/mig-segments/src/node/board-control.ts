@@ -40,11 +40,8 @@ export function healthBy({ nvml, mps }: BoardControl): DeployedHealth {
 }
 
 /**
- * Takes the leases of GPUs, so that no other program of this project changes them during the deployment. The boards are
- * not opened, because an A100 that is open cannot enter MIG mode.
- *
- * @returns a function that releases the leases
- * @throws LeaseHeldError naming the holder
+ * Takes the leases of GPUs, so that no other program of this project changes them, and returns a function that releases
+ * them. The boards are not opened, because an A100 that is open cannot enter MIG mode.
  */
 export function leaseGpus({ nvml }: BoardControl, gpus: readonly NodeGpu[]): () => void {
   const folder = new nvml.LeaseFolder()
@@ -58,11 +55,7 @@ export function leaseGpus({ nvml }: BoardControl, gpus: readonly NodeGpu[]): () 
   throw new nvml.LeaseHeldError(`GPU ${held.index}`, folder.holder(held.uuid))
 }
 
-/**
- * Returns the UUID of the MIG device that fills a GPU instance.
- *
- * @throws PctodlError `NO_MIG_DEVICE`
- */
+/** Returns the UUID of the MIG device that fills a GPU instance. */
 export function migUuid({ nvml }: BoardControl, gpu: number, instanceId: number): string {
   const instances = nvml.loadNvml().deviceByIndex(gpu).mig()?.instances ?? []
   const device = instances.find(({ gpuInstanceId }) => gpuInstanceId === instanceId)
@@ -105,10 +98,7 @@ export async function startWorkers(
   return workers
 }
 
-/**
- * Ends processes with SIGTERM, and kills those that still run after a grace period.
- * @throws PctodlError `WORKER` for a process of another user
- */
+/** Ends processes with SIGTERM, and kills those that still run after a grace period. */
 export async function stopWorkers({ nvml }: BoardControl, workers: Workers): Promise<void> {
   const outcomes = await Promise.all(workers.map((worker) => nvml.endProcess(worker, GRACE_MS)))
   const foreign = workers[outcomes.indexOf('not-permitted')]

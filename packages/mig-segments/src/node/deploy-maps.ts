@@ -7,12 +7,10 @@ import { isFleetMap, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
 import { healthBy, leaseGpus, loadBoardControl } from './board-control.js'
-import { type DeployAction, deployActions, segmentsOfNode } from './deploy-actions.js'
+import { type DeployAction, deployActions, renderAction, segmentsOfNode } from './deploy-actions.js'
 import { type DeployedSegment, readDeployment, type TargetSegment } from './deployment-state.js'
 import { type NodeLayout, productOfNode, readGpus, readLayout } from './mig-layout.js'
-import { renderAction } from './render-actions.js'
 
-/** Options for deploying maps on a node. */
 export interface DeployOptions {
   /** Number of this machine as a node in the maps, from 0. */
   readonly node: number
@@ -119,9 +117,7 @@ async function layoutOrNothing({ apply, gpu }: DeployOptions, { stderr }: Termin
   }
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 function print(
   { stdout }: Terminal,
