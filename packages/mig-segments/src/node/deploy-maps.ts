@@ -8,7 +8,7 @@ import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
 import { healthBy, leaseGpus, loadBoardControl } from './board-control.js'
 import { type DeployAction, deployActions, renderAction, segmentsOfNode } from './deploy-actions.js'
-import { type DeployedSegment, readDeployment, type TargetSegment } from './deployment-state.js'
+import { type DeployedSegment, readDeployment } from './deployment-state.js'
 import { type NodeLayout, productOfNode, readGpus, readLayout } from './mig-layout.js'
 
 export interface DeployOptions {
@@ -45,13 +45,16 @@ export async function deployMaps(
 ): Promise<number> {
   const { directory, settle, node } = options
   const command = splitWords(options.command ?? '')
-  const texts = [files ?? []].flat().map((file) => [file, readMap(file, 'map')] as const)
-  const layout = await layoutOrNothing(options, terminal)
-  const board = geometryOf(options.gpu ?? productOfNode(layout.gpus)).key
-  const targets = files === null ? [[]] : texts.map(([file, text]) => readTarget(text, file, board, options))
-  if (typeof files === 'string' && targets[0]!.length === 0) {
+  const maps = [files ?? []].flat().map((file) => readBoards(readMap(file, 'map'), file, options))
+  const assertNamed = (isNamed: boolean) => {
+    if (isNamed || typeof files !== 'string') return
     throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${node}; to take a node down, use --down`)
   }
+  assertNamed(maps[0]?.isNamed ?? false)
+  const layout = await layoutOrNothing(options, terminal)
+  const board = geometryOf(options.gpu ?? productOfNode(layout.gpus)).key
+  const targets = files === null ? [[]] : maps.map(({ of }) => segmentsOfNode(of(board), board, node))
+  assertNamed(targets[0]?.length !== 0)
   const stateFile = path.join(directory, 'deployment.json')
   const withWorkers = command.length > 0
   const rendered = (actions: readonly DeployAction[]) =>
@@ -91,17 +94,15 @@ export async function deployMaps(
   }
 }
 
-/** Reads this node's part of a map, of one type of board or of a fleet. */
-function readTarget(
-  text: string,
-  file: string,
-  board: string,
-  { node, gpusPerNode }: Pick<DeployOptions, 'node' | 'gpusPerNode'>,
-): TargetSegment[] {
-  const boards = isFleetMap(text)
-    ? parseFleetMap(text, file)
-    : boardsOf(parseDeploymentMap(text, file, gpusPerNode), board, gpusPerNode)
-  return segmentsOfNode(boards, board, node)
+/** Reads a map: whether it names the node, and its boards if those of a map of one type are of type `board`. */
+function readBoards(text: string, file: string, { node, gpusPerNode }: DeployOptions) {
+  if (isFleetMap(text)) {
+    const boards = parseFleetMap(text, file)
+    return { isNamed: boards.some((each) => each.node === node), of: () => boards }
+  }
+  const gpus = parseDeploymentMap(text, file, gpusPerNode)
+  const isNamed = gpus.some(({ index }) => Math.floor(index / gpusPerNode) === node)
+  return { isNamed, of: (board: string) => boardsOf(gpus, board, gpusPerNode) }
 }
 
 /** Reads the layout of the node. For a dry run without a driver, it is that of an empty machine. */
