@@ -8,7 +8,7 @@ import {
   planFleet,
   simulateFleet,
 } from '../src/index.js'
-import { loadCoRunners } from '../src/input/load-co-runners.js'
+import { loadCoRunners } from '../src/input/load-fleet.js'
 import { idlePowerW, runFleetBoard } from './simulated-fleet.js'
 
 // Prints what models that share instances, and boards with clocks of their own, save on H100 boards with the example profiles, at the p99 of a

@@ -1,7 +1,7 @@
 import { planAsPublished } from '@pctodl/published/segments'
 import { Bench } from 'tinybench'
 import { fleetOf, type PlannedGpu, planSegments, replanFleet, type ServiceObjective } from '../src/index.js'
-import { boardsOf } from '../src/map/boards-of.js'
+import { boardsOf } from '../src/map/deployment-map.js'
 import { type DataSet, dataSets, publishedData, randomScenarios } from '../test/published-data.js'
 
 // Prints GPUs and times against the bound and the published algorithm.

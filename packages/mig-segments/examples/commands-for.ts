@@ -1,7 +1,5 @@
-import { boardsOf } from '../src/map/boards-of.js'
-import { parseDeploymentMap } from '../src/map/deployment-map.js'
-import { deployActions, segmentsOfNode } from '../src/node/deploy-actions.js'
-import { renderAction } from '../src/node/render-actions.js'
+import { boardsOf, parseDeploymentMap } from '../src/map/deployment-map.js'
+import { deployActions, renderAction, segmentsOfNode } from '../src/node/deploy-actions.js'
 
 /** The commands that make an empty node with boards of one type run its part of a map. */
 export function commandsFor(map: string, node: number, board: string, worker: readonly string[]): string[] {

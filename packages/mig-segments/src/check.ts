@@ -7,24 +7,15 @@ export function check(ok: boolean, field: string, value: unknown, expected: stri
 }
 
 /** @throws InvalidInputError if a value is not an integer within limits */
-export function checkInteger(
-  field: string,
-  value: number,
-  least: number,
-  most: number = Number.POSITIVE_INFINITY,
-): void {
-  const limit = most < Number.POSITIVE_INFINITY ? ` and at most ${most}` : ''
-  check(
-    Number.isInteger(value) && value >= least && value <= most,
-    field,
-    value,
-    `an integer of at least ${least}${limit}`,
-  )
+export function checkInteger(field: string, value: number, least: number, most: number = Infinity): void {
+  const limit = most < Infinity ? ` and at most ${most}` : ''
+  const ok = Number.isInteger(value) && value >= least && value <= most
+  check(ok, field, value, `an integer of at least ${least}${limit}`)
 }
 
 /** Whether a number is above 0 and finite. */
 export function isPositive(value: number): boolean {
-  return value > 0 && value < Number.POSITIVE_INFINITY
+  return typeof value === 'number' && value > 0 && value < Infinity
 }
 
 /** The first problem of a file's content, with its place. */

@@ -5,7 +5,7 @@ import type { FleetPlan } from './fleet/fleet-plan.js'
 import type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 import { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 import { simulateFleet } from './fleet/simulate-fleet.js'
-import { boardsOf, gpusOf } from './map/boards-of.js'
+import { boardsOf, gpusOf } from './map/deployment-map.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 
@@ -19,19 +19,16 @@ export interface PowerCap {
 
 export interface PlanOptions extends FleetOptions {
   /** Number of GPUs available. Default: as many as needed. */
-  readonly maxGpus?: number
+  readonly maxGpus?: number | undefined
   /** Power limit of each board while all its processes run. Default: none. It needs points with measured power. */
   readonly powerCap?: PowerCap
 }
 
-/** A segment with its size in compute slices. */
-export type PlannedSegment = FleetSegment & Placement
-
-/** The segments of one GPU, in order of their start slots. */
+/** The segments of one GPU, in order of their start slots, with their sizes in compute slices. */
 export interface PlannedGpu {
   /** Index over the whole cluster, from 0. */
   readonly index: number
-  readonly segments: readonly PlannedSegment[]
+  readonly segments: readonly (FleetSegment & Placement)[]
 }
 
 /** A plan, with bounds that say how far it may be from the optimum. */
@@ -110,17 +107,10 @@ export function boardsOfGpus(gpus: readonly PlannedGpu[], gpu: string, gpusPerNo
   return boardsOf(gpus, gpu, gpusPerNode).map((board) => ({ ...board, group: 0, powerW: Number.NaN }))
 }
 
-/**
- * Here GPUs are numbered over the whole cluster, so a node has no limit. The number per node is chosen when a map is
- * written.
- */
+/** Here GPUs are numbered over the whole cluster. The number per node is chosen when a map is written. */
 const MAX_PER_NODE = 1_000_000
 
 function assertProfiles(profiles: readonly ServiceProfile[]): void {
-  profiles.forEach(({ model }, i) => {
-    const isFirst = profiles.findIndex((each) => each.model === model) === i
-    check(isFirst, 'profiles', model, 'one profile for each model')
-  })
   const clocks = new Set(profiles.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz)))
   const found = [...clocks].map((clock) => (clock === undefined ? 'no clock' : `${clock} MHz`)).join(', ')
   check(clocks.size <= 1, 'profiles', found, 'points at one SM clock; `fleet` (planFleet) chooses clocks of boards')

@@ -46,11 +46,8 @@ export interface ServiceObjective {
 }
 
 /** Throughput of the whole instance, items/s. */
-export function throughputOf({
-  processThroughput,
-  processes,
-}: Pick<ProfilePoint, 'processThroughput' | 'processes'>): number {
-  return processThroughput * processes
+export function throughputOf(point: Pick<ProfilePoint, 'processThroughput' | 'processes'>): number {
+  return point.processThroughput * point.processes
 }
 
 /**
@@ -59,12 +56,7 @@ export function throughputOf({
  */
 export const DEFAULT_LATENCY_SHARE = 0.45
 
-/**
- * Returns the time that a batch must stay below, ms.
- *
- * @param share fraction of the objective that computing a batch may take, above 0 and at most 1
- * @throws InvalidInputError for another fraction
- */
+/** Time that a batch must stay below, ms: a fraction of the objective, above 0 and at most 1. */
 export function latencyGateMs(latencyMs: number, share: number = DEFAULT_LATENCY_SHARE): number {
   check(share > 0 && share <= 1, 'latencyShare', share, 'above 0 and at most 1')
   return share * latencyMs

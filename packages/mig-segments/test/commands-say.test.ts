@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { segments } from '../src/commands.js'
+import type { ServiceObjective } from '../src/index.js'
 import { mapColumns } from '../src/map/deployment-map.js'
 
 let folder: string
@@ -146,6 +147,23 @@ describe('plans for a fleet', () => {
     profiled('rows', 'net', '1,8,1,100,0.08')
     const unmeasured = await call('plan', '1', ...fleet(), ...asked(['net', 350, 500]))
     expect(unmeasured.stdout).toMatch(/\n1 A30: cost 1 \(no plan costs less\)\n/)
+  })
+
+  it('read columns without a header in the order of the files, as for one type of board', async () => {
+    file('two/net.csv', profileHead, '1,8,1,100,0.08')
+    const profiles = path.dirname(file('two/net-b.csv', profileHead, '1,8,1,100,0.08'))
+    // `net-b.csv` is before `net.csv`, but `net` before `net-b`.
+    const slo = path.dirname(file('plain/SLO_req_rate.csv', '10,20'))
+    file('plain/SLO_latency.csv', '500,500')
+    const yaml = file('two.yaml', 'groups:', '  - gpu: A100-80GB', `    profiles: ${profiles}`)
+    for (const words of [
+      ['--profiles', profiles],
+      ['--fleet', yaml],
+    ]) {
+      const { stdout } = await call('plan', '1', '--slo', slo, ...words, '--json')
+      const served = JSON.parse(stdout).served.map(({ model, ratePerS }: ServiceObjective) => [model, ratePerS])
+      expect(Object.fromEntries(served)).toEqual({ 'net-b': 10, net: 20 })
+    }
   })
 
   it('take options of the other gate for a mistake', async () => {

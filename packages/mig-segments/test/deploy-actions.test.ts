@@ -2,7 +2,7 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { deployActions, segmentsOfNode } from '../src/node/deploy-actions.js'
+import { deployActions, renderAction, segmentsOfNode } from '../src/node/deploy-actions.js'
 import {
   type DeployedSegment,
   readDeployment,
@@ -10,7 +10,6 @@ import {
   writeDeployment,
 } from '../src/node/deployment-state.js'
 import { type NodeLayout, parseGpuList, parseInstanceList, productOfNode } from '../src/node/mig-layout.js'
-import { renderAction } from '../src/node/render-actions.js'
 import { splitWords } from '../src/worker-command.js'
 
 const target: TargetSegment = { gpu: 0, model: 'net', profile: '3g.40gb', start: 4, batchSize: 8, processes: 2 }

@@ -4,10 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
 import { formatMigParted } from '../src/kubernetes/mig-parted.js'
-import { boardsOf } from '../src/map/boards-of.js'
 import { SegmentFileError } from '../src/map/csv-rows.js'
-import type { MappedGpu } from '../src/map/deployment-map.js'
-import { formatDeploymentMap, mapColumns, parseDeploymentMap } from '../src/map/deployment-map.js'
+import {
+  boardsOf,
+  formatDeploymentMap,
+  type MappedGpu,
+  mapColumns,
+  parseDeploymentMap,
+} from '../src/map/deployment-map.js'
 import { drawMap } from '../src/map/picture.js'
 
 const board = findMigBoard('A100-80GB')

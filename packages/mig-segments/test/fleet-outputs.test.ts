@@ -6,9 +6,8 @@ import { parse, parseAllDocuments } from 'yaml'
 import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
 import { formatMigParted } from '../src/kubernetes/mig-parted.js'
 import { formatFleetMap, type MappedBoard, parseFleetMap } from '../src/map/fleet-map.js'
-import { deployActions, segmentsOfNode } from '../src/node/deploy-actions.js'
+import { deployActions, renderAction, segmentsOfNode } from '../src/node/deploy-actions.js'
 import type { DeployedSegment, TargetSegment } from '../src/node/deployment-state.js'
-import { renderAction } from '../src/node/render-actions.js'
 
 const shared = { profile: '2g.20gb', start: 0, processes: 1 }
 const boards: MappedBoard[] = [

@@ -5,7 +5,7 @@ import type { Workload } from '@pctodl/colocation'
 import { SeededRandom } from '@pctodl/numerics'
 import { geometryOf } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import type { InstanceCoRunners } from '../src/fleet/shared-points.js'
+import type { InstanceCoRunners } from '../src/fleet/fleet.js'
 import {
   exampleFolder,
   type Fleet,
@@ -15,7 +15,7 @@ import {
   type ServiceObjective,
   simulateFleet,
 } from '../src/index.js'
-import { loadCoRunners } from '../src/input/load-co-runners.js'
+import { loadCoRunners } from '../src/input/load-fleet.js'
 
 const workload = (model: string, batchSize: number, exclusiveThroughput: number): Workload => ({
   ...{ name: `${model}_batch${batchSize}-inf`, batchSize, training: false, exclusiveThroughput, memoryGib: 1 },

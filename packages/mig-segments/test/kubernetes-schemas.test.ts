@@ -6,8 +6,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
 import { formatMigParted } from '../src/kubernetes/mig-parted.js'
-import { boardsOf } from '../src/map/boards-of.js'
-import type { MappedGpu } from '../src/map/deployment-map.js'
+import { boardsOf, type MappedGpu } from '../src/map/deployment-map.js'
 
 const segment = { model: 'bert_base', batchSize: 8, processes: 2 }
 const gpus: MappedGpu[] = [

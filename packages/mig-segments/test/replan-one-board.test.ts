@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fleetOf, gpusOf, planSegments, replanFleet } from '../src/index.js'
-import { boardsOf } from '../src/map/boards-of.js'
+import { boardsOf } from '../src/map/deployment-map.js'
 import { stepFleetMaps } from '../src/replan/fleet-migration.js'
 import { publishedData } from './published-data.js'
 

@@ -1,7 +1,8 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { untilKept } from '../src/fleet/plan-fleet.js'
+import { roomOf } from '../src/fleet/fleet-rows.js'
+import { CHECK_SEED, isLate, untilKept } from '../src/fleet/plan-fleet.js'
 import {
   type Fleet,
   planFleet,
@@ -10,7 +11,6 @@ import {
   simulateFleet,
   simulatePlan,
 } from '../src/index.js'
-import { CHECK_SEED, isLate, roomOf } from '../src/tail/until-kept.js'
 import { planForTail } from './plan-for-tail.js'
 
 /** Services whose batches cost a fixed part and one for each request, in three sizes of instance, with objectives from hopeless to easy. */
@@ -132,7 +132,8 @@ describe('planning until all are kept', () => {
       (gate) => {
         made++
         const times = 'times' in gate ? gate.times : undefined
-        return Promise.resolve(['always', 'twice', 'never'].filter((model) => roomOf(times, model) !== null))
+        const isServed = (model: string) => (times?.get(model) ?? 0) < Number.POSITIVE_INFINITY
+        return Promise.resolve(['always', 'twice', 'never'].filter(isServed))
       },
       (plan) => plan.filter((model) => model === 'always' || (model === 'twice' && made <= 2)),
     )
@@ -141,7 +142,7 @@ describe('planning until all are kept', () => {
   })
 
   it('gives more room each time', () => {
-    const rooms = [0, 1, 2, 6].map((late) => roomOf(new Map([['a', late]]), 'a')!)
+    const rooms = [0, 1, 2, 6].map(roomOf)
     for (const [i, room] of rooms.slice(1).entries()) {
       expect(room.maxLate).toBeLessThan(rooms[i]!.maxLate)
       expect(room.margin).toBeGreaterThan(rooms[i]!.margin)

@@ -37,11 +37,7 @@ export function addManifestOptions(command: Command): Command {
     .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
 }
 
-/**
- * Returns a function that formats a map as the cluster files that the options request, by file name.
- *
- * @throws UsageError for options that do not belong together, before planning starts
- */
+/** Returns a function that formats a map as cluster files, by name. Checks the options before planning starts. */
 export function manifestsOf(options: ManifestOptions): (boards: readonly MappedBoard[]) => Record<string, string> {
   const { migParted, kubernetes, image, command, nodeNames, port, healthPath, devices } = options
   const parted = (boards: readonly MappedBoard[]) => (migParted ? { 'mig-parted.yaml': formatMigParted(boards) } : {})
@@ -64,10 +60,6 @@ export function manifestsOf(options: ManifestOptions): (boards: readonly MappedB
       `--node-names: got '${text}', expected <node of the map>=<its name>, such as h100-node-0=gpu17`,
     )
   })
-  const how = {
-    ...{ image, command: words, devices, nodeNames: Object.fromEntries(names) },
-    ...(port !== undefined && { port }),
-    ...(healthPath !== undefined && { healthPath }),
-  }
+  const how = { image, command: words, devices, nodeNames: Object.fromEntries(names), port, healthPath }
   return (boards) => ({ ...parted(boards), 'kubernetes.yaml': formatKubernetes(boards, how) })
 }

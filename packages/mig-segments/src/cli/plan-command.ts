@@ -11,13 +11,13 @@ import {
 } from '@pctodl/command-line'
 import { type Command, Option } from 'commander'
 import { type Fleet, fleetOf } from '../fleet/fleet.js'
+import type { FleetPlan, ServedService } from '../fleet/fleet-plan.js'
+import type { FleetBoard } from '../fleet/place-fleet.js'
 import { DEFAULT_MAX_ITERATIONS, type FleetOptions, planFleet } from '../fleet/plan-fleet.js'
 import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
-import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
-import { boardsOf, gpusOf } from '../map/boards-of.js'
-import { formatDeploymentMap, parseDeploymentMap } from '../map/deployment-map.js'
+import { boardsOf, formatDeploymentMap, gpusOf, parseDeploymentMap } from '../map/deployment-map.js'
 import { formatFleetMap, type MappedBoard, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { drawMap } from '../map/picture.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
@@ -26,11 +26,20 @@ import type { ServiceObjective } from '../profile.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { replanFleet } from '../replan/replan-fleet.js'
 import { breaksFirst, serviceLimits } from '../tail/service-limits.js'
+import type { SimulationOptions } from '../tail/simulate-queue.js'
 import type { Dispatch } from '../tail/ways.js'
-import { changeOf, fleetSummary } from './fleet-report.js'
 import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
-import { addInputOptions, type InputOptions, loadRows, maxBoards, raised } from './plan-options.js'
-import { boardTable, fleetFile, mapFile, type Reported, report, serviceTable, warn } from './plan-report.js'
+import { addInputOptions, type InputOptions, loadRows, maxBoards, scenariosFor } from './plan-options.js'
+import {
+  boardTable,
+  changeOf,
+  fleetFile,
+  fleetSummary,
+  mapFile,
+  report,
+  serviceTable,
+  stepName,
+} from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions {
@@ -76,8 +85,13 @@ export function addPlanOptions(command: Command): Command {
     .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
 }
 
-interface Made extends Reported {
+interface Made {
+  /** For the JSON report. */
+  readonly plan: Pick<FleetPlan, 'served' | 'unserved'>
+  readonly boards: readonly FleetBoard[]
   readonly dispatch: Dispatch
+  /** Text below the tables: bounds, and the steps of a change. */
+  readonly text: string
   /** Further files to write, by name. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -94,8 +108,7 @@ interface Inputs {
 
 function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Inputs {
   const powerCap = powerLimit(options)
-  const { board, profiles, rows, warnings } = loadRows(options)
-  warn(warnings, terminal)
+  const { board, profiles, rows } = loadRows(options, terminal)
   const { gpusPerNode, dispatch, latencyShare } = options
   const objectives = asUsage(() => scenarioAt(rows, sloIndex))
   const limits = maxBoards(options)
@@ -105,8 +118,7 @@ function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Term
     format: (boards) => formatDeploymentMap(gpusOf(boards, gpusPerNode), gpusPerNode),
     parse: (text, file) => asUsage(() => boardsOf(parseDeploymentMap(text, file, gpusPerNode), board.key, gpusPerNode)),
     plan: async (how) => {
-      const maxGpus = limits.boards === undefined ? {} : { maxGpus: limits.boards }
-      const plan = await planSegments(profiles, objectives, { ...how, dispatch, ...powerCap, ...maxGpus })
+      const plan = await planSegments(profiles, objectives, { ...how, dispatch, ...powerCap, maxGpus: limits.boards })
       const { gpus } = plan
       const isTail = options.gate === 'tail'
       const bounds = explainBounds(plan, isTail ? ", with the estimate's capacities" : '')
@@ -119,14 +131,9 @@ function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Term
 
 function ofFile(sloIndex: number, fleetYaml: string, options: PlanCommandOptions): Inputs {
   const fleet = asUsage(() => loadFleet(fleetYaml, { maxProcesses: options.maxProcesses }))
-  const models = [...new Set(fleet.groups.flatMap(({ profiles }) => profiles.map(({ model }) => model)))].sort((a, b) =>
-    Buffer.compare(Buffer.from(a), Buffer.from(b)),
-  )
-  const scenarios = loadObjectives(options.slo ?? exampleFolder('example-objectives'), models)
-  const objectives = raised(
-    asUsage(() => scenarioAt(scenarios, sloIndex)),
-    options,
-  )
+  const profiles = fleet.groups.flatMap((group) => group.profiles)
+  const rows = scenariosFor(profiles, options)
+  const objectives = asUsage(() => scenarioAt(rows, sloIndex))
   return {
     ...{ fleet, objectives, file: fleetFile(options.output, sloIndex), format: formatFleetMap, parse: parseFleetMap },
     plan: async (how) => {
@@ -154,12 +161,9 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
     from === undefined ? inputs.plan(how) : changed(from, inputs, { ...how, consolidate: consolidate ?? false }),
   )
   const { boards, dispatch, plan, text } = made
-  const limits =
-    boards.length > MAX_SIMULATED_BOARDS
-      ? null
-      : serviceLimits(plan.served, traffic, (served, way) =>
-          simulateFleet({ boards, served }, fleet, { ...way, dispatch }),
-        )
+  const simulate = (served: readonly ServedService[], way: SimulationOptions) =>
+    simulateFleet({ boards, served }, fleet, { ...way, dispatch })
+  const limits = boards.length > MAX_SIMULATED_BOARDS ? null : serviceLimits(plan.served, traffic, simulate)
   const beside = Object.entries({ ...made.files, ...manifests(boards) })
   const files = [[file, format(boards)] as const, ...beside.map(([name, of]) => [path.join(folder, name), of] as const)]
   if (from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
@@ -176,10 +180,8 @@ async function changed(
 ): Promise<Made> {
   const running = parse(readMap(from, '--from'), from)
   const plan = await replanFleet(running, fleet, objectives, how)
-  const steps = stepFleetMaps(running, plan.steps).map((map, i) => [
-    path.join('steps', `step-${String(i + 1).padStart(3, '0')}.csv`),
-    format(map),
-  ])
+  const maps = stepFleetMaps(running, plan.steps)
+  const steps = maps.map((map, i) => [path.join('steps', stepName(i)), format(map)] as const)
   const text = `${changeOf(plan)}${fleetSummary(plan)}`
   return { plan, boards: plan.boards, dispatch: 'split', text, files: Object.fromEntries(steps) }
 }

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs'
-import { asUsage, integerFrom, numberBetween, positiveNumber, UsageError } from '@pctodl/command-line'
+import { asUsage, integerFrom, numberBetween, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
 import { findMigBoard, type MigBoard, migBoardKeys } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { lintProfile } from '../input/lint-profile.js'
-import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
+import { byFileName, exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
-import type { ServiceObjective, ServiceProfile } from '../profile.js'
-import { DEFAULT_LATENCY_SHARE } from '../profile.js'
+import { DEFAULT_LATENCY_SHARE, type ServiceObjective, type ServiceProfile } from '../profile.js'
 
-/** Options for a plan's input. */
 export interface InputOptions {
   readonly gpu: string
   readonly profiles?: string
@@ -23,13 +21,10 @@ export interface InputOptions {
   readonly json?: boolean
 }
 
-interface Rows {
+interface Inputs {
   readonly board: MigBoard
   readonly profiles: readonly ServiceProfile[]
-  /** The scenarios, one per row of the objective files, each with its services' objectives. */
   readonly rows: readonly (readonly ServiceObjective[])[]
-  /** Suspicious values in the profiles, as sentences. */
-  readonly warnings: readonly string[]
 }
 
 export function addInputOptions(command: Command): Command {
@@ -52,11 +47,11 @@ export function addInputOptions(command: Command): Command {
 }
 
 /**
- * Reads the profiles and objectives for one type of board.
+ * Reads the profiles and objectives for one type of board, and warns of suspicious values.
  *
  * @throws UsageError for a board without MIG or without example profiles; SegmentFileError for bad files
  */
-export function loadRows(options: InputOptions): Rows {
+export function loadRows(options: InputOptions, { stderr }: Terminal): Inputs {
   const board = asUsage(() => findMigBoard(options.gpu))
   if (options.profiles !== undefined && options.slo === undefined) {
     throw new UsageError("--profiles needs --slo, the folder with these models' objectives")
@@ -65,25 +60,22 @@ export function loadRows(options: InputOptions): Rows {
     throw new UsageError(`there are no example profiles of ${board.key}; name your own with --profiles and --slo`)
   }
   const profiles = loadProfiles(options.profiles ?? exampleFolder(board.key), { maxProcesses: options.maxProcesses })
-  const models = profiles.map(({ model }) => model)
-  const scenarios = loadObjectives(options.slo ?? exampleFolder('example-objectives'), models)
-  return {
-    board,
-    profiles,
-    rows: scenarios.map((row) => raised(row, options)),
-    warnings: profiles.flatMap(lintProfile),
-  }
+  const rows = scenariosFor(profiles, options)
+  for (const warning of profiles.flatMap(lintProfile)) stderr.write(`warning: ${warning}\n`)
+  return { board, profiles, rows }
+}
+
+/** The rows of the objective files, with rates multiplied by `--rate-factor`. */
+export function scenariosFor(
+  profiles: readonly ServiceProfile[],
+  { slo = exampleFolder('example-objectives'), rateFactor }: InputOptions,
+): ServiceObjective[][] {
+  const models = [...new Set(profiles.map(({ model }) => model))]
+  const scenarios = loadObjectives(slo, models.sort(byFileName))
+  return scenarios.map((row) => row.map((each) => ({ ...each, ratePerS: each.ratePerS * rateFactor })))
 }
 
 /** Number of boards that are available, from the number of nodes; absent if it is not limited. */
 export function maxBoards({ nodes, gpusPerNode }: InputOptions): { boards?: number } {
   return nodes === undefined ? {} : { boards: nodes * gpusPerNode }
-}
-
-/** Returns the objectives with their rates multiplied by `--rate-factor`. */
-export function raised(
-  objectives: readonly ServiceObjective[],
-  { rateFactor }: Pick<InputOptions, 'rateFactor'>,
-): ServiceObjective[] {
-  return objectives.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * rateFactor }))
 }

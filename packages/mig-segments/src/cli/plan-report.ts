@@ -1,9 +1,12 @@
 import path from 'node:path'
 import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import Table from 'cli-table3'
-import type { ServedService, UnservedService } from '../fleet/fleet-plan.js'
+import type { FleetPlan, ServedService, UnservedService } from '../fleet/fleet-plan.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
+import { grouped } from '../grouped.js'
+import { instancesOf } from '../map/fleet-map.js'
 import { shown } from '../output/explain.js'
+import type { FleetReplan } from '../replan/replan-fleet.js'
 import { breaksFirst, type ServiceLimit } from '../tail/service-limits.js'
 
 /** Path of the map of a scenario, as ParvaGPU names it: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
@@ -16,17 +19,9 @@ export function fleetFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
 }
 
-/** The parts of a plan that are printed. */
-export interface Reported {
-  /** For the JSON report. */
-  readonly plan: { readonly served: readonly ServedService[]; readonly unserved: readonly UnservedService[] }
-  readonly boards: readonly FleetBoard[]
-  /** Text below the tables: bounds, and the steps of a change. */
-  readonly text: string
-}
-
-export function warn(warnings: readonly string[], { stderr }: Terminal): void {
-  for (const warning of warnings) stderr.write(`warning: ${warning}\n`)
+/** Name of the map after a step of a change. `deploy --through` takes them by name. */
+export function stepName(step: number): string {
+  return `step-${String(step + 1).padStart(3, '0')}.csv`
 }
 
 /**
@@ -86,16 +81,15 @@ export function boardTable(boards: readonly FleetBoard[], terminal: Terminal): s
   const optional = [...(clocked ? ['MHz'] : []), ...(measured ? ['W'] : [])]
   const table = tableOf(['board', 'node', 'GPU', ...optional, 'instances: model batch x processes'], terminal)
   for (const { gpu, node, index, smClockMhz, powerW, segments } of boards.slice(0, SHOWN_BOARDS)) {
-    const instances = new Map<number, string>()
-    for (const { profile, start, model, batchSize, processes } of segments) {
-      const before = instances.get(start)
-      const place = before === undefined ? `${profile}@${start}` : `${before} +`
-      instances.set(start, `${place} ${model} ${batchSize}x${processes}`)
-    }
+    const instances = instancesOf(segments).map(({ profile, start, members }) => {
+      return `${profile}@${start} ${modelsOf(members)}`
+    })
+    // Two instances per line, so that a row fits a terminal.
+    const separator = (i: number) => (i === 0 ? '' : i % 2 === 0 ? ',\n' : ', ')
     table.push([
       ...[gpu, node, index, ...(clocked ? [smClockMhz ?? ''] : [])],
       ...(measured ? [Number.isNaN(powerW) ? '' : powerW.toFixed(0)] : []),
-      inLines([...instances.values()]),
+      instances.map((each, i) => `${separator(i)}${each}`).join(''),
     ])
   }
   const more = boards.length > SHOWN_BOARDS ? `\nand ${boards.length - SHOWN_BOARDS} GPUs more` : ''
@@ -106,9 +100,39 @@ export function tableOf(head: string[], { stdout }: Terminal): Table.Table {
   return new Table({ head, style: stdout.isTTY ? {} : { head: [], border: [] } })
 }
 
-/** Two items per line, so that a row fits a terminal. */
-function inLines(list: readonly string[]): string {
-  const lines: string[] = []
-  for (let i = 0; i < list.length; i += 2) lines.push(list.slice(i, i + 2).join(', '))
-  return lines.join(',\n')
+/** The steps of a change, and how many instances are created. */
+export function changeOf(plan: FleetReplan): string {
+  const { steps, created, restarted, removed, kept, lowerBoundMoves, freshCost, cost } = plan
+  const lines = steps.map(({ kind, instance, shortfalls }, i) => {
+    const { gpu, node, index, smClockMhz, profile, start, segments } = instance
+    const clock = smClockMhz === undefined ? '' : ` at ${smClockMhz} MHz`
+    const short = shortfalls.map(
+      ({ model, capacity, needed }) =>
+        ` (meanwhile ${model} ${capacity.toFixed(0)} of ${needed.toFixed(0)} requests/s)`,
+    )
+    return `${String(i + 1).padStart(3)}. ${kind} ${gpu} node ${node} GPU ${index}${clock}, ${profile}@${start}: ${modelsOf(segments)}${short.join('')}`
+  })
+  const moves = created + restarted / 2
+  const proof = lowerBoundMoves >= moves ? 'no fewer would do' : `at least ${lowerBoundMoves}, restarts counted half`
+  const fewer = freshCost < cost ? `; boards for ${freshCost} would do, see --consolidate` : ''
+  const counts = `${kept} instances stay, ${restarted} restart in place, ${created} are created (${proof}), ${removed} removed${fewer}`
+  return `${[...lines, ...(lines.length > 0 ? [''] : []), counts].join('\n')}\n`
+}
+
+export function fleetSummary(plan: FleetPlan | FleetReplan): string {
+  const { boards, cost, lowerBoundCost, powerW, meanPowerW } = plan
+  const lowerBoundPowerW = 'lowerBoundPowerW' in plan ? plan.lowerBoundPowerW : 0
+  const kinds = [...grouped(boards, ({ gpu }) => gpu)].map(([gpu, of]) => `${of.length} ${gpu}`).join(', ')
+  const gap = cost > 0 ? (cost - lowerBoundCost) / cost : 0
+  const proof =
+    gap <= 1e-6 ? 'no plan costs less' : `at least ${lowerBoundCost.toPrecision(4)}, gap ${(100 * gap).toFixed(2)} %`
+  const least = lowerBoundPowerW > 0 ? `, no plan of that cost below ${lowerBoundPowerW.toFixed(0)} W` : ''
+  const watts = Number.isNaN(powerW)
+    ? ''
+    : `; ${powerW.toFixed(0)} W while everything runs${least}, ${meanPowerW.toFixed(0)} W at these rates`
+  return `${kinds || 'no boards'}: cost ${Number(cost.toPrecision(6))} (${proof})${watts}`
+}
+
+function modelsOf(segments: FleetBoard['segments']): string {
+  return segments.map(({ model, batchSize, processes }) => `${model} ${batchSize}x${processes}`).join(' + ')
 }

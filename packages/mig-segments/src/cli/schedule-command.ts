@@ -11,12 +11,11 @@ import {
 import type { Command } from 'commander'
 import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
 import { fleetOf } from '../fleet/fleet.js'
-import { gpusOf } from '../map/boards-of.js'
-import { formatDeploymentMap } from '../map/deployment-map.js'
+import { formatDeploymentMap, gpusOf } from '../map/deployment-map.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
-import { report, tableOf, warn } from './plan-report.js'
+import { report, stepName, tableOf } from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface ScheduleCommandOptions extends InputOptions, GateOptions {
@@ -42,8 +41,7 @@ export function addScheduleOptions(command: Command): Command {
 }
 
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
-  const { board, profiles, rows, warnings } = loadRows(options)
-  warn(warnings, terminal)
+  const { board, profiles, rows } = loadRows(options, terminal)
   const { latencyShare, maxIterations, maxLate, gpusPerNode, gate } = options
   const traffic = trafficOf(options)
   const group = { idleW: options.idlePower, boardsPerNode: gpusPerNode, ...maxBoards(options) }
@@ -71,8 +69,8 @@ function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number
     mkdirSync(into, { recursive: true })
     const maps = h === 0 ? [boards] : stepFleetMaps(before, steps)
     maps.forEach((map, step) => {
-      const name = `step-${String(step + 1).padStart(3, '0')}.csv`
-      writeFileAtomically(path.join(into, name), formatDeploymentMap(gpusOf(map, gpusPerNode), gpusPerNode))
+      const text = formatDeploymentMap(gpusOf(map, gpusPerNode), gpusPerNode)
+      writeFileAtomically(path.join(into, stepName(step)), text)
     })
     before = boards
     return into
@@ -84,15 +82,8 @@ function periodTable({ periods }: DaySchedule, terminal: Terminal): string {
   periods.forEach(({ boards, steps, lateRequests, energyJ }, h) => {
     const count = (wanted: string) => steps.filter(({ kind }) => kind === wanted).length
     const segments = boards.reduce((sum, each) => sum + each.segments.length, 0)
-    table.push([
-      h + 1,
-      boards.length,
-      segments,
-      count('create'),
-      count('remove'),
-      Math.ceil(lateRequests),
-      kWh(energyJ),
-    ])
+    const change = [count('create'), count('remove'), Math.ceil(lateRequests)]
+    table.push([h + 1, boards.length, segments, ...change, kWh(energyJ)])
   })
   return table.toString()
 }

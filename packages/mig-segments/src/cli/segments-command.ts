@@ -16,36 +16,22 @@ export const segments: CommandFunction = async (argv, terminal) => {
     terminal,
   )
   const row = integerFrom(1)
-  addPlanOptions(
-    newSubcommand(
-      program,
-      'plan',
-      'plan a row of the objective files (the default: `pctodl segments 2`)',
-      terminal,
-    ).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
-  ).action(async (sloIndex: number, options) => {
-    exitCode = await plan(sloIndex, options, terminal)
-  })
+  const add = (name: string, description: string) => newSubcommand(program, name, description, terminal)
+  addPlanOptions(add('plan', 'plan a row of the objective files (the default: `pctodl segments 2`)'))
+    .argument('<SLO_INDEX>', 'row of the objective files, from 1', row)
+    .action(async (sloIndex: number, options) => {
+      exitCode = await plan(sloIndex, options, terminal)
+    })
   addScheduleOptions(
-    newSubcommand(
-      program,
-      'schedule',
-      'follow the rows of the objective files, one period each, at the least energy',
-      terminal,
-    ),
+    add('schedule', 'follow the rows of the objective files, one period each, at the least energy'),
   ).action(async (options) => {
     exitCode = await schedule(options, terminal)
   })
-  addDeployOptions(
-    newSubcommand(
-      program,
-      'deploy',
-      "make this machine run its node's part of a map; a dry run unless --apply is given",
-      terminal,
-    ).argument('[SLO_INDEX]', 'row whose map is in the output folder', row),
-  ).action(async (sloIndex: number | undefined, options) => {
-    exitCode = await deploy(sloIndex, options, terminal)
-  })
+  addDeployOptions(add('deploy', "make this machine run its node's part of a map; a dry run unless --apply is given"))
+    .argument('[SLO_INDEX]', 'row whose map is in the output folder', row)
+    .action(async (sloIndex: number | undefined, options) => {
+      exitCode = await deploy(sloIndex, options, terminal)
+    })
   // A first word that is a number or a plan's option means `plan`: `pctodl segments 2` plans row 2.
   const isPlan = /^($|\d|-(?!-help$|-version$))/.test(argv[0] ?? '')
   await parseCommand(program, isPlan ? ['plan', ...argv] : argv, { '--board': '--gpu' })

@@ -41,10 +41,7 @@ export function addGateOptions(command: Command): Command {
     )
 }
 
-/**
- * Reads the traffic options.
- * @throws UsageError for an unknown arrival process, and for options of the other gate
- */
+/** @throws UsageError for an unknown arrival process, and for options of the other gate */
 export function trafficOf(options: GateOptions): StatedTraffic {
   const { burstiness, rateError, timeError, arrivals } = options
   if (options.gate === 'latency') {
@@ -60,16 +57,13 @@ export function trafficOf(options: GateOptions): StatedTraffic {
 
 function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number] {
   const [kind, ...rest] = text.split(':')
-  if (kind === 'on-off') {
-    const [share, seconds] = rest.map(Number)
-    if (rest.length === 2 && share! > 0 && share! < 1 && seconds! > 0 && seconds! < Infinity) {
-      return (ratePerS) => onOffArrivals(ratePerS, share!, seconds!)
-    }
+  const [share, seconds] = rest.map(Number) as [number, number]
+  if (kind === 'on-off' && rest.length === 2 && share > 0 && share < 1 && seconds > 0 && seconds < Infinity) {
+    return (ratePerS) => onOffArrivals(ratePerS, share, seconds)
   }
-  const parse = { azure: parseAzureLlmTrace, burstgpt: parseBurstGptTrace }[kind!]
   const file = rest.join(':')
-  if (parse && file !== '') {
-    const recorded = fromAnywhere(readTrace(file, parse))
+  if ((kind === 'azure' || kind === 'burstgpt') && file !== '') {
+    const recorded = fromAnywhere(readTrace(file, kind === 'azure' ? parseAzureLlmTrace : parseBurstGptTrace))
     return (ratePerS) => faster(recorded, ratePerS / recorded.meanRatePerS)
   }
   throw new UsageError(
@@ -85,10 +79,7 @@ function readTrace(file: string, parse: typeof parseAzureLlmTrace): ArrayLike<nu
   }
 }
 
-/**
- * Recorded arrivals, repeated endlessly, starting at a place that the seed chooses, so that samples of a long trace
- * differ.
- */
+/** Recorded arrivals, repeated endlessly from a place that the seed chooses, so that samples of a trace differ. */
 function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
   const recorded = replayedTimes(timesMs, { repeat: true })
   return {

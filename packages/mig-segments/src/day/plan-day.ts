@@ -8,6 +8,7 @@ import { type FleetBoard, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertObjectives,
   assertSplit,
+  CHECK_SEED,
   DEFAULT_MAX_ITERATIONS,
   type FleetOptions,
   lateInFleet,
@@ -15,10 +16,11 @@ import {
   untilKept,
 } from '../fleet/plan-fleet.js'
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
+import { grouped } from '../grouped.js'
+import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
-import type { FleetStep } from '../replan/fleet-migration.js'
+import { type FleetStep, wattsOf } from '../replan/fleet-migration.js'
 import { keptRates, laidOver, runningBoards, serves, stepsTo } from '../replan/replan-fleet.js'
-import { CHECK_SEED } from '../tail/until-kept.js'
 
 export interface DayOptions extends FleetOptions {
   /** Length of a period, s. */
@@ -37,10 +39,7 @@ export interface DayOptions extends FleetOptions {
 /** One period of a schedule: its map, and the steps to it from the previous period's map. */
 export interface PlannedPeriod {
   readonly boards: readonly FleetBoard[]
-  /**
-   * The steps, in an order that keeps services up. Instances are created before the period begins and removed after it
-   * has begun.
-   */
+  /** In an order that keeps services up: instances are created before the period begins, and removed after that. */
   readonly steps: readonly FleetStep[]
   /** Energy of the period and of the change to it, J, beyond what all boards would use without instances. */
   readonly energyJ: number
@@ -48,7 +47,6 @@ export interface PlannedPeriod {
   readonly lateRequests: number
 }
 
-/** Totals of a schedule over the day. */
 export interface DayTotals {
   /** Energy of all boards, J: boards that have instances and boards that have none. */
   readonly energyJ: number
@@ -65,10 +63,7 @@ export interface DaySchedule extends DayTotals {
   /** Number of boards whose energy is counted. */
   readonly boards: number
   readonly requests: number
-  /**
-   * Lower bound on the energy of any schedule, J: the sum of the minimum energies of the periods without the changes
-   * between them.
-   */
+  /** Lower bound on the energy of any schedule, J: the sum of the minimum energies of the periods without changes. */
   readonly lowerBoundJ: number
   /** For comparison: one plan for the highest rates of the day, kept all day. */
   readonly staticPlan: DayTotals
@@ -81,8 +76,7 @@ const CHECK_REQUESTS = 20_000
 
 /**
  * Plans maps that follow the rates of a day with little energy. Each period changes the map of the period before, with
- * energy as the goal. While instances are created, each service keeps the capacity that both periods need. The lower
- * bound treats each period separately and ignores the changes.
+ * energy as the goal. While instances are created, each service keeps the capacity that both periods need.
  *
  * @param fleet one group of boards, with `idleW` and measured power
  * @param periods the objectives of each period; a service that is missing gets no requests in it
@@ -100,18 +94,13 @@ export async function planDay(
   const checked = checkFleet(fleet, 'a schedule saves energy')
   assertDay(periods, options, Math.min(...checked.lanes.map(({ idleW }) => idleW)))
   const peaks = peaksOf(periods)
-  const { checkRequests = CHECK_REQUESTS } = options
-  return untilKept(
-    options,
-    (gate) => scheduleOnce(checked, peaks, periods, gate, options),
-    (day) =>
-      day.periods.flatMap(({ boards }, h) => {
-        const can = periods[h]!.filter(({ model }) => !day.unserved.some((each) => each.model === model))
-        return [
-          ...lateInFleet({ boards, served: can }, fleet, options, { requests: checkRequests, seed: CHECK_SEED + h }),
-        ]
-      }),
-  )
+  const { checkRequests: requests = CHECK_REQUESTS } = options
+  const lateIn = (day: DaySchedule) =>
+    day.periods.flatMap(({ boards }, h) => {
+      const served = periods[h]!.filter(({ model }) => !day.unserved.some((each) => each.model === model))
+      return [...lateInFleet({ boards, served }, fleet, options, { requests, seed: CHECK_SEED + h })]
+    })
+  return untilKept(options, (gate) => scheduleOnce(checked, peaks, periods, gate, options), lateIn)
 }
 
 async function scheduleOnce(
@@ -124,9 +113,8 @@ async function scheduleOnce(
   const { maxIterations = DEFAULT_MAX_ITERATIONS, maxLate = 0, periodS, migrationS, parkedW } = options
   const still = await planOnce(fleet, peaks, gate, maxIterations)
   const can = new Set(still.served.map(({ model }) => model))
-  const asked = periods.map((of) =>
-    of.filter(({ model }) => can.has(model)).sort((a, b) => (a.model < b.model ? -1 : 1)),
-  )
+  const byModel = (a: ServiceObjective, b: ServiceObjective) => (a.model < b.model ? -1 : 1)
+  const asked = periods.map((of) => of.filter(({ model }) => can.has(model)).sort(byModel))
   const goal: Goal = { kind: 'energy', periodS, migrationS, parkedW }
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
   const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
@@ -150,10 +138,8 @@ async function scheduleOnce(
     }
     const current = made[h - 1]!.boards
     const running = runningBoards(fleet, current, objectives, gate)
-    const most = keptRates(
-      objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) })),
-      running,
-    )
+    const both = objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) }))
+    const most = keptRates(both, running)
     const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
       const { steps, lackingPerS } = stepsTo(fleet, running, boards, most)
@@ -169,14 +155,13 @@ async function scheduleOnce(
       if (boards) ways.push(change(boards))
     }
     const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
-    // If no change keeps every service at its rate, a plan for this period alone, or for the whole day, is used. It is
-    // placed so that as many running instances as possible stay.
-    const others = () =>
-      [anew.boards, still.boards].flatMap((boards) => (boards ? [change(laidOver(fleet, boards, current))] : []))
-    const candidates = within.length > 0 ? within : [...ways, ...others()]
-    const best = candidates.reduce((a, b) => {
-      const order = within.length > 0 ? b.energyJ - a.energyJ : b.lateRequests - a.lateRequests || b.energyJ - a.energyJ
-      return order < 0 ? b : a
+    // If no change keeps every service at its rate, a plan for this period alone, or for the whole day, is tried, too.
+    if (within.length === 0) {
+      for (const boards of [anew.boards, still.boards]) if (boards) ways.push(change(laidOver(fleet, boards, current)))
+    }
+    const best = (within.length > 0 ? within : ways).reduce((a, b) => {
+      const later = within.length > 0 ? 0 : b.lateRequests - a.lateRequests
+      return (later || b.energyJ - a.energyJ) < 0 ? b : a
     })
     late += best.lateRequests
     made.push(best)
@@ -213,30 +198,21 @@ function idleOf(fleet: CheckedFleet, board: Pick<FleetBoard, 'gpu' | 'smClockMhz
   return fleet.lanes[laneOf(fleet, board)]!.idleW
 }
 
-/**
- * Energy of a change: new instances draw power before they answer requests, and boards that come into use idle until
- * then.
- */
+/** Energy of a change: before they answer requests, new instances draw power, and boards that come into use idle. */
 function wayJ(
   fleet: CheckedFleet,
   current: readonly FleetBoard[],
   steps: readonly FleetStep[],
   { migrationS, parkedW }: DayOptions,
 ): number {
-  const place = ({ gpu, node, index }: { gpu: string; node: number; index: number }) => `${gpu} ${node} ${index}`
-  const before = new Set(current.map(place))
-  const created = steps.filter(({ kind }) => kind === 'create')
-  const more = new Map<string, number>()
-  const perBoard = new Map<string, number>()
-  let joules = 0
-  for (const { instance } of created) {
-    const at = place(instance)
-    perBoard.set(at, (perBoard.get(at) ?? 0) + 1)
-    joules += migrationS * instance.segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
-    if (!before.has(at)) more.set(at, idleOf(fleet, instance) - parkedW)
-  }
-  const wayS = migrationS * Math.max(0, ...perBoard.values())
-  return joules + wayS * [...more.values()].reduce((sum, watts) => sum + watts, 0)
+  const placeOf = ({ node, index }: Pick<MappedBoard, 'node' | 'index'>) => `${node} ${index}`
+  const before = new Set(current.map(placeOf))
+  const created = steps.flatMap(({ kind, instance }) => (kind === 'create' ? [instance] : []))
+  const byBoard = grouped(created, placeOf)
+  const wayS = migrationS * Math.max(0, ...[...byBoard.values()].map(({ length }) => length))
+  const fresh = [...byBoard].filter(([place]) => !before.has(place))
+  const moreW = fresh.reduce((sum, [, [first]]) => sum + idleOf(fleet, first!) - parkedW, 0)
+  return created.reduce((sum, instance) => sum + migrationS * wattsOf(instance), 0) + wayS * moreW
 }
 
 function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObjective[] {
@@ -265,20 +241,14 @@ function assertDay(periods: readonly (readonly ServiceObjective[])[], options: D
   check(parkedW >= 0 && parkedW <= boardW, 'parkedW', parkedW, below)
 }
 
-/**
- * Power that instances add to idle boards while they answer the requests, W. Requests go first to the instances with
- * the lowest energy per request, each up to the rate that it answers in time.
- */
+/** Power that instances add to idle boards, W. Requests go first to those with the lowest energy per request. */
 export function servingW(boards: readonly FleetBoard[], objectives: readonly ServiceObjective[]): number {
   let watts = 0
   for (const { model, ratePerS } of objectives) {
-    const own = boards
-      .flatMap(({ segments }) => segments)
-      .filter((segment) => segment.model === model)
-      .map(({ ratePerS: answers, powerW = 0 }) => ({ answers, joules: powerW / answers }))
-      .sort((a, b) => a.joules - b.joules)
+    const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
+    const joulesOf = own.map(({ ratePerS: answers, powerW = 0 }) => ({ answers, joules: powerW / answers }))
     let left = ratePerS
-    for (const { answers, joules } of own) {
+    for (const { answers, joules } of joulesOf.sort((a, b) => a.joules - b.joules)) {
       const taken = Math.min(left, answers)
       watts += taken * joules
       left -= taken

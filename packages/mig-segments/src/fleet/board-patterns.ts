@@ -10,26 +10,20 @@ export interface BoardPattern {
 
 const known = new WeakMap<MigGeometry, readonly BoardPattern[]>()
 
-/**
- * Returns the maximal ways to fill a board. Every set of instances that fits on a board is a subset of one of them.
- */
+/** The maximal ways to fill a board. Every set of instances that fits on a board is a subset of one of them. */
 export function patternsOf(geometry: MigGeometry): readonly BoardPattern[] {
-  const patterns = known.get(geometry) ?? maximalPatterns(geometry)
-  known.set(geometry, patterns)
-  return patterns
-}
-
-function maximalPatterns(geometry: MigGeometry): BoardPattern[] {
+  const found = known.get(geometry)
+  if (found) return found
   const byCounts = new Map<string, BoardPattern>()
   for (const layout of migLayouts(geometry)) {
     const counts = countsOf(geometry, layout)
     if (!byCounts.has(counts.join())) byCounts.set(counts.join(), { counts, layout })
   }
-  const patterns = [...byCounts.values()]
-  return patterns.filter(
-    (pattern) =>
-      !patterns.some((other) => other !== pattern && pattern.counts.every((count, p) => count <= other.counts[p]!)),
-  )
+  const all = [...byCounts.values()]
+  const isWithin = (a: BoardPattern, b: BoardPattern) => a.counts.every((count, p) => count <= b.counts[p]!)
+  const maximal = all.filter((pattern) => !all.some((other) => other !== pattern && isWithin(pattern, other)))
+  known.set(geometry, maximal)
+  return maximal
 }
 
 /** Number of placements of each profile. */

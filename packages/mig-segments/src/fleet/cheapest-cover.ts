@@ -14,9 +14,13 @@ export interface CoverItem {
  * is depth-first, in order of price per request/s (an integer knapsack cover).
  */
 export function cheapestCover(items: readonly CoverItem[], ratePerS: number): number {
-  const order = undominated(items).sort(
-    (a, b) => a.price / a.ratePerS - b.price / b.ratePerS || b.ratePerS - a.ratePerS,
-  )
+  // For each price, the item with the highest rate.
+  const best = new Map<number, CoverItem>()
+  for (const item of items) {
+    if (item.ratePerS > (best.get(item.price)?.ratePerS ?? 0)) best.set(item.price, item)
+  }
+  const order = [...best.values()]
+  order.sort((a, b) => a.price / a.ratePerS - b.price / b.ratePerS || b.ratePerS - a.ratePerS)
   if (order.length === 0) return Number.POSITIVE_INFINITY
   const enough = ratePerS * TOLERANCE
   const ratio = (i: number) => order[i]!.price / order[i]!.ratePerS
@@ -35,13 +39,4 @@ export function cheapestCover(items: readonly CoverItem[], ratePerS: number): nu
   }
   visit(0, ratePerS, 0)
   return nodes > NODE_LIMIT ? Math.min(least, ratePerS * ratio(0)) : least
-}
-
-/** For each price, the item with the highest rate. */
-function undominated(items: readonly CoverItem[]): CoverItem[] {
-  const best = new Map<number, CoverItem>()
-  for (const item of items) {
-    if (item.ratePerS > (best.get(item.price)?.ratePerS ?? 0)) best.set(item.price, item)
-  }
-  return [...best.values()]
 }

@@ -1,8 +1,7 @@
 import { geometryOf, MAX_MPS_CLIENTS, type MigGeometry } from '@pctodl/platform'
 import { check, checkInteger, isPositive } from '../check.js'
 import { type InstancePoint, MAX_BATCH_SIZE, type ProfilePoint } from '../profile.js'
-import type { BoardGroup, Fleet } from './fleet.js'
-import type { InstanceCoRunners } from './shared-points.js'
+import type { BoardGroup, Fleet, InstanceCoRunners } from './fleet.js'
 
 /** A group of boards with all defaults filled in. */
 export interface CheckedGroup {
@@ -15,10 +14,7 @@ export interface CheckedGroup {
   readonly nodeCapW: number
 }
 
-/**
- * Those boards of a group that run at one SM clock. A clock applies to a whole board, so all instances of a board
- * belong to one lane. A plan chooses how many boards each lane has.
- */
+/** Those boards of a group that run at one SM clock, which applies to whole boards. A plan chooses their number. */
 export interface Lane {
   /** Index of the group in the fleet. */
   readonly group: number
@@ -40,7 +36,7 @@ export interface CheckedFleet {
   readonly limited: boolean
 }
 
-/** A larger ratio of prices between groups counts as a typing error. It would also exceed the solver's precision. */
+/** A larger ratio of prices would exceed the solver's precision. */
 const MAX_PRICE_RATIO = 1e6
 
 /**
@@ -53,7 +49,7 @@ const MAX_PRICE_RATIO = 1e6
  */
 export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet, reason?: string): CheckedFleet {
   check(groups.length > 0, 'fleet.groups', groups.length, 'at least one group of boards')
-  check(powerW > 0, 'fleet.powerW', powerW, 'watts above 0')
+  check(powerW === Infinity || isPositive(powerW), 'fleet.powerW', powerW, 'watts above 0')
   const limited =
     Number.isFinite(powerW) ||
     groups.some(({ boardCapW, nodeCapW }) => boardCapW !== undefined || nodeCapW !== undefined)
@@ -90,6 +86,9 @@ function checkGroup(group: BoardGroup, at: string, reason: string | undefined): 
   for (const [name, capW] of Object.entries({ boardCapW, nodeCapW })) {
     check(capW > (idleW ?? 0), `${at}.${name}`, capW, `watts above those of an idle board, ${idleW}`)
   }
+  const models = profiles.map(({ model }) => model)
+  const twice = models.find((model, i) => models.indexOf(model) < i)
+  check(twice === undefined, `${at}.profiles`, twice, 'one profile for each model')
   const measured = 'measured power with each point (a sixth column, Power)'
   for (const { model, points } of profiles) {
     for (const point of points) {
@@ -98,12 +97,14 @@ function checkGroup(group: BoardGroup, at: string, reason: string | undefined): 
       check(!reason || known, `${at}.profiles, ${model}`, point.powerW, `${measured}${since}`)
     }
   }
-  for (const { profile, powerW: known } of group.coRunners ?? []) {
+  for (const { profile, powerW: known, maxMembers = 2 } of group.coRunners ?? []) {
     const names = geometry.profiles.map(({ name }) => name)
     const expected = `a MIG profile of ${geometry.key}: ${names.join(', ')}`
     check(names.includes(profile), `${at}.coRunners`, profile, expected)
+    const field = `${at}.coRunners, ${profile}`
+    check([2, 3, 4].includes(maxMembers), `${field}: maxMembers`, maxMembers, 'an integer from 2 to 4')
     const columns = 'measured power of its groups (columns power)'
-    check(!reason || known !== undefined, `${at}.coRunners, ${profile}`, 'no watts', `${columns}${since}`)
+    check(!reason || known !== undefined, field, 'no watts', `${columns}${since}`)
   }
   // A board may not draw more than the limit of its node.
   return { geometry, boards, price, boardsPerNode, boardCapW: Math.min(boardCapW, nodeCapW), nodeCapW }
@@ -122,11 +123,7 @@ function checkPoint(point: ProfilePoint, at: string): void {
   check(powerW === undefined || powerW === 0 || isPositive(powerW), field('powerW'), powerW, watts)
 }
 
-/**
- * Returns one lane for each clock at which a group was measured, the highest clock first.
- *
- * @throws InvalidInputError if only some points have a clock, or if co-runners or idle power do not match a clock
- */
+/** Returns one lane for each clock at which a group was measured, the highest clock first. */
 function lanesOf(
   { profiles, coRunners = [], idleW }: BoardGroup,
   group: number,

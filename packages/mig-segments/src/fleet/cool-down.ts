@@ -31,8 +31,7 @@ interface Swap {
 
 /**
  * Reduces the power of the board with the highest power, again and again, by swapping instances of one profile with
- * boards of lower power. Those with the lowest power are searched first, and the others only if none of these helps, so
- * that a round is fast even in a large fleet.
+ * boards of lower power: the coolest if that helps, so that a round is fast even in a large fleet.
  *
  * @returns whether all boards are within the cap
  */
@@ -47,7 +46,11 @@ export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
     if (!swap) return false
     for (const board of [hottest, swap.other]) byWatts.splice(byWatts.indexOf(board), 1)
     exchange(hottest, swap)
-    for (const board of [hottest, swap.other]) byWatts.splice(placeOf(board.drawnW, byWatts), 0, board)
+    // Sorting again takes too long in a large fleet.
+    for (const board of [hottest, swap.other]) {
+      const place = byWatts.findIndex(({ drawnW }) => drawnW >= board.drawnW)
+      byWatts.splice(place < 0 ? byWatts.length : place, 0, board)
+    }
   }
   return false
 }
@@ -86,18 +89,6 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   const less = watts(row) - (their ? watts(their) : 0)
   hottest.drawnW -= less
   other.drawnW += less
-}
-
-/** Index at which a board belongs in a list sorted by power. Sorting again takes too long in a large fleet. */
-function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
-  let low = 0
-  let high = byWatts.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (byWatts[middle]!.drawnW < drawnW) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function watts({ powerW = 0 }: FleetRow): number {

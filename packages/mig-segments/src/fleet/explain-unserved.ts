@@ -44,11 +44,7 @@ export function unserved(
 
 /** Largest factor by which the search lengthens an objective. */
 const MAX_TIMES_LONGER = 1e6
-
-/**
- * Maximum number of plans for one service. Each lengthens the objective by twice as many steps of 5 % as the one
- * before.
- */
+/** Maximum number of plans for one service. */
 const MAX_PLANS = 6
 
 /**
@@ -86,6 +82,7 @@ export async function withKeepable(
       // With a longer objective fewer boards may suffice, so the search goes on.
       if (code !== 'TOO_FEW_GPUS') throw error
     }
+    // Twice as many steps of 5 % as before.
     could = rounded(1.05 ** (2 ** (plans - 1)) * could)
   }
   return service

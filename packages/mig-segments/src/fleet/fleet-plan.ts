@@ -1,6 +1,6 @@
 import type { ServiceObjective } from '../profile.js'
 import type { CheckedFleet } from './check-fleet.js'
-import type { FleetBoard } from './place-fleet.js'
+import type { FleetBoard, FleetSegment } from './place-fleet.js'
 
 /** Why a service is not in the plan. */
 export type UnservedReason = 'no-profile' | 'never-ran' | 'power' | 'latency'
@@ -32,24 +32,16 @@ export interface FleetPlan {
   readonly lowerBoundCost: number
   /** Power of all boards at full load, W; NaN if the power of any instance was not measured. */
   readonly powerW: number
-  /**
-   * Power of all boards at the planned rates, W. Each service's requests are divided in proportion to the rates of its
-   * instances. NaN if any power was not measured.
-   */
+  /** The same at the planned rates, with requests divided in proportion to the rates of a service's instances. */
   readonly meanPowerW: number
-  /**
-   * Lower bound on the power of plans of this cost, W, among those that use points of `fleetRows`; 0 if none was
-   * proved.
-   */
+  /** Lower bound on the power of plans of this cost, W, that use points of `fleetRows`; 0 if none was proved. */
   readonly lowerBoundPowerW: number
   /** Least number of compute slices that any plan of this cost uses; 0 if the plan minimises power instead. */
   readonly lowerBoundSlices: number
 }
 
 /** Sum of the rates that segments answer in time, by model, requests/s. */
-export function answeredBy(
-  segments: readonly { readonly model: string; readonly ratePerS: number }[],
-): Map<string, number> {
+export function answeredBy(segments: readonly Pick<FleetSegment, 'model' | 'ratePerS'>[]): Map<string, number> {
   const rates = new Map<string, number>()
   for (const { model, ratePerS } of segments) rates.set(model, (rates.get(model) ?? 0) + ratePerS)
   return rates
@@ -63,7 +55,13 @@ export function totalsOf(
   unserved: readonly UnservedService[],
   lowerBoundCost: number,
 ): Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
-  const served = servedBy(objectives, boards)
+  const segments = boards.flatMap((board) => board.segments)
+  const served = objectives.map((objective) => {
+    const own = segments.filter(({ model }) => model === objective.model)
+    const gpcs = own.reduce((sum, { profile }) => sum + Number.parseInt(profile, 10), 0)
+    const capacity = own.reduce((sum, { throughput }) => sum + throughput, 0)
+    return { ...objective, segments: own.length, gpcs, capacity }
+  })
   const cost = boards.reduce((sum, { group }) => sum + groups[group]!.price, 0)
   return {
     boards,
@@ -74,20 +72,6 @@ export function totalsOf(
     powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
     meanPowerW: meanPowerOf(boards, served),
   }
-}
-
-/** Segments and capacity that the boards give each service, in the order of the objectives. */
-function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): ServedService[] {
-  const segments = boards.flatMap((board) => board.segments)
-  return objectives.map((objective) => {
-    const own = segments.filter(({ model }) => model === objective.model)
-    return {
-      ...objective,
-      segments: own.length,
-      gpcs: own.reduce((sum, { profile }) => sum + Number.parseInt(profile, 10), 0),
-      capacity: own.reduce((sum, { throughput }) => sum + throughput, 0),
-    }
-  })
 }
 
 /** Power at the planned rates, W. An instance's own power counts for the fraction of time in which it works. */

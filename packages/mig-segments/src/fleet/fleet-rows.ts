@@ -1,26 +1,31 @@
+import { groupsForInstance, parseWorkloadName } from '@pctodl/colocation'
+import type { MigSlot } from '@pctodl/platform'
+import { grouped } from '../grouped.js'
 import { type InstancePoint, latencyGateMs, type ServiceObjective, throughputOf } from '../profile.js'
 import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
-import { roomOf, type TimesLate } from '../tail/until-kept.js'
 import {
   type Dispatch,
+  LATE_SHARE,
   type Placeable,
   placeablesOf,
   rateInTime,
   sharedWays,
   splitBurstiness,
   splitWays,
+  type Way,
 } from '../tail/ways.js'
 import type { CheckedFleet } from './check-fleet.js'
-import { type SharedPoint, sharedPoints } from './shared-points.js'
+import type { InstanceCoRunners } from './fleet.js'
 
 /** Decides whether a measured point meets an objective. */
 export type FleetGate =
-  | { readonly kind: 'latency'; readonly latencyShare?: number }
+  | { readonly kind: 'latency'; readonly latencyShare?: number | undefined }
   | {
       readonly kind: 'tail'
       readonly traffic: StatedTraffic
       readonly dispatch: Dispatch
-      readonly times?: TimesLate
+      /** Number of times that each service was late in the check; Infinity for services that are no longer served. */
+      readonly times?: ReadonlyMap<string, number>
     }
 
 /** One of the models that run in an instance. */
@@ -54,6 +59,11 @@ interface Candidate extends Placeable {
   readonly measured: InstancePoint
 }
 
+interface Rated {
+  readonly of: Candidate
+  readonly ratePerS: number
+}
+
 /**
  * Returns the points that meet each objective, and the groups of models that meet theirs in a shared instance. A point
  * is left out if another in the same instance answers at least as many requests with no more power. Without power
@@ -69,37 +79,27 @@ export function fleetRows(
   which: 'best' | 'one-way' | 'all' = 'best',
 ): FleetRow[] {
   const frugal = fleet.limited || fleet.lanes.length > fleet.groups.length
-  const roomW = ({ lane }: Pick<FleetRow, 'lane'>) => {
+  const within = ({ lane, powerW = 0 }: FleetRow) => {
     const { group, idleW } = fleet.lanes[lane]!
-    return fleet.groups[group]!.boardCapW - idleW
+    return powerW <= fleet.groups[group]!.boardCapW - idleW
   }
-  const within = (rows: readonly FleetRow[]) => rows.filter((row) => (row.powerW ?? 0) <= roomW(row))
   const own = objectives.flatMap((objective, service) => {
-    const ways = waysOf(candidatesOf(fleet, objective.model), objective, gate, which === 'best').map((rated) => {
-      const rows = within(
-        rated.map(({ of: { lane, profile, measured: point }, ratePerS }): FleetRow => {
-          const watts = point.powerW === undefined ? {} : { powerW: point.powerW }
-          return { lane, profile, parts: [{ service, model: objective.model, point, ratePerS }], ...watts }
-        }),
-      )
-      if (which === 'all') return rows
-      const places = new Map<string, FleetRow[]>()
-      for (const row of rows) {
-        const at = `${row.lane} ${row.profile}`
-        places.set(at, [...(places.get(at) ?? []), row])
-      }
+    const { model } = objective
+    const ways = waysOf(candidatesOf(fleet, model), objective, gate, which === 'best').map((rated) => {
+      const rows = rated.map(({ of: { lane, profile, measured: point }, ratePerS }): FleetRow => {
+        const watts = point.powerW === undefined ? {} : { powerW: point.powerW }
+        return { lane, profile, parts: [{ service, model, point, ratePerS }], ...watts }
+      })
+      const possible = rows.filter(within)
+      if (which === 'all') return possible
+      const places = grouped(possible, ({ lane, profile }) => `${lane} ${profile}`)
       return [...places.values()].flatMap((each) => best(each, frugal))
     })
     // Power limits may have removed all rows of a way.
-    const possible = ways.filter((rows) => rows.length > 0)
-    return possible.flatMap((rows, way) => rows.map((row) => ({ ...row, way })))
+    return ways.filter((rows) => rows.length > 0).flatMap((rows, way) => rows.map((row) => ({ ...row, way })))
   })
-  return [
-    ...own,
-    ...sharedRows(fleet, objectives, gate).flatMap((rows) =>
-      which === 'all' ? within(rows) : undominated(within(rows), objectives, frugal),
-    ),
-  ]
+  const shared = sharedRows(fleet, objectives, gate).map((rows) => rows.filter(within))
+  return [...own, ...shared.flatMap((rows) => (which === 'all' ? rows : undominated(rows, objectives, frugal)))]
 }
 
 function candidatesOf({ lanes, groups }: CheckedFleet, model: string): Candidate[] {
@@ -107,19 +107,28 @@ function candidatesOf({ lanes, groups }: CheckedFleet, model: string): Candidate
     const points = profiles.filter((profile) => profile.model === model).flatMap((profile) => profile.points)
     return groups[group]!.geometry.profiles.flatMap(({ name, computeSlices }, profile) => {
       const ran = points.filter((point) => point.profile === name && point.processThroughput > 0)
-      return placeablesOf(`${lane} ${profile}`, computeSlices, ran).map((of, i) => ({
-        ...of,
-        lane,
-        profile,
-        measured: ran[i]!,
-      }))
+      const placeables = placeablesOf(`${lane} ${profile}`, computeSlices, ran)
+      return placeables.map((of, i) => ({ ...of, lane, profile, measured: ran[i]! }))
     })
   })
 }
 
-interface Rated {
-  readonly of: Candidate
-  readonly ratePerS: number
+/** Factor on the fraction of late requests that the estimate may allow, applied each time a service was late. */
+const TIGHTER = 0.4
+/**
+ * Base of the factor on a service's rate. The factor grows each time the service was late, because real traffic may be
+ * far from the estimate.
+ */
+const MARGIN = 1.03
+
+/**
+ * Returns the fraction of a service's requests that the estimate may allow to be late, and the factor by which its rate
+ * is raised for planning.
+ *
+ * @param late number of times that it was late in the check
+ */
+export function roomOf(late: number): { readonly maxLate: number; readonly margin: number } {
+  return { maxLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
 }
 
 /** For each way to divide a service's requests over its instances, the rate that each instance answers in time. */
@@ -135,14 +144,15 @@ function waysOf(
     const fitting = candidates.filter(({ measured }) => measured.latencyMs < gateMs)
     return [fitting.map((of) => ({ of, ratePerS: throughputOf(of.measured) }))]
   }
-  const room = roomOf(gate.times, model)
-  if (!room) return []
+  const late = gate.times?.get(model) ?? 0
+  if (late === Number.POSITIVE_INFINITY) return []
+  const { maxLate, margin } = roomOf(late)
   const { burstiness = 1 } = gate.traffic
-  const hard = underErrors({ model, ratePerS: ratePerS * room.margin, latencyMs }, gate.traffic)
-  const goal = { ...hard, burstiness, maxLate: room.maxLate }
+  const hard = underErrors({ model, ratePerS: ratePerS * margin, latencyMs }, gate.traffic)
+  const goal = { ...hard, burstiness, maxLate }
   const fitting = candidates.filter(({ point }) => point.latencyMs < hard.latencyMs)
-  const taken = (ways: ReturnType<typeof sharedWays>) =>
-    ways.map((way) => way.map(({ of, share }) => ({ of: of as Candidate, ratePerS: share * ratePerS })))
+  const taken = (ways: readonly Way<Candidate>[]) =>
+    ways.map((way) => way.map(({ of, share }) => ({ of, ratePerS: share * ratePerS })))
   if (gate.dispatch === 'shared') return taken(sharedWays(fitting, goal))
   const alone = { ...goal, burstiness: splitBurstiness(burstiness) }
   const whole = fitting.flatMap((of): Rated[] => {
@@ -152,30 +162,60 @@ function waysOf(
   return [whole, ...(several ? taken(splitWays(fitting, goal)) : [])].filter((way) => way.length > 0)
 }
 
-/**
- * Groups of models that share an instance, by lane and profile. None if services have one common queue for all
- * instances.
- */
+/** Groups of models that share an instance, by lane and profile. None if services have one queue for all instances. */
 function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[][] {
   if (gate.kind === 'tail' && gate.dispatch === 'shared') return []
   return fleet.lanes.flatMap(({ group, coRunners }, lane) =>
     fleet.groups[group]!.geometry.profiles.map((slot, profile) =>
       coRunners
         .filter((each) => each.profile === slot.name)
-        .flatMap((each) => sharedPoints(each, slot, batchTimeLimits(objectives, gate)))
-        .flatMap((point): FleetRow[] => {
-          const parts = ratedMembers(point, objectives, slot.name, gate)
-          const { powerW } = point
-          return parts ? [{ lane, profile, parts, ...(powerW !== undefined && { powerW }) }] : []
-        }),
+        .flatMap((each) => groupsOf(each, slot, objectives, gate).map((shared) => ({ lane, profile, ...shared }))),
     ),
   )
 }
 
-/**
- * Points of one service in one instance that are Pareto-optimal in rate and power; only the fastest point if power does
- * not matter.
- */
+/** Groups of models whose batches finish in time in one shared instance, and the rate that each answers in time. */
+function groupsOf(
+  { source, powerW, maxMembers = 2 }: InstanceCoRunners,
+  { name }: MigSlot,
+  objectives: readonly ServiceObjective[],
+  gate: FleetGate,
+): Pick<FleetRow, 'parts' | 'powerW'>[] {
+  const serviceOf = (workload: string) => {
+    const { model } = parseWorkloadName(workload)
+    return objectives.findIndex((objective) => objective.model === model)
+  }
+  const demands = source.workloads.flatMap((workload) => {
+    const objective = objectives[serviceOf(workload.name)]
+    if (!objective) return []
+    const { latencyMs } = objective
+    const batchTimeMs = gate.kind === 'latency' ? latencyGateMs(latencyMs, gate.latencyShare) : latencyMs
+    return [{ workload: workload.name, ratePerS: 0, batchTimeMs }]
+  })
+  const limits = { memoryGib: 0.9 * Number(/(\d+)gb/.exec(name)![1]), maxMembers }
+  const byName = new Map(source.workloads.map((workload) => [workload.name, workload]))
+  return groupsForInstance(source, demands, limits).flatMap(({ workloads, throughputsPerS, batchTimesMs }) => {
+    const services = workloads.map(serviceOf)
+    if (workloads.length < 2 || new Set(services).size < services.length) return []
+    const measured = workloads.map((workload) => byName.get(workload)!)
+    const parts = services.map((service, i): RowPart => {
+      const { model } = objectives[service]!
+      const { batchSize } = measured[i]!
+      const timed = { processThroughput: throughputsPerS[i]!, latencyMs: batchTimesMs[i]! }
+      const point: InstancePoint = { profile: name, processes: 1, batchSize, ...timed }
+      // With co-runners, only the full batch was measured. A smaller one is assumed to take as long.
+      const [of] = placeablesOf(name, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
+      const [way] = waysOf([of!], objectives[service]!, gate, false)
+      return { service, model, point, ratePerS: way?.[0]?.ratePerS ?? 0 }
+    })
+    if (parts.some(({ ratePerS }) => ratePerS === 0)) return []
+    const kept = measured.map(({ exclusiveThroughput }, i) => throughputsPerS[i]! / exclusiveThroughput)
+    parts.sort((a, b) => a.service - b.service)
+    return [{ parts, ...(powerW && { powerW: powerW(measured, kept) }) }]
+  })
+}
+
+/** Points of one service in one instance that are Pareto-optimal in rate and, if it matters, power. */
 function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
   const rate = ({ parts }: FleetRow) => parts[0]!.ratePerS
   const batch = ({ parts }: FleetRow) => parts[0]!.point.batchSize
@@ -195,46 +235,17 @@ function undominated(
   objectives: readonly ServiceObjective[],
   frugal: boolean,
 ): readonly FleetRow[] {
-  const byModels = new Map<string, FleetRow[]>()
   const worth = ({ parts }: FleetRow) =>
     parts.map(({ service, ratePerS }) => Math.min(ratePerS, objectives[service]!.ratePerS))
-  for (const row of rows) {
-    const key = row.parts.map(({ service }) => service).join()
-    const known = byModels.get(key) ?? []
-    const beats = (a: FleetRow, b: FleetRow) => {
-      const theirs = worth(b)
-      return (!frugal || (a.powerW ?? 0) <= (b.powerW ?? 0)) && worth(a).every((each, i) => each >= theirs[i]!)
-    }
-    if (known.some((other) => beats(other, row))) continue
-    byModels.set(key, [...known.filter((other) => !beats(row, other)), row])
+  const beats = (a: FleetRow, b: FleetRow) => {
+    const theirs = worth(b)
+    return (!frugal || (a.powerW ?? 0) <= (b.powerW ?? 0)) && worth(a).every((each, i) => each >= theirs[i]!)
   }
-  return [...byModels.values()].flat()
-}
-
-/** Longest batch time that each model's objective allows, ms. */
-function batchTimeLimits(objectives: readonly ServiceObjective[], gate: FleetGate): Map<string, number> {
-  return new Map(
-    objectives.map(({ model, latencyMs }) => [
-      model,
-      gate.kind === 'latency' ? latencyGateMs(latencyMs, gate.latencyShare) : latencyMs,
-    ]),
+  const byModels = grouped(rows, ({ parts }) => parts.map(({ service }) => service).join())
+  return [...byModels.values()].flatMap((alike) =>
+    alike.reduce<FleetRow[]>((known, row) => {
+      if (known.some((other) => beats(other, row))) return known
+      return [...known.filter((other) => !beats(row, other)), row]
+    }, []),
   )
-}
-
-/** Rates that the members of a group answer in time, each from its own queue; null if a member answers none. */
-function ratedMembers(
-  { members }: SharedPoint,
-  objectives: readonly ServiceObjective[],
-  profile: string,
-  gate: FleetGate,
-): RowPart[] | null {
-  const parts = members.map(({ model, ...measured }): RowPart => {
-    const service = objectives.findIndex((objective) => objective.model === model)
-    const point: InstancePoint = { profile, processes: 1, ...measured }
-    // With co-runners, only the full batch was measured. A smaller one is assumed to take as long.
-    const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
-    const [way] = waysOf([of!], objectives[service]!, gate, false)
-    return { service, model, point, ratePerS: way?.[0]?.ratePerS ?? 0 }
-  })
-  return parts.every(({ ratePerS }) => ratePerS > 0) ? parts.sort((a, b) => a.service - b.service) : null
 }

@@ -1,6 +1,26 @@
+import type { GroupPower, KeptShareSource } from '@pctodl/colocation'
 import { findMigBoard } from '@pctodl/platform'
 import type { ServiceProfile } from '../profile.js'
-import type { InstanceCoRunners } from './shared-points.js'
+
+/**
+ * Fraction of their throughput that models retain, and power, if they share a MIG instance of one profile with one
+ * process each. Together they may use nine tenths of the memory in the profile's name.
+ */
+export interface InstanceCoRunners {
+  /** MIG profile of the instance, e.g. `2g.20gb`. */
+  readonly profile: string
+  /**
+   * Workloads (named `<model>_batch<size>-inf`) as measured alone in an instance of this profile, and the fraction of
+   * that throughput that each member of a group retains. If the fractions are uncertain, give lower bounds.
+   */
+  readonly source: KeptShareSource
+  /** Power that a group adds to an idle board, W; required for power limits. */
+  readonly powerW?: GroupPower
+  /** SM clock of the measurement, MHz; absent if the board's points have none. */
+  readonly smClockMhz?: number
+  /** Maximum number of models in one instance, 2 to 4. Default 2. */
+  readonly maxMembers?: number
+}
 
 /** Boards of one type that may be used. */
 export interface BoardGroup {

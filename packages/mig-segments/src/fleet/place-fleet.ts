@@ -14,24 +14,16 @@ export interface FleetSegment extends MappedFleetSegment {
   /** Rate answered in time, requests/s. */
   readonly ratePerS: number
   readonly latencyMs: number
-  /**
-   * Power that the segment adds to an idle board while all its processes run, W. The power of a shared instance is
-   * divided evenly. Absent if it was not measured.
-   */
+  /** Power that it adds to an idle board, W, evenly divided in a shared instance; absent if it was not measured. */
   readonly powerW?: number
 }
 
-/**
- * A planned board. If several groups have one type of board, the nodes of a later group follow those of earlier ones.
- */
+/** A planned board. If groups have one type of board, the nodes of a later group follow those of earlier ones. */
 export interface FleetBoard extends MappedBoard {
   /** Index of the board's group in the fleet. */
   readonly group: number
   readonly segments: readonly FleetSegment[]
-  /**
-   * Power while all processes of the board run, including idle power, W; NaN if the power of an instance was not
-   * measured.
-   */
+  /** Power while all its processes run, idle power included, W; NaN if that of an instance was not measured. */
   readonly powerW: number
 }
 
@@ -101,8 +93,7 @@ function fillLane(
   const open = [...standing, ...fresh]
   const wanted = rows.flatMap((row, r) => (row.lane === lane ? new Array<FleetRow>(instances[r]!).fill(row) : []))
   wanted.sort((a, b) => (b.powerW ?? 0) - (a.powerW ?? 0) || b.profile - a.profile)
-  // For each profile, a heap of the boards with a free place, lowest power first. A heap, because a fleet may have
-  // 100,000 boards.
+  // For each profile, the boards with a free place, lowest power first. A fleet may have 100,000 boards.
   const withPlace = geometry.profiles.map((_, p) => {
     const heap = new IndexedHeap(open.length)
     open.forEach(({ free, drawnW }, b) => {
@@ -126,18 +117,13 @@ function fillLane(
   return open
 }
 
-/**
- * The boards of a plan from scratch at their places. Nodes are numbered within the boards of one type: those of a later
- * group of the same type follow the others.
- */
+/** The boards of a plan from scratch at their places. */
 function onNodes(fleet: CheckedFleet, added: readonly OpenBoard[]): FleetBoard[] | null {
   const boards: FleetBoard[] = []
   const numbered = new Map<string, number>()
   for (const [g, group] of fleet.groups.entries()) {
-    const nodes = nodesFor(
-      added.filter(({ lane }) => fleet.lanes[lane]!.group === g),
-      group,
-    )
+    const own = added.filter(({ lane }) => fleet.lanes[lane]!.group === g)
+    const nodes = nodesFor(own, group)
     if (!nodes) return null
     const from = numbered.get(group.geometry.key) ?? 0
     for (const [n, on] of nodes.entries()) {
@@ -156,9 +142,7 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
   for (let count = Math.ceil(least); count <= most; count++) {
     const nodes = Array.from({ length: count }, () => ({ on: [] as OpenBoard[], drawnW: 0 }))
     const withPlace = new IndexedHeap(count)
-    nodes.forEach((_, n) => {
-      withPlace.set(n, 0)
-    })
+    for (const n of nodes.keys()) withPlace.set(n, 0)
     for (const board of used) {
       const at = withPlace.first
       const coolest = nodes[at]!
@@ -176,26 +160,15 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
 function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number): FleetSegment[] {
   return parts.map(({ model, point, ratePerS }) => {
     const { batchSize, processes, latencyMs } = point
-    return {
-      profile,
-      start,
-      model,
-      batchSize,
-      processes,
-      throughput: throughputOf(point),
-      ratePerS,
-      latencyMs,
-      ...(powerW !== undefined && { powerW: powerW / parts.length }),
-    }
+    const watts = powerW === undefined ? {} : { powerW: powerW / parts.length }
+    const place = { profile, start, model, batchSize, processes }
+    return { ...place, throughput: throughputOf(point), ratePerS, latencyMs, ...watts }
   })
 }
 
 /**
- * Returns the first free place on a node with enough power: preferably one that was not in use before, otherwise one
- * that becomes free.
- *
- * @param next boards that already have their places
- * @returns null if no node has both a free place and enough power
+ * Returns the first free place on a node with enough power, preferably one that was not in use before; null if there is
+ * none. `next` are boards that already have their places.
  */
 export function freePlace(
   { geometry, boards, boardsPerNode, nodeCapW }: CheckedGroup,
@@ -247,10 +220,7 @@ function boardOf(
   }
 }
 
-/**
- * Whether boards, or instances that exist at the same time, keep the power limits of boards, nodes and the fleet. Power
- * that was not measured counts as 0.
- */
+/** Whether boards, or instances that exist at the same time, keep all power limits. Unmeasured power counts as 0. */
 export function keepWatts(fleet: CheckedFleet, present: readonly Omit<FleetBoard, 'group' | 'powerW'>[]): boolean {
   const { groups, lanes, powerW, limited } = fleet
   if (!limited) return true

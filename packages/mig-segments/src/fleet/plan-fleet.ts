@@ -1,17 +1,17 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import { check, checkInteger, isPositive } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
+import type { QueueOutcome } from '../tail/simulate-queue.js'
 import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
-import { CHECK_SEED, isLate, MAX_TIMES } from '../tail/until-kept.js'
-import type { Dispatch } from '../tail/ways.js'
+import { assertDispatch, type Dispatch } from '../tail/ways.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
 import { type FleetPlan, totalsOf, type UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeBoards } from './place-fleet.js'
-import { type Program, solveProgram } from './program.js'
-import { kindsOf, simulateFleet } from './simulate-fleet.js'
+import { solveProgram } from './program.js'
+import { kindsOf, MAX_REQUESTS, simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
   /**
@@ -41,15 +41,21 @@ export interface FleetOptions extends StatedTraffic {
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
 const DEFAULT_CHECK_REQUESTS = 40_000
+/** Seed of the check. It differs from the seed that judges a plan later. */
+export const CHECK_SEED = 7919
+/**
+ * Fraction of late requests in the check above which a service gets a larger margin: 0.01 minus four standard
+ * deviations for 40 000 requests.
+ */
+const CHECKED_LATE = 0.008
+/** Number of times that a service gets a larger margin before it counts as not served. */
+const MAX_TIMES = 11
 /** Minimum number of simulated requests per place in a batch (a batch of b has b places). */
 const CHECKED_PER_SLOT = 100
 /** Maximum number of boards of a plan. With it, a mistyped rate fails at once instead of computing for hours. */
 const MAX_GPUS = 100_000
 
-/**
- * Fractions of the power above idle that are tried in turn. A plan with less power is tried if the boards within the
- * total limit do not fit the limits of single boards and nodes.
- */
+/** Fractions of the power above idle that are tried in turn until the limits of single boards and nodes are kept. */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
 
 /**
@@ -74,21 +80,15 @@ export async function planFleet(
   return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, maxIterations, then))
 }
 
-/**
- * Plans with a gate. With `tail`, services that are late under simulated requests are planned again with a larger
- * margin. Each service that is not served gets an objective that could be met.
- *
- * @throws InvalidInputError, UnknownNameError for options out of range
- */
+/** Plans with a gate, as `untilKept`. Each service that is not served gets an objective that could be met. */
 export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 'served' | 'unserved'>>(
   fleet: Fleet,
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { checkRequests = DEFAULT_CHECK_REQUESTS, maxIterations = DEFAULT_MAX_ITERATIONS } = options
-  const inTime = new Set<string>()
-  const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
-    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED, inTime })
+  const { checkRequests: requests = DEFAULT_CHECK_REQUESTS, maxIterations = DEFAULT_MAX_ITERATIONS } = options
+  const check = { requests, seed: CHECK_SEED, inTime: new Set<string>() }
+  const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) => lateInFleet(made, fleet, options, check)
   const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
@@ -101,9 +101,8 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
 }
 
 /**
- * Returns the services of a plan that are late under the stated traffic and errors.
- *
- * @param check `inTime`: keys of simulations in which services were in time before; new ones are added
+ * Returns the services of a plan that are late under the stated traffic and errors. `inTime` contains the simulations in
+ * which services were in time before.
  */
 export function lateInFleet(
   { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
@@ -134,13 +133,14 @@ export function lateInFleet(
   return late
 }
 
+export function isLate({ late, requests }: QueueOutcome): boolean {
+  return late > CHECKED_LATE * requests
+}
+
 function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic }: FleetOptions): FleetGate {
-  if (dispatch !== 'split' && dispatch !== 'shared')
-    throw new UnknownNameError('dispatch', dispatch, ['shared', 'split'])
+  assertDispatch(dispatch)
   if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  return gate === 'tail'
-    ? { kind: gate, traffic, dispatch }
-    : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+  return gate === 'tail' ? { kind: gate, traffic, dispatch } : { kind: gate, latencyShare }
 }
 
 /**
@@ -154,7 +154,7 @@ export async function untilKept<Plan>(
 ): Promise<Plan> {
   const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
   assertTraffic(options)
-  checkInteger('checkRequests', checkRequests, 0)
+  checkInteger('checkRequests', checkRequests, 0, MAX_REQUESTS)
   const gate = gateOf(options)
   const times = new Map<string, number>()
   for (;;) {
@@ -168,16 +168,11 @@ export async function untilKept<Plan>(
   }
 }
 
-/**
- * Checks that services do not have one shared queue.
- * @throws PctodlError `NOT_SUPPORTED` if they do
- */
+/** @throws PctodlError `NOT_SUPPORTED` for one queue for all instances of a service */
 export function assertSplit({ dispatch }: FleetOptions): void {
   if (dispatch !== 'shared') return
-  throw new PctodlError(
-    'NOT_SUPPORTED',
-    'changes and days are for a queue for each instance; leave `dispatch: shared` away',
-  )
+  const what = 'changes and days are for a queue for each instance; leave `dispatch: shared` away'
+  throw new PctodlError('NOT_SUPPORTED', what)
 }
 
 /** Plans once, with one gate. */
@@ -196,13 +191,10 @@ export async function planOnce(
   // Services that some row serves. A service that only shared rows serve needs no row of its own.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
-  const program: Omit<Program, 'goal'> = {
-    ...{ fleet: checked, objectives: can, rows, running: [], maxIterations, room: 1 },
-  }
+  const program = { fleet: checked, objectives: can, rows, running: [], maxIterations }
   const measured = rows.every(({ powerW }) => powerW !== undefined)
-  const missed = all
-    .filter((objective) => !can.includes(objective))
-    .map((objective) => unserved(objective, checked, how, null))
+  const others = all.filter((objective) => !can.includes(objective))
+  const missed = others.map((objective) => unserved(objective, checked, how, null))
   if (can.length === 0) {
     return { ...totalsOf(checked, [], can, missed, 0), lowerBoundPowerW: 0, lowerBoundSlices: 0 }
   }
@@ -227,11 +219,8 @@ export async function planOnce(
       break
     }
     const most = cheapest.boards.reduce((sum, of) => of.reduce((a, b) => a + b, sum), 0)
-    if (most > MAX_GPUS)
-      throw tooMany(
-        'all models',
-        can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
-      )
+    const ratePerS = can.reduce((sum, each) => sum + each.ratePerS, 0)
+    if (most > MAX_GPUS) throw tooMany('all models', ratePerS)
     const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
     const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
     for (const counts of frugal.instances ? [frugal, cheapest] : [cheapest]) {
@@ -253,10 +242,7 @@ export async function planOnce(
   )
 }
 
-/**
- * Checks objectives.
- * @throws InvalidInputError for rates and latencies out of range, and for a model that occurs twice
- */
+/** @throws InvalidInputError for rates and latencies out of range, and for a model that occurs twice */
 export function assertObjectives(objectives: readonly ServiceObjective[]): void {
   const seen = new Set<string>()
   for (const { model, ratePerS, latencyMs } of objectives) {
@@ -273,9 +259,8 @@ function tooMany(model: string, ratePerS: number): InvalidInputError {
 }
 
 function tooFew({ groups, powerW, limited }: CheckedFleet): PctodlError {
-  const boards = groups.map(
-    ({ boards, geometry }) => `${Number.isFinite(boards) ? boards : 'any number of'} ${geometry.key}`,
-  )
+  const counted = (boards: number) => (Number.isFinite(boards) ? boards : 'any number of')
+  const boards = groups.map((group) => `${counted(group.boards)} ${group.geometry.key}`)
   const within = Number.isFinite(powerW) ? ` within ${powerW} W` : ''
   const remedy = limited ? 'add boards or watts, or lower rates' : 'add boards or lower rates'
   return new PctodlError('TOO_FEW_GPUS', `no plan serves these rates with ${boards.join(', ')}${within}; ${remedy}`)

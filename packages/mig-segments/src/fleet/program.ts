@@ -15,10 +15,7 @@ import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
 export interface RunningInstance extends MigPlacement {
-  /**
-   * The way in which the instance is used; absent if it misses an objective or was not measured, so that it must be
-   * removed.
-   */
+  /** How the instance is used; absent if it misses an objective or was not measured, so that it must be removed. */
   readonly row?: FleetRow
 }
 
@@ -37,15 +34,9 @@ export type Goal =
   | { readonly kind: 'watts'; readonly maxCost: number }
   /** Compute slices of instances, among boards that cost no more than `maxCost`. */
   | { readonly kind: 'slices'; readonly maxCost: number }
-  /**
-   * Number of instances created (a restart counts half); then cost; then the capacity that services lack during the
-   * change.
-   */
+  /** Number of instances created (a restart counts half); then cost; then capacity that services lack meanwhile. */
   | { readonly kind: 'moves'; readonly maxCost: number }
-  /**
-   * Energy of a period: boards in use compared with boards without instances, answering requests, and creating
-   * instances.
-   */
+  /** Energy of a period: boards in use (compared with parked ones), answering requests, and creating instances. */
   | { readonly kind: 'energy'; readonly periodS: number; readonly migrationS: number; readonly parkedW: number }
 
 /** Services, boards, running instances and a goal, as one integer program. */
@@ -56,16 +47,11 @@ export interface Program {
   readonly running: readonly RunningBoard[]
   readonly goal: Goal
   readonly maxIterations: number
-  /**
-   * Fraction of the power above idle that boards and nodes may use, 0..1. The rest is a margin for uneven placement.
-   */
+  /** Fraction of the power above idle that boards and nodes may use. The rest is a margin for uneven placement. */
   readonly room: number
   /** Requests/s that each service must still be able to answer during the change, by model. */
   readonly keepPerS?: ReadonlyMap<string, number>
-  /**
-   * Maximum sum over all services of the rates by which they may fall short of `keepPerS` during the change,
-   * requests/s. Default: no limit.
-   */
+  /** Maximum sum of the rates by which services may fall short of `keepPerS`, requests/s. Default: no limit. */
   readonly maxShortPerS?: number
   /** A solution of the same program for another goal, used as a starting point. */
   readonly start?: Pick<ProgramCounts, 'values'>
@@ -87,11 +73,7 @@ export interface ProgramCounts {
 }
 
 /** Answer of a program that has no solution, or for which none was found within its iterations. */
-interface Unsolved {
-  readonly instances?: undefined
-  readonly infeasible: boolean
-  readonly bound: number
-}
+type Unsolved = { readonly instances?: undefined; readonly infeasible: boolean; readonly bound: number }
 
 /** Stricter than the solver's default, so that rates are missed only by rounding errors. */
 const FEASIBILITY = 1e-9
@@ -113,8 +95,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const constraints: LinearConstraint[] = []
   const variable = (objective: number, atMost?: number, whole = true): number =>
     variables.push({ objective, whole, ...(atMost !== undefined && { atMost }) }) - 1
-  // Prices are in units of the cheapest board's price, so that the solver's tolerances do not depend on the user's
-  // unit.
+  // Prices are in units of the lowest, so that the solver's tolerances do not depend on the user's unit.
   const unit = Math.min(...groups.map(({ price }) => price))
   const price = (group: number) => groups[group]!.price / unit
   const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Number.POSITIVE_INFINITY
@@ -142,8 +123,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const ofLane = lanes.map(() => ({ count: [] as Term[], added: [] as Term[] }))
   const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
-      // The coefficient is limited, because the solver rejects huge ones: one instance may serve a tiny rate many times
-      // over.
+      // Limited, because the solver rejects huge coefficients: one instance may serve a tiny rate many times over.
       covers[service]![way]!.push([at, Math.min(1e9, ratePerS / objectives[service]!.ratePerS)])
     }
     if (powerW > 0) ofLane[lane]!.added.push([at, powerW])
@@ -160,6 +140,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     serve(at, row)
     return at
   })
+  const created = rows.map((row, r) => [row, [rowAt[r]!]] as const)
   const boardAt = lanes.map(({ group }, l) => patternsOf(groups[group]!.geometry).map(() => boardOf(l)))
   /** Indices of the variables for running instances, by row. */
   const keptOf = new Map<FleetRow, number[]>()
@@ -180,13 +161,8 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
       const until = variable(0, 1)
       const on = variable(goal.kind === 'watts' ? (row.powerW ?? 0) : 0, 1)
       take(until, profile, start)
-      constraints.push({
-        terms: [
-          [until, 1],
-          [on, -1],
-        ],
-        atLeast: 0,
-      })
+      const first: Term = [until, 1]
+      constraints.push({ terms: [first, [on, -1]], atLeast: 0 })
       serve(on, row)
       for (const { service, ratePerS } of row.parts) stays[service]!.push([until, ratePerS])
       keptOf.set(row, [...(keptOf.get(row) ?? []), on])
@@ -208,19 +184,14 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   })
 
   covers.forEach((ways, m) => {
-    const [only, ...others] = ways
-    if (others.length === 0) {
-      constraints.push({ terms: only!, atLeast: 1 })
-    } else {
-      // At least one way must cover the whole rate.
-      const chosen = ways.map((terms): Term => {
-        const taken = variable(0, 1)
-        constraints.push({ terms: [...terms, [taken, -1]], atLeast: 0 })
-        return [taken, 1]
-      })
-      constraints.push({ terms: chosen, atLeast: 1 })
+    const chosen = (terms: readonly Term[]): Term => {
+      const taken = variable(0, 1)
+      constraints.push({ terms: [...terms, [taken, -1]], atLeast: 0 })
+      return [taken, 1]
     }
-    constraints.push(...coverCuts(program, m, keptOf, rowAt))
+    // At least one way must cover the whole rate.
+    constraints.push({ terms: ways.length === 1 ? ways[0]! : ways.map(chosen), atLeast: 1 })
+    constraints.push(...coverCuts(program, m, [...created, ...keptOf]))
   })
   lanes.forEach(({ group, idleW }, l) => {
     const { geometry, boardCapW } = groups[group]!
@@ -260,11 +231,8 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   objectives.forEach(({ model }, m) => {
     const keep = program.keepPerS?.get(model) ?? 0
     if (keep === 0 || stays[m]!.length === 0) return
-    const lacking = variable(
-      goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0,
-      program.maxShortPerS === 0 ? 0 : 1,
-      false,
-    )
+    const weight = goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0
+    const lacking = variable(weight, program.maxShortPerS === 0 ? 0 : 1, false)
     const terms = stays[m]!.map(([at, ratePerS]): Term => [at, ratePerS / keep])
     constraints.push({ terms: [...terms, [lacking, 1]], atLeast: 1 - 1e-9 })
     short.push([lacking, keep])
@@ -275,9 +243,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   if (goal.kind === 'energy') {
     // Requests go first to the instances with the lowest energy per request.
     const answered: Term[][] = objectives.map(() => [])
-    const distinct = new Map<FleetRow, number[]>(keptOf)
-    for (const [r, row] of rows.entries()) distinct.set(row, [...(distinct.get(row) ?? []), rowAt[r]!])
-    for (const [{ parts, powerW = 0 }, at] of distinct) {
+    for (const [{ parts, powerW = 0 }, at] of [...keptOf, ...created]) {
       for (const { service, ratePerS } of parts) {
         const share = ratePerS / objectives[service]!.ratePerS
         const full = variable((kJ * goal.periodS * powerW) / parts.length, undefined, false)
@@ -288,21 +254,12 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     for (const terms of answered) constraints.push({ terms, atLeast: 1, atMost: 1 })
   }
 
-  const gap = {
-    cost: groups.every((_, g) => price(g) === 1) ? 0.999 : 1e-6,
-    watts: 0.5,
-    slices: 0.999,
-    moves: 1e-3,
-    energy: 0.5,
-  }[goal.kind]
-  const answer = await search(
-    { sense: 'minimize', variables, constraints },
-    maxIterations,
-    gap,
-    goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP,
-    goal.kind === 'moves' ? CHANGE_SIZE : Number.POSITIVE_INFINITY,
-    program.start?.values,
-  )
+  const costGap = groups.every((_, g) => price(g) === 1) ? 0.999 : 1e-6
+  const gap = { cost: costGap, watts: 0.5, slices: 0.999, moves: 1e-3, energy: 0.5 }[goal.kind]
+  const relativeGap = goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP
+  const size = goal.kind === 'moves' ? CHANGE_SIZE : Number.POSITIVE_INFINITY
+  const made: LinearProgram = { sense: 'minimize', variables, constraints }
+  const answer = await search(made, maxIterations, gap, relativeGap, size, program.start?.values)
 
   // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
   const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
@@ -345,30 +302,23 @@ function waysOf(rows: readonly FleetRow[], service: number): number[] {
 function coverCuts(
   { fleet: { groups, lanes }, objectives, rows }: Program,
   m: number,
-  keptOf: ReadonlyMap<FleetRow, readonly number[]>,
-  rowAt: readonly number[],
+  variablesOf: readonly (readonly [FleetRow, readonly number[]])[],
 ): LinearConstraint[] {
   const answered = ({ parts }: FleetRow) => parts.find(({ service }) => service === m)?.ratePerS ?? 0
-  const placed = new Map(rows.map((row, r) => [row, [rowAt[r]!]]))
-  for (const [row, at] of keptOf) placed.set(row, [...(placed.get(row) ?? []), ...at])
-  const own = [...placed].filter(([row]) => answered(row) > 0)
+  const own = variablesOf.filter(([row]) => answered(row) > 0)
   const dearest = groups.reduce((most, { price }) => Math.max(most, price), 0)
-  const sizes: ((slot: MigSlot) => number)[] = [
-    ({ computeSlices }) => computeSlices,
-    ({ memorySlices }) => memorySlices,
-  ]
-  return sizes.map((size) => {
+  return (['computeSlices', 'memorySlices'] as const).map((size) => {
     const priced = own.map(([row, at]) => {
-      const { geometry, price } = groups[lanes[row.lane]!.group]!
-      return { row, at, price: (size(geometry.profiles[row.profile]!) * price) / dearest }
+      const { geometry, price: ofBoard } = groups[lanes[row.lane]!.group]!
+      const price = (geometry.profiles[row.profile]![size] * ofBoard) / dearest
+      return { way: row.way ?? 0, at, price, ratePerS: answered(row) }
     })
-    const least = waysOf(rows, m).map((way) => {
-      const items = priced.filter(({ row }) => (row.way ?? 0) === way)
-      return cheapestCover(
-        items.map(({ row, price }) => ({ ratePerS: answered(row), price })),
+    const least = waysOf(rows, m).map((way) =>
+      cheapestCover(
+        priced.filter((item) => item.way === way),
         objectives[m]!.ratePerS,
-      )
-    })
+      ),
+    )
     const whole = priced.every(({ price }) => Number.isInteger(price))
     const atLeast = whole ? Math.ceil(Math.min(...least) - 1e-6) : Math.min(...least) * (1 - 1e-9) - 1e-9
     return { terms: priced.flatMap(({ at, price }) => at.map((each): Term => [each, price])), atLeast }
@@ -379,25 +329,20 @@ function coverCuts(
 const LOOSE = 2
 /** If the relaxed solution has more whole units than this, most are fixed and the reduced program is solved first. */
 const MANY = 60
-/**
- * Number of variables up to which the search for a better solution gets all iterations. Larger programs get
- * proportionally fewer, because each iteration takes longer.
- */
+/** Number of variables up to which a change gets all iterations. Larger ones get fewer, as each takes longer. */
 const CHANGE_SIZE = 80
 
 /**
  * Solves a program. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
  * If the answer does not equal the relaxation's bound, a better one is searched for. This search has a constraint on
  * the objective instead of a warm start, because the solver has reported warm starts as optimal that were not.
- *
- * @param size number of variables up to which the search for a better answer gets all iterations
- * @param known a feasible solution
  */
 async function search(
   program: LinearProgram,
   maxIterations: number,
   minGap: number,
   relativeGap: number,
+  /** Number of variables up to which the search for a better answer gets all iterations. */
   size: number,
   known?: Float64Array,
 ): Promise<Answer> {

@@ -1,4 +1,5 @@
 import { gammaArrivals, thinned } from '@pctodl/traffic'
+import { checkInteger } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
 import { batchTimes, withBatchRates } from '../tail/batch-times.js'
 import {
@@ -7,12 +8,14 @@ import {
   simulateQueue,
   type WorkerKind,
 } from '../tail/simulate-queue.js'
-import { splitBurstiness } from '../tail/ways.js'
+import { assertDispatch, splitBurstiness } from '../tail/ways.js'
 import { checkFleet, type Lane } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
 import type { FleetBoard } from './place-fleet.js'
 
-/** Instances that run a model in the same way. */
+/** Maximum number of requests that are counted for a service. More would need too much memory. */
+export const MAX_REQUESTS = 1e7
+
 interface Kind {
   count: number
   /** Fraction of the service's requests that each of these instances gets, 0..1. */
@@ -32,16 +35,11 @@ interface Kind {
 export function simulateFleet(
   plan: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
   fleet: Fleet,
-  {
-    burstiness = 1,
-    requests = 100_000,
-    perSlot = 0,
-    seed = 1,
-    dispatch = 'split',
-    arrivals,
-    only,
-  }: SimulationOptions = {},
+  options: SimulationOptions = {},
 ): SimulatedService[] {
+  const { burstiness = 1, requests = 100_000, perSlot = 0, seed = 1, dispatch = 'split', arrivals, only } = options
+  assertDispatch(dispatch)
+  checkInteger('requests', requests, 1, MAX_REQUESTS)
   const { lanes } = checkFleet(fleet)
   const enough = (of: readonly WorkerKind[]) =>
     Math.min(2e6, perSlot * of.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0))
@@ -74,7 +72,7 @@ export function simulateFleet(
   })
 }
 
-/** The kinds of instances that serve a model. With the traffic, they determine a simulation. */
+/** The kinds of instances that serve a model. */
 export function kindsOf(boards: readonly FleetBoard[], lanes: readonly Lane[], model: string): Kind[] {
   const kinds = new Map<string, Kind>()
   const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)

@@ -1,5 +1,6 @@
 import { segmentSizes } from '@pctodl/platform'
-import type { ProfilePoint, ServiceProfile } from '../profile.js'
+import { grouped } from '../grouped.js'
+import type { ServiceProfile } from '../profile.js'
 
 /** Factor by which latency may rise from an instance to a larger one before it is reported. */
 const TOLERANCE = 1.1
@@ -11,39 +12,25 @@ const TOLERANCE = 1.1
  */
 export function lintProfile({ model, points }: ServiceProfile): string[] {
   const ran = points.filter((point) => point.processThroughput > 0)
-  const warnings: string[] = []
   if (ran.length === 0) return [`${model}: nothing ran; every row has throughput 0`]
-  const rising = risingPairs(ran)
-  if (rising.pairs >= 3 && rising.rising > rising.pairs / 2) {
-    warnings.push(
-      `${model}: latency rises with the instance's size in ${rising.rising} of ${rising.pairs} comparable rows; ` +
-        'check the latency column',
-    )
+  const warnings: string[] = []
+  const alike = grouped(ran, ({ batchSize, processes }) => `${batchSize}x${processes}`)
+  const isRising = [...alike.values()].flatMap((of) => {
+    const bySize = segmentSizes.flatMap((size) => of.find(({ sizeGpcs }) => sizeGpcs === size) ?? [])
+    return bySize.slice(1).map(({ latencyMs }, i) => latencyMs > TOLERANCE * bySize[i]!.latencyMs)
+  })
+  const [pairs, rising] = [isRising.length, isRising.filter(Boolean).length]
+  if (pairs >= 3 && rising > pairs / 2) {
+    const where = `in ${rising} of ${pairs} comparable rows`
+    warnings.push(`${model}: latency rises with the instance's size ${where}; check the latency column`)
   }
-  const apart = ran.filter((point) => {
-    const batchMs = (1000 * point.batchSize) / point.processThroughput
-    return point.latencyMs > 2 * batchMs || point.latencyMs < batchMs / 2
+  const apart = ran.filter(({ batchSize, processThroughput, latencyMs }) => {
+    const batchMs = (1000 * batchSize) / processThroughput
+    return latencyMs > 2 * batchMs || latencyMs < batchMs / 2
   })
   if (apart.length > ran.length / 2) {
-    warnings.push(
-      `${model}: latency is far from batch / throughput in ${apart.length} of ${ran.length} rows; check both columns`,
-    )
+    const where = `in ${apart.length} of ${ran.length} rows`
+    warnings.push(`${model}: latency is far from batch / throughput ${where}; check both columns`)
   }
   return warnings
-}
-
-function risingPairs(ran: readonly ProfilePoint[]): { pairs: number; rising: number } {
-  const keyOf = ({ batchSize, processes }: ProfilePoint) => `${batchSize}x${processes}`
-  let pairs = 0
-  let rising = 0
-  for (const key of new Set(ran.map(keyOf))) {
-    const bySize = segmentSizes.flatMap(
-      (size) => ran.find((each) => keyOf(each) === key && each.sizeGpcs === size) ?? [],
-    )
-    bySize.slice(1).forEach(({ latencyMs }, i) => {
-      pairs++
-      if (latencyMs > TOLERANCE * bySize[i]!.latencyMs) rising++
-    })
-  }
-  return { pairs, rising }
 }

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { geometryOf, PctodlError } from '@pctodl/platform'
+import { type KeptShareSource, type Members, readStudy, SlowdownModel } from '@pctodl/colocation'
+import { geometryOf, type MigGeometry, PctodlError } from '@pctodl/platform'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { firstIssue } from '../check.js'
-import type { Fleet } from '../fleet/fleet.js'
-import { loadCoRunners } from './load-co-runners.js'
+import { check, firstIssue } from '../check.js'
+import type { BoardGroup, Fleet, InstanceCoRunners } from '../fleet/fleet.js'
 import { exampleFolder, loadProfiles } from './load-inputs.js'
 import type { ProfileOptions } from './parse-profile-csv.js'
 
@@ -38,9 +38,7 @@ const fleetFile = z.strictObject({
 /**
  * Reads a fleet from a YAML (or JSON) file with groups as in `BoardGroup`. `profiles` is the folder of a board's
  * profiles (default: its examples) and `coRunners` a folder for `loadCoRunners`; both are relative to the file.
- *
- * @throws PctodlError `FLEET_FILE` naming the error and its place; also the errors of `loadProfiles`, `loadCoRunners`
- *   and `findMigBoard`
+ * @throws PctodlError `FLEET_FILE` naming the error and its place; also the errors of `loadProfiles`
  */
 export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const wrong = (what: string) => new PctodlError('FLEET_FILE', `${file}: ${what}`)
@@ -64,12 +62,13 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
       if (profiles === undefined && !existsSync(folder)) {
         throw wrong(`there are no example profiles of ${geometry.key}; name the folder of yours as profiles`)
       }
-      const study = coRunners === undefined ? undefined : path.resolve(path.dirname(file), coRunners)
       const how = present({ level: coRunnerLevel, maxMembers, idleW: rest.idleW })
       return {
         gpu: geometry.key,
         profiles: loadProfiles(folder, { ...options, geometry }),
-        ...(study !== undefined && { coRunners: loadCoRunners(study, geometry, how) }),
+        ...(coRunners !== undefined && {
+          coRunners: loadCoRunners(path.resolve(path.dirname(file), coRunners), geometry, how),
+        }),
         ...present(rest),
       }
     }),
@@ -79,4 +78,60 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
 /** Returns a copy of the object without its undefined values. */
 function present<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
+}
+
+/**
+ * Reads how models slow each other down in MIG instances. For each profile, the folder contains a study of
+ * `@pctodl/colocation` (`workloads.csv`, `colocations2.csv`, ...), in a subfolder that has the profile's name or, if it
+ * was measured at several SM clocks, `<profile>@<MHz>`.
+ *
+ * @param options `level`: confidence level of the prediction intervals, whose lower ends plans use. `idleW`: idle power
+ *   of the board, which power in the tables includes; without it, the power of groups is unknown
+ * @throws PctodlError `NO_STUDY` for a folder without any study; TableError for a table that cannot be read
+ */
+export function loadCoRunners(
+  folder: string,
+  { profiles }: MigGeometry,
+  { level = 0.9, maxMembers, idleW }: Pick<BoardGroup, 'idleW'> & { level?: number; maxMembers?: number } = {},
+): InstanceCoRunners[] {
+  check(level > 0 && level < 1, 'coRunnerLevel', level, 'a number between 0 and 1')
+  const folders = existsSync(folder) ? readdirSync(folder).sort() : []
+  const coRunners = folders.flatMap((name): InstanceCoRunners[] => {
+    const [profile, clock] = name.split('@') as [string, string?]
+    if (!profiles.some((each) => each.name === profile)) return []
+    const study = readStudy(path.join(folder, name))
+    const workloads = [...study.catalog]
+    const model = SlowdownModel.fit([...study.colocations.values()].flat())
+    // A search asks for the same groups again and again.
+    const known = new Map<string, ReturnType<typeof model.predict>>()
+    const predict = (members: Members) => {
+      const key = members.map((member) => member.name).join()
+      const prediction = known.get(key) ?? model.predict(members, level)
+      known.set(key, prediction)
+      return prediction
+    }
+    const source: KeptShareSource = {
+      workloads,
+      keptShares: (members) => {
+        if (members.length === 1) return [1]
+        const group = members.map((place) => workloads[place]!)
+        const { throughputIntervals } = predict(group)
+        return group.map(({ exclusiveThroughput }, i) => (throughputIntervals?.[i]?.low ?? 0) / exclusiveThroughput)
+      },
+    }
+    const idle = typeof idleW === 'object' ? idleW[String(clock)] : idleW
+    const power = idle === undefined ? null : model.power
+    return [
+      {
+        ...{ profile, source },
+        // Power follows from the expected throughput, which is higher than the lower bound that rates follow from.
+        ...(power && { powerW: (members) => Math.max(0, power.of(members, predict(members).keptShares) - idle!) }),
+        ...(clock !== undefined && { smClockMhz: Number(clock) }),
+        ...(maxMembers !== undefined && { maxMembers }),
+      },
+    ]
+  })
+  if (coRunners.length > 0) return coRunners
+  const expected = profiles.map(({ name }) => name).join(', ')
+  throw new PctodlError('NO_STUDY', `${folder} has no study of instances: expected folders named ${expected}`)
 }

@@ -18,26 +18,22 @@ export const LATENCY_FILE = 'SLO_latency.csv'
  */
 export function loadProfiles(folder: string, options: ProfileOptions = {}): ServiceProfile[] {
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.csv')) : []
-  const profiles = files
-    .filter((name) => name !== RATE_FILE && name !== LATENCY_FILE)
-    // If files of objectives have no header, their columns are in this order: the byte order of the file names.
-    .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    .map((name) => {
-      const file = path.join(folder, name)
-      return parseProfileCsv(readFileSync(file, 'utf8'), name.slice(0, -'.csv'.length), file, options)
-    })
-  if (profiles.length === 0) {
+  const models = files.filter((name) => name !== RATE_FILE && name !== LATENCY_FILE).map((name) => name.slice(0, -4))
+  if (models.length === 0) {
     throw new PctodlError('NO_PROFILES', `${folder} has no profiles; it must hold a <model>.csv for each model`)
   }
-  return profiles
+  return models.sort(byFileName).map((model) => {
+    const file = path.join(folder, `${model}.csv`)
+    return parseProfileCsv(readFileSync(file, 'utf8'), model, file, options)
+  })
 }
 
-/**
- * Reads the objectives of a folder: the scenarios, in order.
- *
- * @param models names of the profiles, in the order of `loadProfiles`
- * @throws SegmentFileError naming file, row and column
- */
+/** Orders models by the bytes of their files' names, as columns of objectives without a header are. */
+export function byFileName(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(`${a}.csv`), Buffer.from(`${b}.csv`))
+}
+
+/** Reads the scenarios of a folder, in order. `models` are the names of the profiles, in the order of `loadProfiles`. */
 export function loadObjectives(folder: string, models: readonly string[]): ServiceObjective[][] {
   const read = (name: string) => {
     const file = path.join(folder, name)

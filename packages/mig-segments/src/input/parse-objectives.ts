@@ -1,17 +1,11 @@
 import { PctodlError } from '@pctodl/platform'
-import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
+import { csvRows, quoted, SegmentFileError, toNumber } from '../map/csv-rows.js'
 import type { ServiceObjective } from '../profile.js'
 
-/** A file of objectives: its text, and its name for messages. */
 export interface ObjectiveFile {
   readonly text: string
+  /** Its name, for messages. */
   readonly file: string
-}
-
-interface ObjectiveTable {
-  /** Models in the order of the columns. */
-  readonly models: readonly string[]
-  readonly rows: readonly CsvRow[]
 }
 
 /**
@@ -29,29 +23,21 @@ export function parseObjectives(
   latencies: ObjectiveFile,
   models: readonly string[],
 ): ServiceObjective[][] {
-  const rateTable = readTable(rates, models)
-  const latencyTable = readTable(latencies, models)
-  const [rateCount, latencyCount] = [rateTable.rows.length, latencyTable.rows.length]
+  const [rateRows, latencyRows] = [rowsOf(rates, models), rowsOf(latencies, models)]
+  const [rateCount, latencyCount] = [rateRows.length, latencyRows.length]
   if (rateCount !== latencyCount) {
-    const row = latencyTable.rows.at(-1)?.row ?? 1
+    const row = latencyRows.at(-1)?.row ?? 1
     const expected = `${rateCount}, as many as ${rates.file} has`
     throw new SegmentFileError(latencies.file, row, null, `${latencyCount} scenarios`, expected)
   }
-  return rateTable.rows.map((row, k) => {
-    const objectives = models.map((model) => ({
-      model,
-      ratePerS: readCell(rateTable, row, model),
-      latencyMs: readCell(latencyTable, latencyTable.rows[k]!, model),
-    }))
+  return rateRows.map(({ value: rateOf }, k) => {
+    const { value: latencyOf } = latencyRows[k]!
+    const objectives = models.map((model) => ({ model, ratePerS: rateOf(model), latencyMs: latencyOf(model) }))
     return objectives.filter(({ ratePerS, latencyMs }) => ratePerS > 0 && latencyMs > 0)
   })
 }
 
-/**
- * Returns the scenario with a user's row number, which is counted from 1.
- *
- * @throws PctodlError `NO_SUCH_SCENARIO`
- */
+/** Returns the scenario with a user's row number, which is counted from 1. */
 export function scenarioAt<T>(scenarios: readonly T[], index: number): T {
   const scenario = scenarios[index - 1]
   if (scenario !== undefined) return scenario
@@ -59,35 +45,37 @@ export function scenarioAt<T>(scenarios: readonly T[], index: number): T {
   throw new PctodlError('NO_SUCH_SCENARIO', `there is no SLO row ${index}; ${known}`)
 }
 
-function readTable({ text, file }: ObjectiveFile, models: readonly string[]): ObjectiveTable {
+interface ObjectiveRow {
+  /** Number of the line in the file. */
+  readonly row: number
+  /** Value of a model's cell; 0 if the model is not requested. */
+  readonly value: (model: string) => number
+}
+
+function rowsOf({ text, file }: ObjectiveFile, models: readonly string[]): ObjectiveRow[] {
   const rows = csvRows(text, file)
   const first = rows[0]
   if (!first) throw new SegmentFileError(file, 1, null, 'an empty file', 'one row for each scenario')
   const named = first.cells.some((cell) => !isAbsent(cell) && Number.isNaN(toNumber(cell)) && models.includes(cell))
-  const columns = named ? namedColumns(first, file, models) : models
+  const columns = named ? first.cells : models
+  if (named) {
+    columns.forEach((name, at) => {
+      const wrong = (found: string, what: string) => new SegmentFileError(file, first.row, at + 1, found, what)
+      if (!models.includes(name)) throw wrong(quoted(name), `a profiled model (${models.join(', ')})`)
+      if (columns.indexOf(name) !== at) throw wrong(`${quoted(name)} again`, 'it once')
+    })
+  }
   const source = named ? 'as in the header' : `one for each profile (${models.join(', ')})`
   const labels = columns.map((model, at) => `${at + 1} (${model})`)
-  return {
-    models: columns,
-    rows: rows.slice(named ? 1 : 0).map((row) => row.named(labels, `${columns.length}, ${source}`)),
-  }
-}
-
-function namedColumns({ row, cells }: CsvRow, file: string, models: readonly string[]): readonly string[] {
-  cells.forEach((name, at) => {
-    if (!models.includes(name)) {
-      throw new SegmentFileError(file, row, at + 1, quoted(name), `a profiled model (${models.join(', ')})`)
+  return rows.slice(named ? 1 : 0).map((each) => {
+    const row = each.named(labels, `${columns.length}, ${source}`)
+    const value = (model: string) => {
+      const at = columns.indexOf(model)
+      if (at < 0 || isAbsent(row.cells[at]!)) return 0
+      return row.number(at, 'a number of at least 0, or N/A', (cell) => cell >= 0)
     }
-    if (cells.indexOf(name) !== at) throw new SegmentFileError(file, row, at + 1, `${quoted(name)} again`, 'it once')
+    return { row: row.row, value }
   })
-  return cells
-}
-
-/** Value of a cell; 0 if the model is not requested. */
-function readCell({ models }: ObjectiveTable, row: CsvRow, model: string): number {
-  const at = models.indexOf(model)
-  if (at < 0 || isAbsent(row.cells[at]!)) return 0
-  return row.number(at, 'a number of at least 0, or N/A', (value) => value >= 0)
 }
 
 function isAbsent(text: string): boolean {

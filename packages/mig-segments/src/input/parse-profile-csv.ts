@@ -3,13 +3,9 @@ import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '../map
 import { MAX_BATCH_SIZE, type ProfilePoint, type ServiceProfile } from '../profile.js'
 
 /** Header of ParvaGPU's profile files. Columns are read by position, whatever their names are. */
-export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
-
-/** Optional sixth column: power that the instance adds to an idle board while all its processes run, W. */
-export const POWER_COLUMN = 'Power'
-
-/** Optional seventh column: SM clock of the measurement, MHz. Only fleets support rows at several clocks. */
-export const CLOCK_COLUMN = 'Clock'
+const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency']
+/** Columns that may follow: watts that the instance adds to an idle board, and the SM clock, MHz. */
+const optionalColumns = ['Power', 'Clock']
 
 export interface ProfileOptions {
   /** Maximum number of MPS processes in an instance; rows with more are left out. Default 3, as in ParvaGPU. */
@@ -27,9 +23,7 @@ export const DEFAULT_MAX_PROCESSES = 3
  * Reads a profile in ParvaGPU's format: a header, then rows of instance size in GPCs, batch size, processes, items/s of
  * one process, seconds per batch, and optionally watts and MHz. Throughput 0 marks a point that did not run.
  *
- * @param model the profiled network
- * @param file name for messages
- * @throws SegmentFileError naming file, row and column
+ * @throws SegmentFileError naming the file, row and column
  */
 export function parseProfileCsv(
   text: string,
@@ -42,7 +36,7 @@ export function parseProfileCsv(
     const found = header ? 'numbers' : 'an empty file'
     throw new SegmentFileError(file, 1, null, found, `the header ${profileColumns.join()}`)
   }
-  const more = [POWER_COLUMN, CLOCK_COLUMN].slice(0, Math.max(0, header.cells.length - profileColumns.length))
+  const more = optionalColumns.slice(0, Math.max(0, header.cells.length - profileColumns.length))
   more.forEach((name, i) => {
     const found = header.cells[profileColumns.length + i]!
     if (found.toLowerCase() === name.toLowerCase()) return
@@ -96,7 +90,7 @@ function measuredIn(row: CsvRow): Omit<ProfilePoint, 'sizeGpcs' | 'profile'> {
 export function formatProfileCsv({ points }: ServiceProfile): string {
   const withPower = points.some(({ powerW }) => powerW !== undefined)
   const withClock = points.some(({ smClockMhz }) => smClockMhz !== undefined)
-  const optional = withClock ? [POWER_COLUMN, CLOCK_COLUMN] : withPower ? [POWER_COLUMN] : []
+  const optional = optionalColumns.slice(0, withClock ? 2 : withPower ? 1 : 0)
   const rows = points.map((point) => {
     const { sizeGpcs, profile, batchSize, processes, processThroughput, latencyMs, powerW = 0, smClockMhz = 0 } = point
     const measured = [profile ?? sizeGpcs, batchSize, processes, significant(processThroughput)]

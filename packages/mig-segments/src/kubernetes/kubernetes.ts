@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 import { check } from '../check.js'
+import { grouped } from '../grouped.js'
 import { instancesOf, type MappedBoard, type MappedInstance } from '../map/fleet-map.js'
-import { quoted } from '../node/render-actions.js'
-import { workerCommand } from '../worker-command.js'
+import { quoted, workerCommand } from '../worker-command.js'
 import { formatMigParted, migConfigName, nodeName } from './mig-parted.js'
 
 export interface KubernetesOptions {
@@ -17,31 +17,20 @@ export interface KubernetesOptions {
   /** Namespace of the GPU operator. Default `gpu-operator`. */
   readonly operatorNamespace?: string
   /**
-   * How pods get their instances. `plugin` (default): by NVIDIA's device plugin; each Deployment is bound to its node.
-   * `dra`: by dynamic resource allocation (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which
-   * finds a node with a free instance.
+   * How pods get instances. `plugin` (default): by NVIDIA's device plugin; each Deployment is bound to its node. `dra`:
+   * by dynamic resource allocation (Kubernetes 1.34) with NVIDIA's driver, which finds a node with a free instance.
    */
   readonly devices?: 'plugin' | 'dra'
-  /**
-   * TCP port of a pod's workers. If models share an instance, each further one takes the next port. If `port` is set,
-   * each model gets a Service, and a pod is ready once its ports accept connections.
-   */
-  readonly port?: number
-  /**
-   * Path that answers a GET on `port` with 200 while the workers are healthy. Default: a port that accepts connections
-   * is enough.
-   */
-  readonly healthPath?: string
+  /** TCP port of a pod's workers. With it, each model gets a Service, and a pod is ready once it can be connected. */
+  readonly port?: number | undefined
+  /** Path that answers a GET on `port` with 200 while the workers are healthy. Default: connecting is enough. */
+  readonly healthPath?: string | undefined
 }
 
 /** Key of the device plugin's configuration, which node labels name. */
 const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
 
-/**
- * Starts the instance's own MPS daemon, then the workers. The script ends with the first worker that ends, so that
- * Kubernetes restarts the container. The device plugin cannot share MIG devices by MPS, so the pod owns the whole
- * instance.
- */
+/** Starts the pod's own MPS daemon, because the device plugin cannot share MIG devices by MPS. */
 const startDaemon = `set -eu
 export CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps CUDA_MPS_LOG_DIRECTORY=/tmp/nvidia-mps-log
 nvidia-cuda-mps-control -d
@@ -60,9 +49,7 @@ const MAX_MEMBERS = 4
  * - with `port`, a Service for each model
  * - a Deployment with probes for each kind of instance on each node or, with `dra`, on each type of board
  *
- * Each pod has one instance. Models that share it run in one container with one MPS daemon, on consecutive ports
- * (`{port}` in the command), and the pod is ready once all of them are. With `dra`, nodes get a label with their type
- * of board, because different boards may have profiles of the same name.
+ * Each pod has one instance. Models that share it run in one container with one MPS daemon, on consecutive ports.
  *
  * @returns one YAML text with several documents
  * @throws InvalidInputError for an invalid port or path
@@ -75,60 +62,53 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
   const isPath = healthPath.startsWith('/') && (port !== undefined || options.healthPath === undefined)
   check(isPath, 'healthPath', healthPath, 'a path that begins with /, beside a port')
   const dra = options.devices === 'dra'
-  const dnsNames = uniqueDnsNames(boards.flatMap(({ segments }) => segments.map(({ model }) => model)))
-  const documents: object[] = [
-    configMap('pctodl-mig-parted-config', operatorNamespace, { 'config.yaml': formatMigParted(boards) }),
-  ]
-  const profiles = new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))
+  const segments = boards.flatMap((board) => board.segments)
+  const dnsNames = uniqueDnsNames(segments.map(({ model }) => model))
+  const configMap = (name: string, data: Record<string, string>) =>
+    manifest('v1', 'ConfigMap', { name, namespace: operatorNamespace }, { data })
+  const documents = [configMap('pctodl-mig-parted-config', { 'config.yaml': formatMigParted(boards) })]
   if (dra) {
-    documents.push(...[...profiles].sort().flatMap((profile) => deviceDocuments(profile, namespace)))
+    const profiles = [...new Set(segments.map(({ profile }) => profile))].sort()
+    documents.push(...profiles.flatMap((profile) => deviceDocuments(profile, namespace)))
   } else {
     const mixed = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
-    documents.push(configMap('pctodl-device-plugin-config', operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: mixed }))
+    documents.push(configMap('pctodl-device-plugin-config', { [DEVICE_PLUGIN_CONFIG]: mixed }))
   }
   if (port !== undefined) {
     for (const { dnsName, portName } of dnsNames.values()) {
-      documents.push({
-        ...{ apiVersion: 'v1', kind: 'Service' },
-        metadata: { name: /^[a-z]/.test(dnsName) ? dnsName : `model-${dnsName}`, namespace },
-        spec: {
-          selector: { [`serves.pctodl/${dnsName}`]: 'true' },
-          ports: [{ name: 'requests', port, targetPort: portName }],
-        },
-      })
+      const selector = { [`serves.pctodl/${dnsName}`]: 'true' }
+      const spec = { selector, ports: [{ name: 'requests', port, targetPort: portName }] }
+      const name = /^[a-z]/.test(dnsName) ? dnsName : `model-${dnsName}`
+      documents.push(manifest('v1', 'Service', { name, namespace }, { spec }))
     }
   }
   for (const [node, [board]] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
     const own = dra ? boardLabel(board!.gpu) : { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }
     const labels = { 'nvidia.com/mig.config': migConfigName(board!.gpu, board!.node), ...own }
-    documents.push({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNames[node] ?? node, labels } })
+    documents.push(manifest('v1', 'Node', { name: nodeNames[node] ?? node, labels }, {}))
   }
-  /** Boards by the place to which their pods are bound: a node or, with `dra`, all nodes with one type of board. */
-  const places = grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))
-  for (const [place, there] of places) {
+  // Pods are bound to a node or, with `dra`, to all nodes with one type of board.
+  for (const [place, there] of grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))) {
     const selector = dra ? boardLabel(there[0]!.gpu) : { 'kubernetes.io/hostname': nodeNames[place] ?? place }
     const kinds = grouped(
-      there.flatMap(({ segments }) => instancesOf(segments)),
+      there.flatMap((board) => instancesOf(board.segments)),
       ({ members }) => members.map((each) => [each.profile, each.model, each.batchSize, each.processes]).join(),
     )
     for (const [k, [instance, ...more]] of [...kinds.values()].entries()) {
       documents.push(deployment(instance!, 1 + more.length, `pctodl-${place}-${k}`, selector, dnsNames, options))
     }
   }
-  return documents
-    .map((document) => `---\n${stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })}`)
-    .join('')
+  const format = (document: object) => stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })
+  return documents.map((document) => `---\n${format(document)}`).join('')
 }
 
-/** Label of a node for the type of its boards. */
+function manifest(apiVersion: string, kind: string, metadata: object, content: object): object {
+  return { apiVersion, kind, metadata, ...content }
+}
+
+/** Label of a node for the type of its boards: different boards may have profiles of the same name. */
 function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
-}
-
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
-  return groups
 }
 
 /** A Deployment of `count` pods, each of which has an instance of this kind. */
@@ -140,55 +120,39 @@ function deployment(
   dnsNames: DnsNames,
   { image, command, namespace = 'default', devices, port, healthPath }: KubernetesOptions,
 ): object {
+  const portOf = (k: number) => (port === undefined ? undefined : port + k)
   const serves = members.map(({ model }) => [`serves.pctodl/${dnsNames.get(model)!.dnsName}`, 'true'])
   const labels = { 'pctodl.segment': name, ...Object.fromEntries(serves) }
   const workers = members.map((member, k) => {
-    const words = workerCommand(command, { ...member, port: port === undefined ? undefined : port + k })
-    return `for ((i = 0; i < ${member.processes}; i++)); do ${words.map(quoted).join(' ')} & done\n`
+    const words = workerCommand(command, member, portOf(k)).map(quoted)
+    return `for ((i = 0; i < ${member.processes}; i++)); do ${words.join(' ')} & done\n`
   })
-  const ofPorts = (first: number) => ({
-    ports: members.map(({ model }, k) => ({ name: dnsNames.get(model)!.portName, containerPort: first + k })),
+  const ports = members.map(({ model }, k) => ({ name: dnsNames.get(model)!.portName, containerPort: portOf(k)! }))
+  const claim = { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
+  const container = {
+    name: 'instance',
+    image,
+    command: ['/bin/bash', '-c', `${startDaemon}${workers.join('')}wait -n\n`],
+    ...(port !== undefined && { ports }),
     livenessProbe,
-    ...readiness(
-      members.map((_, k) => first + k),
-      healthPath,
-    ),
-  })
-  const template = { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name, namespace, labels },
-    spec: {
-      replicas: count,
-      // There is no spare instance, so a pod must end before its successor can start.
-      strategy: { type: 'Recreate' },
-      selector: { matchLabels: { 'pctodl.segment': name } },
-      template: {
-        metadata: { labels },
-        spec: {
-          nodeSelector,
-          ...(devices === 'dra' && { resourceClaims: [template] }),
-          containers: [
-            {
-              name: 'instance',
-              image,
-              command: ['/bin/bash', '-c', `${startDaemon}${workers.join('')}wait -n\n`],
-              ...(port === undefined ? { livenessProbe } : ofPorts(port)),
-              resources:
-                devices === 'dra' ? { claims: [{ name: CLAIM }] } : { limits: { [`nvidia.com/mig-${profile}`]: 1 } },
-            },
-          ],
-        },
-      },
-    },
+    ...(port !== undefined && readiness(ports, healthPath)),
+    resources: devices === 'dra' ? { claims: [{ name: CLAIM }] } : { limits: { [`nvidia.com/mig-${profile}`]: 1 } },
   }
+  const pod = { nodeSelector, ...(devices === 'dra' && { resourceClaims: [claim] }), containers: [container] }
+  const spec = {
+    replicas: count,
+    // There is no spare instance, so a pod must end before its successor can start.
+    strategy: { type: 'Recreate' },
+    selector: { matchLabels: { 'pctodl.segment': name } },
+    template: { metadata: { labels }, spec: pod },
+  }
+  return manifest('apps/v1', 'Deployment', { name, namespace, labels }, { spec })
 }
 
 /** Probes that succeed if every port accepts connections, or answers 200. They run in bash. */
-function readiness(ports: readonly number[], healthPath: string | undefined) {
-  const asks = ports.map((port) => {
-    const opens = `exec 3<> /dev/tcp/127.0.0.1/${port}`
+function readiness(ports: readonly { readonly containerPort: number }[], healthPath: string | undefined): object {
+  const asks = ports.map(({ containerPort }) => {
+    const opens = `exec 3<> /dev/tcp/127.0.0.1/${containerPort}`
     if (healthPath === undefined) return opens
     const request = quoted(`GET ${healthPath} HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n`)
     return `${opens} && printf '%b' ${request} >&3 && read -r _ code _ <&3 && [[ $code == 200 ]]`
@@ -198,10 +162,6 @@ function readiness(ports: readonly number[], healthPath: string | undefined) {
     startupProbe: { exec, periodSeconds: 5, failureThreshold: 120 },
     readinessProbe: { exec, periodSeconds: 5 },
   }
-}
-
-function configMap(name: string, namespace: string, data: Record<string, string>): object {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data }
 }
 
 /** Name of a pod's claim to its instance. */
@@ -218,35 +178,25 @@ function deviceDocuments(profile: string, namespace: string): object[] {
   const attribute = "device.attributes['gpu.nvidia.com']"
   const expression = `device.driver == 'gpu.nvidia.com' && ${attribute}.type == 'mig' && ${attribute}.profile == '${profile}'`
   const exactly = { deviceClassName: name, allocationMode: 'ExactCount', count: 1 }
+  const template = { spec: { devices: { requests: [{ name: CLAIM, exactly }] } } }
+  const version = 'resource.k8s.io/v1'
   return [
-    {
-      ...{ apiVersion: 'resource.k8s.io/v1', kind: 'DeviceClass', metadata: { name } },
-      spec: { selectors: [{ cel: { expression } }] },
-    },
-    {
-      ...{ apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaimTemplate', metadata: { name, namespace } },
-      spec: { spec: { devices: { requests: [{ name: CLAIM, exactly }] } } },
-    },
+    manifest(version, 'DeviceClass', { name }, { spec: { selectors: [{ cel: { expression } }] } }),
+    manifest(version, 'ResourceClaimTemplate', { name, namespace }, { spec: template }),
   ]
 }
 
 /** Probe that checks whether the MPS daemon of a pod answers. */
+const askDaemon = 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'
 const livenessProbe = {
-  exec: {
-    command: ['/bin/bash', '-c', 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'],
-  },
-  initialDelaySeconds: 10,
-  periodSeconds: 10,
-  timeoutSeconds: 5,
-} as const
+  exec: { command: ['/bin/bash', '-c', askDaemon] },
+  ...{ initialDelaySeconds: 10, periodSeconds: 10, timeoutSeconds: 5 },
+}
 
 /** A model's name for Kubernetes and the name of its port, which is the same in all pods that serve the model. */
 type DnsNames = ReadonlyMap<string, { readonly dnsName: string; readonly portName: string }>
 
-/**
- * Names of models for Kubernetes: lower-case letters, digits and dashes. If two models would have the same name,
- * numbers are added.
- */
+/** Lower-case letters, digits and dashes, numbered where two models would have the same name. */
 function uniqueDnsNames(models: readonly string[]): DnsNames {
   const taken = new Set<string>()
   const named = [...new Set(models)].sort().map((model, m) => {

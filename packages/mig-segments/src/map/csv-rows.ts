@@ -20,36 +20,28 @@ export class SegmentFileError extends PctodlError {
 
 /** One row of a CSV file. Its methods return a value, or throw an error that names file, row and column. */
 export class CsvRow {
+  readonly file: string
   /** Number of the line in the file, from 1. */
   readonly row: number
   readonly cells: readonly string[]
-  readonly #file: string
   readonly #columns: readonly string[]
 
   constructor(file: string, row: number, cells: readonly string[], columns: readonly string[]) {
+    this.file = file
     this.row = row
     this.cells = cells
-    this.#file = file
     this.#columns = columns
   }
 
-  /**
-   * Returns the same row with names for its columns.
-   *
-   * @param expected says where the number of columns comes from
-   * @throws SegmentFileError for another number of cells
-   */
+  /** Returns the same row with names for its columns. `expected` says where their number comes from. */
   named(columns: readonly string[], expected = `${columns.length}`): CsvRow {
     if (this.cells.length !== columns.length) throw this.error(null, expected, `${this.cells.length} cells`)
-    return new CsvRow(this.#file, this.row, this.cells, columns)
+    return new CsvRow(this.file, this.row, this.cells, columns)
   }
 
-  /**
-   * Returns an error about a cell.
-   * @param at the column, from 0; null for the whole row
-   */
+  /** @param at the column, from 0; null for the whole row */
   error(at: number | null, expected: string, found: string = quoted(this.cells[at!]!)): SegmentFileError {
-    return new SegmentFileError(this.#file, this.row, at === null ? null : this.#columns[at]!, found, expected)
+    return new SegmentFileError(this.file, this.row, at === null ? null : this.#columns[at]!, found, expected)
   }
 
   /** Text of a cell, which must not be empty. */
@@ -70,20 +62,11 @@ export class CsvRow {
   }
 }
 
-/**
- * The non-empty rows of a CSV text, its header included.
- *
- * @throws SegmentFileError for unbalanced quotes
- */
+/** The non-empty rows of a CSV text, its header included. */
 export function csvRows(text: string, file: string): CsvRow[] {
+  const options = { bom: true, info: true, trim: true, relax_column_count: true, skip_empty_lines: true }
   try {
-    const records = parse(text, {
-      bom: true,
-      info: true,
-      trim: true,
-      relax_column_count: true,
-      skip_empty_lines: true,
-    }) as unknown as { record: string[]; info: { lines: number } }[]
+    const records = parse(text, options) as unknown as { record: string[]; info: { lines: number } }[]
     return records.map(({ record, info }) => new CsvRow(file, info.lines, record, []))
   } catch (error) {
     const { lines, message } = error as { lines?: number; message: string }
@@ -91,20 +74,14 @@ export function csvRows(text: string, file: string): CsvRow[] {
   }
 }
 
-/**
- * Returns the rows below a header, which must be one of `headers`.
- *
- * @throws SegmentFileError for another header
- */
+/** The rows below a header, which must be one of `headers`. */
 export function csvTable(text: string, file: string, headers: readonly (readonly string[])[]): CsvRow[] {
   const [header, ...rows] = csvRows(text, file)
-  const found = header?.cells.join(',')
-  const columns = headers.find((each) => each.join(',') === found)
-  if (!columns) {
-    const expected = `the header ${headers.map((each) => each.join(',')).join(' or ')}`
-    throw new SegmentFileError(file, 1, null, found === undefined ? 'an empty file' : quoted(found), expected)
-  }
-  return rows.map((row) => row.named(columns))
+  const found = header?.cells.join()
+  const columns = headers.find((each) => each.join() === found)
+  if (columns) return rows.map((row) => row.named(columns))
+  const expected = `the header ${headers.map((each) => each.join()).join(' or ')}`
+  throw new SegmentFileError(file, 1, null, found === undefined ? 'an empty file' : quoted(found), expected)
 }
 
 /**

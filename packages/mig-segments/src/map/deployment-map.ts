@@ -1,4 +1,5 @@
 import {
+  findMigBoard,
   isSegmentSize,
   MAX_MPS_CLIENTS,
   type Placement,
@@ -6,19 +7,13 @@ import {
   type SegmentSize,
   segmentSizes,
 } from '@pctodl/platform'
-import { checkInteger } from '../check.js'
+import { check, checkInteger } from '../check.js'
 import { csvTable } from './csv-rows.js'
+import type { MappedBoard } from './fleet-map.js'
 
 /** Header of a deployment map in ParvaGPU's format. `Num instance` is the node. */
-export const mapColumns = [
-  'Num instance',
-  'Num GPU',
-  'Model',
-  'Placement',
-  'Instance size',
-  'Batch size',
-  'Num proc',
-] as const
+export const mapColumns: readonly string[] =
+  'Num instance,Num GPU,Model,Placement,Instance size,Batch size,Num proc'.split(',')
 
 export const DEFAULT_GPUS_PER_NODE = 8
 
@@ -35,41 +30,30 @@ export interface MappedGpu {
   readonly segments: readonly MappedSegment[]
 }
 
-/**
- * Formats a deployment map in ParvaGPU's format: GPUs in ascending order, and the segments of a GPU by size, largest
- * first.
- */
+/** Formats a map in ParvaGPU's format, with the segments of each GPU by size, largest first. */
 export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: number = DEFAULT_GPUS_PER_NODE): string {
   const lines = [mapColumns.join(',')]
   for (const { index, segments } of gpus) {
-    const node = Math.floor(index / gpusPerNode)
+    const place = [Math.floor(index / gpusPerNode), index % gpusPerNode]
     for (const { model, start, sizeGpcs, batchSize, processes } of inPublishedOrder(segments)) {
-      lines.push([node, index % gpusPerNode, model, start, sizeGpcs, batchSize, processes].join(','))
+      lines.push([...place, model, start, sizeGpcs, batchSize, processes].join())
     }
   }
   return `${lines.join('\n')}\n`
 }
 
-/**
- * Sorts segments by size, largest first, with ParvaGPU's selection sort, which may change the order of equal sizes.
- */
+/** ParvaGPU sorts by selection, which may change the order of segments of equal size. */
 function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
   const sorted = [...segments]
   for (let j = 0; j < sorted.length; j++) {
     let largest = j
     for (let k = j + 1; k < sorted.length; k++) if (sorted[k]!.sizeGpcs > sorted[largest]!.sizeGpcs) largest = k
-    const swapped = sorted[j]!
-    sorted[j] = sorted[largest]!
-    sorted[largest] = swapped
+    ;[sorted[j], sorted[largest]] = [sorted[largest]!, sorted[j]!]
   }
   return sorted
 }
 
-/**
- * Reads a deployment map.
- *
- * @throws SegmentFileError naming file, row and column, also for overlapping instances
- */
+/** @throws SegmentFileError naming file, row and column, also for overlapping instances */
 export function parseDeploymentMap(
   text: string,
   file: string,
@@ -93,5 +77,39 @@ export function parseDeploymentMap(
   }
   return [...gpus]
     .map(([index, segments]) => ({ index, segments: segments.sort((a, b) => a.start - b.start) }))
+    .sort((a, b) => a.index - b.index)
+}
+
+/** Converts a map in ParvaGPU's format to boards of one type. */
+export function boardsOf<T extends MappedSegment>(
+  gpus: readonly { readonly index: number; readonly segments: readonly T[] }[],
+  gpu: string,
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
+): (Omit<MappedBoard, 'segments'> & { readonly segments: (Omit<T, 'sizeGpcs'> & { readonly profile: string })[] })[] {
+  const { key, profileNames } = findMigBoard(gpu)
+  return gpus.map(({ index, segments }) => ({
+    ...{ gpu: key, node: Math.floor(index / gpusPerNode), index: index % gpusPerNode },
+    segments: segments.map(({ sizeGpcs, ...segment }) => ({ ...segment, profile: profileNames[sizeGpcs] })),
+  }))
+}
+
+/**
+ * Converts boards of one type to a map in ParvaGPU's format, which numbers GPUs over the whole cluster.
+ * @throws InvalidInputError for models that share an instance, which this format cannot express
+ */
+export function gpusOf<T extends MappedBoard['segments'][number]>(
+  boards: readonly (Omit<MappedBoard, 'segments'> & { readonly segments: readonly T[] })[],
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
+): { readonly index: number; readonly segments: readonly (T & { readonly sizeGpcs: SegmentSize })[] }[] {
+  return boards
+    .map(({ node, index, segments }) => ({
+      index: node * gpusPerNode + index,
+      segments: segments.map((segment, i) => {
+        const sizeGpcs = Number.parseInt(segment.profile, 10)
+        const isOwn = isSegmentSize(sizeGpcs) && segments[i - 1]?.start !== segment.start
+        check(isOwn, 'map', segment.profile, 'an instance of its own for each model')
+        return { ...segment, sizeGpcs }
+      }),
+    }))
     .sort((a, b) => a.index - b.index)
 }

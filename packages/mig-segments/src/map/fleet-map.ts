@@ -2,20 +2,10 @@ import { readFileSync } from 'node:fs'
 import { freePlacements, InvalidInputError, MAX_MPS_CLIENTS, type MigGeometry, migGeometries } from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
-/**
- * Columns of a fleet's map. Nodes and GPUs are counted from 0 for each type of board. Models that share an instance
- * have a row each, with the same placement. If boards are locked to an SM clock, there is a last column `Clock`, MHz.
- */
-export const fleetMapColumns = [
-  'Board',
-  'Node',
-  'GPU',
-  'Profile',
-  'Placement',
-  'Model',
-  'Batch size',
-  'Num proc',
-] as const
+/** Columns of a fleet's map. If boards are locked to an SM clock, there is a last column `Clock`, MHz. */
+export const fleetMapColumns: readonly string[] = 'Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc'.split(
+  ',',
+)
 
 const CLOCK_COLUMN = 'Clock'
 
@@ -56,12 +46,7 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   return `${[header.join(','), ...lines].join('\n')}\n`
 }
 
-/**
- * Reads the text of a map.
- *
- * @param field name of the option in messages
- * @throws InvalidInputError for a file that cannot be read
- */
+/** @throws InvalidInputError for a file that cannot be read, naming the option `field` */
 export function readMap(file: string, field: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -76,11 +61,7 @@ export function isFleetMap(text: string): boolean {
   return text.startsWith(`${fleetMapColumns[0]},`)
 }
 
-/**
- * Reads a fleet's map.
- *
- * @throws SegmentFileError naming file, row and column, also for overlapping instances
- */
+/** @throws SegmentFileError naming file, row and column, also for overlapping instances */
 export function parseFleetMap(text: string, file: string): MappedBoard[] {
   const boards = new Map<string, MappedBoard & { segments: MappedFleetSegment[] }>()
   for (const row of csvTable(text, file, [fleetMapColumns, [...fleetMapColumns, CLOCK_COLUMN]])) {
@@ -105,45 +86,44 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
 
 type Placed = Pick<MappedFleetSegment, 'profile' | 'start' | 'model'>
 
-/**
- * Returns why a segment does not fit on a board beside the other segments: the wrong field and what it should contain;
- * null if it fits. Different models may share an instance.
- */
+/** Why a segment does not fit on a board beside others, which it may share an instance with; null if it fits. */
 export function segmentConflict(
   { key, profiles, computeSlices }: MigGeometry,
   { profile, start, model }: Placed,
   others: readonly Placed[],
 ): { readonly field: keyof Placed; readonly expected: string } | null {
-  const slot = profiles.find(({ name }) => name === profile)
+  const slotOf = (profile: string) => profiles.find(({ name }) => name === profile)
+  const slot = slotOf(profile)
   if (!slot) {
     return { field: 'profile', expected: `a profile of ${key}: ${profiles.map(({ name }) => name).join(', ')}` }
   }
-  const sharing = others.filter((other) => other.start === start && other.profile === profile)
-  if (sharing.some((other) => other.model === model)) {
-    return { field: 'model', expected: 'each model once in an instance' }
+  const taken = instancesOf(others)
+  const there = taken.find((other) => other.start === start)
+  if (there) {
+    if (there.profile !== profile) {
+      return { field: 'start', expected: `a free slot: ${there.profile} begins there` }
+    }
+    const again = there.members.some((other) => other.model === model)
+    return again ? { field: 'model', expected: 'each model once in an instance' } : null
   }
-  if (sharing.length > 0) return null
-  const there = others.find((other) => other.start === start)
-  if (there) return { field: 'start', expected: `a free slot: ${there.profile} begins there` }
-  const taken = [...new Map(others.map((other) => [other.start, other.profile]))].map(([at, name]) => ({
-    profile: profiles.find((each) => each.name === name)!,
-    start: at,
-  }))
-  const slices = taken.reduce((sum, other) => sum + other.profile.computeSlices, slot.computeSlices)
-  return freePlacements(slot, taken).includes(start) && slices <= computeSlices
+  const placed = taken.map((other) => ({ profile: slotOf(other.profile)!, start: other.start }))
+  const slices = placed.reduce((sum, other) => sum + other.profile.computeSlices, slot.computeSlices)
+  return freePlacements(slot, placed).includes(start) && slices <= computeSlices
     ? null
     : { field: 'start', expected: `a slot that is free for ${profile}` }
 }
 
 /** An instance and its segments: one, or one for each model that shares it. */
-export interface MappedInstance<T extends MappedFleetSegment = MappedFleetSegment> {
+export interface MappedInstance<T = MappedFleetSegment> {
   readonly profile: string
   readonly start: number
   readonly members: readonly T[]
 }
 
 /** Groups segments of a board by instance. */
-export function instancesOf<T extends MappedFleetSegment>(segments: readonly T[]): MappedInstance<T>[] {
+export function instancesOf<T extends Pick<MappedFleetSegment, 'profile' | 'start'>>(
+  segments: readonly T[],
+): MappedInstance<T>[] {
   const starts = new Set(segments.map(({ start }) => start))
   return [...starts].map((start) => {
     const members = segments.filter((segment) => segment.start === start)

@@ -7,9 +7,7 @@ const SLICE = 62
 const BAR = { left: 150, width: SLICE * MEMORY_SLICES, height: 30, pitch: 38 }
 const TOP = 48
 
-/**
- * Draws a deployment map as SVG. Each GPU is a bar with its instances along the memory slices; each model has a colour.
- */
+/** Draws a map as SVG. Each GPU is a bar with its instances along the memory slices; each model has a colour. */
 export function drawMap(
   gpus: readonly MappedGpu[],
   { name, profileNames }: MigBoard,

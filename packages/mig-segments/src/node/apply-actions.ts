@@ -2,19 +2,9 @@ import type { Terminal } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { workerCommand } from '../worker-command.js'
 import { type BoardControl, migUuid, startWorkers, stopWorkers } from './board-control.js'
-import { type DeployAction, samePlace } from './deploy-actions.js'
+import { type DeployAction, mpsDirectory, renderAction, samePlace, smiCalls } from './deploy-actions.js'
 import { type DeployedSegment, type TargetSegment, writeDeployment } from './deployment-state.js'
 import { readGpus, readLayout, smi, smiUnless } from './mig-layout.js'
-import { mpsDirectory, renderAction, smiCalls } from './render-actions.js'
-
-/** Where and what a deployment runs. */
-interface Deployment {
-  readonly stateFile: string
-  /** Folder of the deployment, which contains a folder for each instance. */
-  readonly directory: string
-  /** Command of a worker. If it is empty, no workers are started. */
-  readonly command: readonly string[]
-}
 
 /**
  * Performs actions one after another, and stores the state after each. An interrupted deployment is resumed by
@@ -24,7 +14,7 @@ export async function applyActions(
   actions: readonly DeployAction[],
   deployed: readonly DeployedSegment[],
   control: BoardControl,
-  { stateFile, directory, command }: Deployment,
+  { stateFile, directory, command }: { stateFile: string; directory: string; command: readonly string[] },
   { stderr, signal }: Pick<Terminal, 'stderr' | 'signal'>,
 ): Promise<readonly DeployedSegment[]> {
   let segments = deployed
@@ -65,8 +55,12 @@ export async function applyActions(
         store(segments.filter((segment) => !destroys(action, segment)))
         break
       case 'enable-mig':
-        await assertMigEnabled(action.gpu)
-        break
+        // On an A100 that is in use, MIG mode changes only with a reset of the board.
+        if ((await readGpus()).some(({ index, migEnabled }) => index === action.gpu && migEnabled)) break
+        throw new PctodlError(
+          'MIG_PENDING',
+          `GPU ${action.gpu} enters MIG mode with its next reset; end what uses it, run \`nvidia-smi -i ${action.gpu} --gpu-reset\`, deploy again`,
+        )
       case 'lock-clock':
       case 'reset-clock': {
         const { gpu, smClockMhz } = { smClockMhz: undefined, ...action }
@@ -87,7 +81,7 @@ export async function applyActions(
         // The new entry replaces those of the place without workers.
         const others = segments.filter((each) => !samePlace(each, segment) || each.workers.length > 0)
         const log = others.some((each) => samePlace(each, segment)) ? `${encodeURIComponent(model)}-` : ''
-        const workers = startWorkers(control, segment, workerCommand(command, action.segment), log)
+        const workers = await startWorkers(control, segment, workerCommand(command, action.segment), log)
         store([...others, { ...segment, workers }])
         break
       }
@@ -110,13 +104,4 @@ async function describe(target: TargetSegment, control: BoardControl, directory:
   const { instanceId } = made
   const uuid = migUuid(control, target.gpu, instanceId)
   return { ...target, instanceId, uuid, mpsDirectory: mpsDirectory(directory, target), workers: [] }
-}
-
-/** On an A100 that is in use, MIG mode changes only with a reset of the board. */
-async function assertMigEnabled(gpu: number): Promise<void> {
-  if ((await readGpus()).some(({ index, migEnabled }) => index === gpu && migEnabled)) return
-  throw new PctodlError(
-    'MIG_PENDING',
-    `GPU ${gpu} enters MIG mode with its next reset; end what uses it, run \`nvidia-smi -i ${gpu} --gpu-reset\`, deploy again`,
-  )
 }

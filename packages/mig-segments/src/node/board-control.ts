@@ -4,16 +4,15 @@ import { join } from 'node:path'
 import { openToWrite } from '@pctodl/command-line'
 import type * as MpsControl from '@pctodl/mps-control'
 import type * as NvmlControl from '@pctodl/nvml-control'
-import { PctodlError, systemClock } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
 import type { DeployedHealth } from './deploy-actions.js'
 import type { DeployedSegment } from './deployment-state.js'
 import type { NodeGpu } from './mig-layout.js'
 
-/** Time that workers have to exit before they are killed, ms. */
+/** Time that a worker has to exit before it is killed, ms. */
 const GRACE_MS = 10_000
-const POLL_MS = 50
 
-type Worker = DeployedSegment['workers'][number]
+type Workers = DeployedSegment['workers']
 
 /** The packages that control boards. They are optional, because planning works without them. */
 export interface BoardControl {
@@ -41,34 +40,22 @@ export function healthBy({ nvml, mps }: BoardControl): DeployedHealth {
 }
 
 /**
- * Takes the leases of GPUs, so that no other program of this project changes them during the deployment. The boards are
- * not opened, because an A100 that is open cannot enter MIG mode.
- *
- * @returns a function that releases the leases
- * @throws LeaseHeldError naming the holder
+ * Takes the leases of GPUs, so that no other program of this project changes them, and returns a function that releases
+ * them. The boards are not opened, because an A100 that is open cannot enter MIG mode.
  */
 export function leaseGpus({ nvml }: BoardControl, gpus: readonly NodeGpu[]): () => void {
   const folder = new nvml.LeaseFolder()
-  const locks: { release(): void }[] = []
+  const locks = gpus.map(({ uuid }) => folder.tryLock(uuid))
   const release = () => {
-    for (const lock of locks) lock.release()
+    for (const lock of locks) lock?.release()
   }
-  for (const { index, uuid } of gpus) {
-    const lock = folder.tryLock(uuid)
-    if (!lock) {
-      release()
-      throw new nvml.LeaseHeldError(`GPU ${index}`, folder.holder(uuid))
-    }
-    locks.push(lock)
-  }
-  return release
+  const held = gpus[locks.indexOf(null)]
+  if (!held) return release
+  release()
+  throw new nvml.LeaseHeldError(`GPU ${held.index}`, folder.holder(held.uuid))
 }
 
-/**
- * Returns the UUID of the MIG device that fills a GPU instance.
- *
- * @throws PctodlError `NO_MIG_DEVICE`
- */
+/** Returns the UUID of the MIG device that fills a GPU instance. */
 export function migUuid({ nvml }: BoardControl, gpu: number, instanceId: number): string {
   const instances = nvml.loadNvml().deviceByIndex(gpu).mig()?.instances ?? []
   const device = instances.find(({ gpuInstanceId }) => gpuInstanceId === instanceId)
@@ -81,56 +68,40 @@ export function migUuid({ nvml }: BoardControl, gpu: number, instanceId: number)
  *
  * @param log prefix of the logs' names
  */
-export function startWorkers(
+export async function startWorkers(
   control: BoardControl,
   { mpsDirectory: directory, uuid, processes }: DeployedSegment,
   command: readonly string[],
   log: string,
-): Worker[] {
-  const place = new control.mps.MpsPlace({ directory })
+): Promise<Workers> {
+  const { environment } = new control.mps.MpsPlace({ directory })
   mkdirSync(directory, { recursive: true })
-  const workers: Worker[] = []
+  const workers: Workers = []
   for (let i = 0; i < processes; i++) {
     const output = openToWrite(join(directory, `worker-${log}${i}.log`), { existing: 'append' })
-    try {
-      const child = spawn(command[0]!, command.slice(1), {
-        detached: true,
-        stdio: ['ignore', output, output],
-        env: { ...process.env, ...place.environment, CUDA_VISIBLE_DEVICES: uuid },
-      })
-      // If the start failed, the error event comes later. The failure is noticed by the missing process identity.
-      child.on('error', () => {})
-      const identity = child.pid === undefined ? null : control.nvml.processIdentity(child.pid)
-      child.unref()
-      if (!identity) throw new PctodlError('WORKER', `cannot start ${command[0]}; is it on PATH? See ${directory}`)
-      workers.push({ pid: identity.pid, startTime: identity.startTime })
-    } catch (error) {
-      signalAll(control, workers, 'SIGTERM')
-      throw error
-    } finally {
-      closeSync(output)
+    const child = spawn(command[0]!, command.slice(1), {
+      detached: true,
+      stdio: ['ignore', output, output],
+      env: { ...process.env, ...environment, CUDA_VISIBLE_DEVICES: uuid },
+    })
+    closeSync(output)
+    // If the start failed, the error event comes later. The failure is noticed by the missing process identity.
+    child.on('error', () => {})
+    child.unref()
+    const identity = child.pid === undefined ? null : control.nvml.processIdentity(child.pid)
+    if (!identity) {
+      await stopWorkers(control, workers)
+      throw new PctodlError('WORKER', `cannot start ${command[0]}; is it on PATH? See ${directory}`)
     }
+    workers.push({ pid: identity.pid, startTime: identity.startTime })
   }
   return workers
 }
 
 /** Ends processes with SIGTERM, and kills those that still run after a grace period. */
-export async function stopWorkers(control: BoardControl, workers: readonly Worker[]): Promise<void> {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    signalAll(control, workers, signal)
-    const deadlineMs = systemClock.now() + GRACE_MS
-    while (workers.some((worker) => control.nvml.isRunning(worker)) && systemClock.now() < deadlineMs) {
-      await systemClock.sleep(POLL_MS)
-    }
-  }
-}
-
-function signalAll({ nvml }: BoardControl, workers: readonly Worker[], signal: NodeJS.Signals): void {
-  for (const worker of workers) {
-    try {
-      if (nvml.isRunning(worker)) process.kill(worker.pid, signal)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
-  }
+export async function stopWorkers({ nvml }: BoardControl, workers: Workers): Promise<void> {
+  const outcomes = await Promise.all(workers.map((worker) => nvml.endProcess(worker, GRACE_MS)))
+  const foreign = workers[outcomes.indexOf('not-permitted')]
+  if (!foreign) return
+  throw new PctodlError('WORKER', `process ${foreign.pid} belongs to another user; end it as that user, deploy again`)
 }

@@ -1,33 +1,26 @@
+import { join } from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { checkInteger } from '../check.js'
 import type { MappedBoard } from '../map/fleet-map.js'
+import { quoted, workerCommand } from '../worker-command.js'
 import type { DeployedSegment, TargetSegment } from './deployment-state.js'
 import type { NodeLayout } from './mig-layout.js'
 
 /** One action on a node. */
 export type DeployAction =
-  | { readonly kind: 'stop-workers'; readonly segment: DeployedSegment }
-  | { readonly kind: 'stop-mps'; readonly segment: DeployedSegment }
+  | { readonly kind: 'stop-workers' | 'stop-mps'; readonly segment: DeployedSegment }
   | { readonly kind: 'destroy-instance'; readonly gpu: number; readonly instanceId: number; readonly profile: string }
-  | { readonly kind: 'enable-mig'; readonly gpu: number }
+  | { readonly kind: 'enable-mig' | 'reset-clock'; readonly gpu: number }
   | { readonly kind: 'lock-clock'; readonly gpu: number; readonly smClockMhz: number }
-  | { readonly kind: 'reset-clock'; readonly gpu: number }
-  | { readonly kind: 'create-instance'; readonly segment: TargetSegment }
-  | { readonly kind: 'start-mps'; readonly segment: TargetSegment }
-  | { readonly kind: 'start-workers'; readonly segment: TargetSegment }
+  | { readonly kind: 'create-instance' | 'start-mps' | 'start-workers'; readonly segment: TargetSegment }
 
-/** Says which deployed processes still run. */
 export interface DeployedHealth {
   /** Whether all of its workers run. */
   workersRun(segment: DeployedSegment): boolean
   mpsRuns(segment: DeployedSegment): boolean
 }
 
-/**
- * Returns a node's part of a map for boards of one type, with GPU indices on that node.
- *
- * @param gpu key of the board
- */
+/** Returns a node's part of a map, for boards with the key `gpu`. */
 export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node: number): TargetSegment[] {
   checkInteger('node', node, 0)
   return boards
@@ -40,8 +33,6 @@ export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node
 /**
  * Returns the actions after which a node runs exactly these segments. Segments that already run correctly are not
  * touched. All other instances on the map's GPUs are removed, and so are those of an earlier deployment on other GPUs.
- * Otherwise, other GPUs are not touched. Models that share an instance are segments at one place: they have one MPS
- * daemon, and workers each.
  *
  * @param withWorkers whether workers are started, or only instances and their MPS daemons
  * @throws PctodlError `NO_SUCH_GPU` for a GPU that the node does not have
@@ -54,7 +45,11 @@ export function deployActions(
   health: DeployedHealth,
 ): DeployAction[] {
   const touched = new Set([...target, ...deployed].map(({ gpu }) => gpu))
-  for (const { gpu } of target) assertGpu(gpu, layout)
+  const absent = target.find(({ gpu }) => !layout.gpus.some(({ index }) => index === gpu))
+  if (absent) {
+    const which = `GPU ${absent.gpu} of this node, which has ${layout.gpus.length}`
+    throw new PctodlError('NO_SUCH_GPU', `the map uses ${which}; check --node`)
+  }
   const present = deployed.filter((segment) =>
     layout.instances.some(({ gpu, instanceId }) => gpu === segment.gpu && instanceId === segment.instanceId),
   )
@@ -101,7 +96,7 @@ export function deployActions(
   return actions
 }
 
-/** Whether two instances, or segments of instances, start at the same slice of the same GPU. */
+/** Whether two segments or instances start at the same slice of the same GPU. */
 export function samePlace(a: Pick<TargetSegment, 'gpu' | 'start'>, b: Pick<TargetSegment, 'gpu' | 'start'>): boolean {
   return a.gpu === b.gpu && a.start === b.start
 }
@@ -125,7 +120,55 @@ function clockActions(
   })
 }
 
-function assertGpu(gpu: number, { gpus }: NodeLayout): void {
-  if (gpus.some(({ index }) => index === gpu)) return
-  throw new PctodlError('NO_SUCH_GPU', `the map uses GPU ${gpu} of this node, which has ${gpus.length}; check --node`)
+/** Folder of an instance's MPS daemon. */
+export function mpsDirectory(directory: string, { gpu, start }: { gpu: number; start: number }): string {
+  return join(directory, `gpu${gpu}-slice${start}`)
+}
+
+/** Arguments of the `nvidia-smi` calls of an action, in order; empty if it needs none. */
+export function smiCalls(action: DeployAction): string[][] {
+  const on = ['-i', String('gpu' in action ? action.gpu : action.segment.gpu)]
+  switch (action.kind) {
+    case 'enable-mig':
+      return [[...on, '-mig', '1']]
+    case 'destroy-instance':
+      return ['-dci', '-dgi'].map((call) => ['mig', call, ...on, '-gi', String(action.instanceId)])
+    case 'create-instance':
+      return [['mig', ...on, '-cgi', `${action.segment.profile}:${action.segment.start}`, '-C']]
+    case 'lock-clock':
+      return [[...on, '-lgc', `${action.smClockMhz},${action.smClockMhz}`]]
+    case 'reset-clock':
+      return [[...on, '-rgc']]
+    default:
+      return []
+  }
+}
+
+/** Returns an action as shell commands. Values that are not known yet are described in angle brackets. */
+export function renderAction(action: DeployAction, directory: string, command: readonly string[]): string[] {
+  switch (action.kind) {
+    case 'stop-workers':
+      return [`kill ${action.segment.workers.map(({ pid }) => pid).join(' ')}  # ${action.segment.model}`]
+    case 'stop-mps':
+      return [`echo quit | ${mpsEnvironment(action.segment.mpsDirectory).join(' ')} nvidia-cuda-mps-control`]
+    case 'start-mps':
+    case 'start-workers': {
+      const { gpu, profile, start, processes } = action.segment
+      const device = `CUDA_VISIBLE_DEVICES=<UUID of ${profile} at ${start} on GPU ${gpu}>`
+      const [pipe, log] = mpsEnvironment(mpsDirectory(directory, action.segment))
+      if (action.kind === 'start-workers') {
+        const words = workerCommand(command, action.segment).map(quoted).join(' ')
+        return [`${device} ${pipe} ${words} &${processes > 1 ? `  # ${processes} times` : ''}`]
+      }
+      const server = `echo start_server -uid "$(id -u)" | ${pipe} ${log} nvidia-cuda-mps-control`
+      return [`${device} ${pipe} ${log} nvidia-cuda-mps-control -d`, server]
+    }
+    default:
+      return smiCalls(action).map((args) => `nvidia-smi ${args.join(' ')}`)
+  }
+}
+
+function mpsEnvironment(place: string): [pipe: string, log: string] {
+  const folder = (name: string) => quoted(join(place, name))
+  return [`CUDA_MPS_PIPE_DIRECTORY=${folder('pipe')}`, `CUDA_MPS_LOG_DIRECTORY=${folder('log')}`]
 }

@@ -2,18 +2,15 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Terminal, UsageError } from '@pctodl/command-line'
 import { geometryOf, PctodlError } from '@pctodl/platform'
-import { boardsOf } from '../map/boards-of.js'
-import { parseDeploymentMap } from '../map/deployment-map.js'
+import { boardsOf, parseDeploymentMap } from '../map/deployment-map.js'
 import { isFleetMap, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
 import { healthBy, leaseGpus, loadBoardControl } from './board-control.js'
-import { type DeployAction, type DeployedHealth, deployActions, segmentsOfNode } from './deploy-actions.js'
-import { type DeployedSegment, readDeployment, type TargetSegment } from './deployment-state.js'
+import { type DeployAction, deployActions, renderAction, segmentsOfNode } from './deploy-actions.js'
+import { type DeployedSegment, readDeployment } from './deployment-state.js'
 import { type NodeLayout, productOfNode, readGpus, readLayout } from './mig-layout.js'
-import { renderAction } from './render-actions.js'
 
-/** Options for deploying maps on a node. */
 export interface DeployOptions {
   /** Number of this machine as a node in the maps, from 0. */
   readonly node: number
@@ -46,47 +43,45 @@ export async function deployMaps(
   options: DeployOptions,
   terminal: Terminal,
 ): Promise<number> {
+  const { directory, settle, node } = options
   const command = splitWords(options.command ?? '')
-  const targets =
-    files === null ? [[]] : await Promise.all([files].flat().map((file) => readTarget(file, options, terminal)))
-  if (typeof files === 'string' && targets[0]!.length === 0) {
-    throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${options.node}; to take a node down, use --down`)
+  const maps = [files ?? []].flat().map((file) => readBoards(readMap(file, 'map'), file, options))
+  const assertNamed = (isNamed: boolean) => {
+    if (isNamed || typeof files !== 'string') return
+    throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${node}; to take a node down, use --down`)
   }
-  const { directory, settle } = options
+  assertNamed(maps[0]?.isNamed ?? false)
+  const layout = await layoutOrNothing(options, terminal)
+  const board = geometryOf(options.gpu ?? productOfNode(layout.gpus)).key
+  const targets = files === null ? [[]] : maps.map(({ of }) => segmentsOfNode(of(board), board, node))
+  assertNamed(targets[0]?.length !== 0)
   const stateFile = path.join(directory, 'deployment.json')
-  const actionsTo = async (
-    target: readonly TargetSegment[],
-    deployed: readonly DeployedSegment[],
-    health: DeployedHealth,
-  ) => {
-    const layout = await layoutOrNothing(options, terminal)
-    geometryOf(options.gpu ?? productOfNode(layout.gpus))
-    return deployActions(target, deployed, layout, command.length > 0, health)
-  }
+  const withWorkers = command.length > 0
   const rendered = (actions: readonly DeployAction[]) =>
     actions.flatMap((action) => renderAction(action, directory, command))
+  // Read again below, because another deployment may end before this one takes the leases.
   const before = readDeployment(stateFile)
   if (!options.apply) {
     const nothingRuns = { workersRun: () => false, mpsRuns: () => false }
     const health = before.length > 0 ? healthBy(await loadBoardControl()) : nothingRuns
     // Without any map, the target is what is deployed, which needs no action.
-    const commands = rendered(await actionsTo(targets[0] ?? before, before, health))
-    const more = targets.length > 1 ? [`# then ${counted(targets.length - 1, 'map')} more`] : []
-    print(terminal, options, { applied: false, commands: [...commands, ...more], segments: before })
+    const commands = rendered(deployActions(targets[0] ?? before, before, layout, withWorkers, health))
+    if (targets.length > 1) commands.push(`# then ${counted(targets.length - 1, 'map')} more`)
+    print(terminal, options, { applied: false, commands, segments: before })
     return 0
   }
   const control = await loadBoardControl()
   const touched = new Set([...targets.flat(), ...before].map(({ gpu }) => gpu))
+  const gpus = await readGpus()
   const release = leaseGpus(
     control,
-    (await readGpus()).filter(({ index }) => touched.has(index)),
+    gpus.filter(({ index }) => touched.has(index)),
   )
   try {
     const commands: string[] = []
-    // Read again, because another deployment may have ended before this one took the leases.
     let segments: readonly DeployedSegment[] = readDeployment(stateFile)
     for (const target of targets) {
-      const actions = await actionsTo(target, segments, healthBy(control))
+      const actions = deployActions(target, segments, await readLayout(), withWorkers, healthBy(control))
       commands.push(...rendered(actions))
       segments = await applyActions(actions, segments, control, { stateFile, directory, command }, terminal)
       // New workers must serve before anything else is removed.
@@ -99,26 +94,15 @@ export async function deployMaps(
   }
 }
 
-/** Reads this node's part of a map, of one type of board or of a fleet. */
-async function readTarget(file: string, options: DeployOptions, terminal: Terminal): Promise<TargetSegment[]> {
-  const { node, gpusPerNode, gpu } = options
-  const text = readMap(file, 'map')
-  const board = async () => geometryOf(gpu ?? productOfNode((await layoutOrNothing(options, terminal)).gpus)).key
-  if (!isFleetMap(text)) {
-    const gpus = parseDeploymentMap(text, file, gpusPerNode).filter(
-      ({ index }) => Math.floor(index / gpusPerNode) === node,
-    )
-    if (gpus.length === 0) return []
-    const key = await board()
-    return segmentsOfNode(boardsOf(gpus, key, gpusPerNode), key, node)
+/** Reads a map: whether it names the node, and its boards if those of a map of one type are of type `board`. */
+function readBoards(text: string, file: string, { node, gpusPerNode }: DeployOptions) {
+  if (isFleetMap(text)) {
+    const boards = parseFleetMap(text, file)
+    return { isNamed: boards.some((each) => each.node === node), of: () => boards }
   }
-  const boards = parseFleetMap(text, file)
-  const [only, ...others] = new Set(boards.map((each) => each.gpu))
-  return segmentsOfNode(
-    boards,
-    gpu === undefined && only !== undefined && others.length === 0 ? only : await board(),
-    node,
-  )
+  const gpus = parseDeploymentMap(text, file, gpusPerNode)
+  const isNamed = gpus.some(({ index }) => Math.floor(index / gpusPerNode) === node)
+  return { isNamed, of: (board: string) => boardsOf(gpus, board, gpusPerNode) }
 }
 
 /** Reads the layout of the node. For a dry run without a driver, it is that of an empty machine. */
@@ -134,21 +118,20 @@ async function layoutOrNothing({ apply, gpu }: DeployOptions, { stderr }: Termin
   }
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 function print(
   { stdout }: Terminal,
   { json }: DeployOptions,
   result: { applied: boolean; commands: readonly string[]; segments: readonly DeployedSegment[] },
 ): void {
+  const { applied, commands, segments } = result
   if (json) stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-  else if (!result.applied) {
-    for (const line of result.commands) stdout.write(`${line}\n`)
-    stdout.write(result.commands.length === 0 ? 'nothing to do\n' : '# nothing was done; add --apply\n')
+  else if (applied) {
+    const workers = segments.reduce((sum, segment) => sum + segment.workers.length, 0)
+    stdout.write(`${counted(segments.length, 'segment')} with ${counted(workers, 'worker')} stand\n`)
   } else {
-    const workers = result.segments.reduce((sum, segment) => sum + segment.workers.length, 0)
-    stdout.write(`${counted(result.segments.length, 'segment')} with ${counted(workers, 'worker')} stand\n`)
+    const note = commands.length === 0 ? 'nothing to do' : '# nothing was done; add --apply'
+    stdout.write(`${[...commands, note].join('\n')}\n`)
   }
 }

@@ -35,25 +35,22 @@ const deployedSegment = z.strictObject({
   ...{ instanceId: index, uuid: name, mpsDirectory: name },
   workers: z.array(z.strictObject({ pid: count, startTime: z.number() })),
 })
+const FORMAT = { format: 'pctodl-segments-deployment', version: 1 } as const
 const stateFile = z.strictObject({
-  format: z.literal('pctodl-segments-deployment'),
-  version: z.literal(1),
+  format: z.literal(FORMAT.format),
+  version: z.literal(FORMAT.version),
   segments: z.array(deployedSegment),
 })
 
 /**
  * Reads which segments the last deployment recorded on this node.
- *
- * @throws PctodlError `DEPLOYMENT_STATE` for an invalid file, and for a file of another user, because it determines
- *   which processes are ended
+ * @throws PctodlError `DEPLOYMENT_STATE`, also for a file of another user, because it says which processes are ended
  */
 export function readDeployment(file: string): DeployedSegment[] {
   if (!existsSync(file)) return []
   const wrong = (what: string, cause?: unknown) => new PctodlError('DEPLOYMENT_STATE', `${file} ${what}`, { cause })
   const { uid } = statSync(file)
-  if (uid !== process.geteuid?.()) {
-    throw wrong(`belongs to user ${uid}; deploy as that user, or name another folder`)
-  }
+  if (uid !== process.geteuid?.()) throw wrong(`belongs to user ${uid}; deploy as that user, or name another folder`)
   try {
     return stateFile.parse(JSON.parse(readFileSync(file, 'utf8'))).segments
   } catch (cause) {
@@ -63,6 +60,5 @@ export function readDeployment(file: string): DeployedSegment[] {
 }
 
 export function writeDeployment(file: string, segments: readonly DeployedSegment[]): void {
-  const content = { format: 'pctodl-segments-deployment', version: 1, segments }
-  writeFileAtomically(file, `${JSON.stringify(content, null, 2)}\n`)
+  writeFileAtomically(file, `${JSON.stringify({ ...FORMAT, segments }, null, 2)}\n`)
 }

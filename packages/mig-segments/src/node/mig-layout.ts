@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process'
 import { PctodlError } from '@pctodl/platform'
+import type { MappedFleetSegment } from '../map/fleet-map.js'
 
-/** A GPU instance that exists on the node. */
-interface ExistingInstance {
+interface ExistingInstance extends Pick<MappedFleetSegment, 'profile' | 'start'> {
   readonly gpu: number
   readonly instanceId: number
-  /** Name of its profile, e.g. `3g.40gb`. */
-  readonly profile: string
-  /** First memory slice. */
-  readonly start: number
 }
 
 export interface NodeGpu {
@@ -24,11 +20,7 @@ export interface NodeLayout {
   readonly instances: readonly ExistingInstance[]
 }
 
-/**
- * Runs `nvidia-smi`.
- *
- * @throws PctodlError `NO_SMI` if `nvidia-smi` is missing, `SMI_FAILED` with its output if it fails
- */
+/** @throws PctodlError `NO_SMI` if `nvidia-smi` is missing, `SMI_FAILED` with its output if it fails */
 export function smi(args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('nvidia-smi', [...args], { env: { ...process.env, LC_ALL: 'C' } }, (error, stdout, stderr) => {
@@ -52,7 +44,6 @@ export async function smiUnless(nothing: RegExp, args: readonly string[]): Promi
   }
 }
 
-/** Arguments of the `nvidia-smi` call whose output `parseGpuList` reads. */
 export const gpuListQuery = ['--query-gpu=index,uuid,mig.mode.current,name', '--format=csv,noheader'] as const
 
 export async function readGpus(): Promise<NodeGpu[]> {
@@ -61,20 +52,14 @@ export async function readGpus(): Promise<NodeGpu[]> {
 
 export async function readLayout(): Promise<NodeLayout> {
   const gpus = await readGpus()
-  const instances = []
+  const lists: string[] = []
   for (const { index, migEnabled } of gpus) {
-    if (!migEnabled) continue
-    instances.push(
-      ...parseInstanceList(await smiUnless(/No GPU instances found/i, ['mig', '-lgi', '-i', String(index)])),
-    )
+    if (migEnabled) lists.push(await smiUnless(/No GPU instances found/i, ['mig', '-lgi', '-i', String(index)]))
   }
-  return { gpus, instances }
+  return { gpus, instances: lists.flatMap(parseInstanceList) }
 }
 
-/**
- * Parses the list of GPUs.
- * @throws PctodlError `SMI_OUTPUT` for output in another format
- */
+/** @throws PctodlError `SMI_OUTPUT` for output in another format */
 export function parseGpuList(text: string): NodeGpu[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line) => {
@@ -97,11 +82,7 @@ export function parseInstanceList(text: string): ExistingInstance[] {
   }))
 }
 
-/**
- * Returns the product name of a node's GPUs, which must be the same for all.
- *
- * @throws PctodlError `MIXED_BOARDS` if the names differ, `NO_GPU` if the node has no GPU
- */
+/** @throws PctodlError `MIXED_BOARDS` if the names of a node's GPUs differ, `NO_GPU` if it has none */
 export function productOfNode(gpus: readonly NodeGpu[]): string {
   const [name, ...others] = new Set(gpus.map((gpu) => gpu.name))
   if (name === undefined) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')

@@ -1,63 +1,44 @@
 import { COMPUTE_SLICES, segmentSizes } from '@pctodl/platform'
-import type { ServedService } from '../fleet/fleet-plan.js'
+import { grouped } from '../grouped.js'
 import type { BoundedPlan } from '../plan-segments.js'
 import { DEFAULT_LATENCY_SHARE, latencyGateMs, type ServiceProfile, throughputOf } from '../profile.js'
 
-/**
- * Explains a plan: for each service its options by instance size and the chosen one, then the totals and their bounds.
- */
+/** Explains a plan: each service's options by instance size, and the chosen one; then the totals and their bounds. */
 export function explainPlan(
   plan: BoundedPlan,
   profiles: readonly ServiceProfile[],
   latencyShare: number = DEFAULT_LATENCY_SHARE,
 ): string {
-  const parts: string[] = []
-  for (const service of plan.served) {
-    const gateMs = latencyGateMs(service.latencyMs, latencyShare)
-    const lines = [
-      `${service.model}: ${shown(service.ratePerS)} requests/s within ${shown(service.latencyMs)} ms, ` +
-        `so a batch must take less than ${shown(gateMs)} ms`,
-    ]
-    const { points } = profiles.find(({ model }) => model === service.model)!
-    for (const size of segmentSizes) {
+  const segments = plan.gpus.flatMap((gpu) => gpu.segments)
+  const services = plan.served.map(({ model, ratePerS, latencyMs, capacity }) => {
+    const gateMs = latencyGateMs(latencyMs, latencyShare)
+    const { points } = profiles.find((profile) => profile.model === model)!
+    const options = segmentSizes.map((size) => {
       const [point] = points
         .filter((each) => each.sizeGpcs === size && each.processThroughput > 0 && each.latencyMs < gateMs)
         .sort((a, b) => throughputOf(b) - throughputOf(a) || a.batchSize - b.batchSize)
-      if (!point) {
-        lines.push(`  ${size} GPC: nothing profiled keeps that`)
-        continue
-      }
+      if (!point) return `  ${size} GPC: nothing profiled keeps that`
       const items = throughputOf(point)
-      lines.push(
-        `  ${size} GPC: at best batch ${point.batchSize} x ${point.processes}, ${shown(items)} items/s ` +
-          `(${shown(items / size)} per GPC), ${shown(point.latencyMs)} ms`,
-      )
-    }
-    lines.push(
-      `  takes ${segmentsOf(plan, service)}: ${shown(service.capacity)} items/s, ${usedPercent(service)} % used`,
+      const rate = `${shown(items)} items/s (${shown(items / size)} per GPC)`
+      return `  ${size} GPC: at best batch ${point.batchSize} x ${point.processes}, ${rate}, ${shown(point.latencyMs)} ms`
+    })
+    const bySize = grouped(
+      segments.filter((segment) => segment.model === model),
+      ({ sizeGpcs }) => `${sizeGpcs}`,
     )
-    parts.push(lines.join('\n'))
-  }
-  for (const { message } of plan.unserved) parts.push(`not served: ${message}`)
-  parts.push(explainBounds(plan))
-  return `${parts.join('\n\n')}\n`
-}
-
-function segmentsOf({ gpus }: BoundedPlan, { model }: ServedService): string {
-  const counts = new Map<number, number>()
-  for (const { segments } of gpus) {
-    for (const segment of segments) {
-      if (segment.model === model) counts.set(segment.sizeGpcs, (counts.get(segment.sizeGpcs) ?? 0) + 1)
-    }
-  }
-  return [...counts]
-    .sort(([a], [b]) => b - a)
-    .map(([size, count]) => `${count} x ${size} GPC`)
-    .join(' + ')
-}
-
-function usedPercent({ ratePerS, capacity }: ServedService): string {
-  return ((100 * ratePerS) / capacity).toFixed(0)
+    const taken = [...bySize]
+      .sort(([a], [b]) => Number(b) - Number(a))
+      .map(([size, of]) => `${of.length} x ${size} GPC`)
+    const within = `within ${shown(latencyMs)} ms, so a batch must take less than ${shown(gateMs)} ms`
+    const used = ((100 * ratePerS) / capacity).toFixed(0)
+    return [
+      `${model}: ${shown(ratePerS)} requests/s ${within}`,
+      ...options,
+      `  takes ${taken.join(' + ')}: ${shown(capacity)} items/s, ${used} % used`,
+    ].join('\n')
+  })
+  const missed = plan.unserved.map(({ message }) => `not served: ${message}`)
+  return `${[...services, ...missed, explainBounds(plan)].join('\n\n')}\n`
 }
 
 /**

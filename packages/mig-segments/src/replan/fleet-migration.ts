@@ -3,7 +3,6 @@ import type { CheckedFleet } from '../fleet/check-fleet.js'
 import { type FleetSegment, keepWatts } from '../fleet/place-fleet.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 
-/** An instance on a board of a fleet: one model, or several that share it. */
 export interface FleetInstance extends Omit<MappedBoard, 'segments'> {
   readonly profile: string
   readonly start: number
@@ -27,7 +26,6 @@ export interface FleetChanges {
   readonly removed: readonly FleetInstance[]
 }
 
-/** The steps of a change. */
 export interface Migration {
   readonly steps: readonly FleetStep[]
   /** Sum over all steps that take time (`create` and `restart`) of the rates that services lack, requests/s. */
@@ -59,7 +57,7 @@ export function fleetMigrationOrder(
     }
   }
   for (const instance of [...kept, ...restarted.map(({ before }) => before), ...removed]) change(instance, 1)
-  /** Services that would fall below the rate that they need if this instance were removed. */
+  /** Services that would lack capacity without this instance. */
   const shortfallsOf = ({ segments }: FleetInstance) =>
     segments.flatMap(({ model, ratePerS }) => {
       const left = (capacity.get(model) ?? 0) - ratePerS
@@ -107,20 +105,17 @@ export function fleetMigrationOrder(
     change(before, -1)
     start('restart', after, shortfalls)
   }
-  // Instances for which there was not enough power until others had restarted with less.
+  // There was not enough power for these until others had restarted with less.
   for (const instance of toCreate) start('create', instance, [])
   for (const instance of toRemove) removeBestOf([instance])
   return { steps, lackingPerS }
 }
 
-function wattsOf({ segments }: FleetInstance): number {
+export function wattsOf({ segments }: FleetInstance): number {
   return segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
 }
 
-/**
- * Whether two instances cannot exist at the same time: they are on one board, and their memory slices overlap or their
- * clocks differ.
- */
+/** Whether two instances cannot exist at the same time: on one board, slices overlap or clocks differ. */
 function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): boolean {
   if (a.gpu !== b.gpu || a.node !== b.node || a.index !== b.index) return false
   const { profiles } = groups.find(({ geometry }) => geometry.key === a.gpu)!.geometry
@@ -129,22 +124,17 @@ function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): 
   return overlap || a.smClockMhz !== b.smClockMhz
 }
 
-/**
- * Returns the map of a fleet after each step of a change, for `deploy --through`. Boards without instances are left
- * out.
- *
- * @param from the map before the first step
- */
+/** Returns the map after each step of a change from the map `from`, for `deploy --through`, without empty boards. */
 export function stepFleetMaps(from: readonly MappedBoard[], steps: readonly FleetStep[]): MappedBoard[][] {
   let boards = [...from]
   return steps.map(({ kind, instance }) => {
-    const { gpu, node, index, smClockMhz, start, segments } = instance
-    const here = (board: MappedBoard) => board.gpu === gpu && board.node === node && board.index === index
-    const board = boards.find(here)
-    const others = (board?.segments ?? []).filter((segment) => segment.start !== start)
+    const { profile: _, start, segments, ...place } = instance
+    const at = boards.findIndex(({ gpu, node, index }) => {
+      return gpu === place.gpu && node === place.node && index === place.index
+    })
+    const others = (boards[at]?.segments ?? []).filter((segment) => segment.start !== start)
     const present = kind === 'remove' ? others : [...others, ...segments].sort((a, b) => a.start - b.start)
-    const next = { gpu, node, index, ...(smClockMhz !== undefined && { smClockMhz }), segments: present }
-    boards = board ? boards.map((each) => (each === board ? next : each)) : [...boards, next]
+    boards = at < 0 ? [...boards, { ...place, segments: present }] : boards.with(at, { ...place, segments: present })
     boards = boards.filter((each) => each.segments.length > 0)
     return boards
   })

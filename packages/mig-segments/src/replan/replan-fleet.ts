@@ -1,8 +1,9 @@
 import { PctodlError } from '@pctodl/platform'
+import { check, checkInteger } from '../check.js'
 import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { answeredBy, type FleetPlan, totalsOf } from '../fleet/fleet-plan.js'
-import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
+import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, freePlace, keepWatts, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertSplit,
@@ -12,9 +13,9 @@ import {
   planOnce,
 } from '../fleet/plan-fleet.js'
 import { type RunningBoard, solveProgram } from '../fleet/program.js'
-import { instancesOf, type MappedBoard, type MappedFleetSegment } from '../map/fleet-map.js'
+import { grouped } from '../grouped.js'
+import { instancesOf, type MappedBoard, type MappedFleetSegment, segmentConflict } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
-import { assertMap } from './assert-map.js'
 import {
   type FleetChanges,
   type FleetInstance,
@@ -31,10 +32,7 @@ export interface FleetReplanOptions extends FleetOptions {
   readonly consolidate?: boolean
 }
 
-/**
- * Largest weight in the objective of boards (0.4) and of missing capacity (0.1) together, if a created instance weighs
- * 1.
- */
+/** Largest weight of boards (0.4) and missing capacity (0.1) together, if a created instance weighs 1. */
 const BESIDE_MOVES = 0.51
 
 /** The next map of a fleet, and the steps to it. */
@@ -78,10 +76,8 @@ export async function replanFleet(
   const keys = checked.groups.map(({ geometry }) => geometry.key)
   const twice = keys.find((key, g) => keys.indexOf(key) < g)
   if (twice !== undefined) {
-    throw new PctodlError(
-      'NOT_SUPPORTED',
-      `a map does not say which of two groups of ${twice} a board is of; plan anew`,
-    )
+    const what = `a map does not say which of two groups of ${twice} a board is of; plan anew`
+    throw new PctodlError('NOT_SUPPORTED', what)
   }
   assertSplit(options)
   assertMap(current, checked)
@@ -90,6 +86,26 @@ export async function replanFleet(
     const fresh = await planOnce(checked, objectives, gate, maxIterations)
     return change(checked, current, fresh, gate, { consolidate, maxIterations })
   })
+}
+
+function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFleet): void {
+  const places = new Set<string>()
+  const keys = groups.map(({ geometry }) => geometry.key)
+  for (const { gpu, node, index, segments } of boards) {
+    const group = groups[keys.indexOf(gpu)]
+    check(group !== undefined, 'current map', gpu, `boards of the fleet: ${keys.join(', ')}`)
+    const place = `${gpu}, node ${node}, GPU ${index}`
+    checkInteger(`current map, ${gpu}: node`, node, 0)
+    checkInteger(`current map, ${gpu}: index`, index, 0)
+    const { boardsPerNode } = group
+    check(index < boardsPerNode, `current map, ${gpu}: index`, index, `below ${boardsPerNode}, the boards of a node`)
+    check(!places.has(place), 'current map', place, 'each board once')
+    places.add(place)
+    segments.forEach((segment, i) => {
+      const { field, expected } = segmentConflict(group.geometry, segment, segments.slice(0, i)) ?? {}
+      check(!field, `current map: ${place}, ${field}`, field && segment[field], `${expected}`)
+    })
+  }
 }
 
 async function change(
@@ -141,41 +157,29 @@ export function runningBoards(
   objectives: readonly ServiceObjective[],
   gate: FleetGate,
 ): RunningBoard[] {
-  const rows = fleetRows(fleet, objectives, gate, 'all')
+  const rows = grouped(fleetRows(fleet, objectives, gate, 'all'), ({ lane, profile, parts }) => {
+    return `${lane} ${profile} ${processesOf(parts.map(({ model, point }) => ({ ...point, model })))}`
+  })
   return current.map((board) => {
     const lane = laneOf(fleet, board)
     const group = fleet.groups.findIndex(({ geometry }) => geometry.key === board.gpu)
     const { profiles } = fleet.groups[group]!.geometry
     const instances = instancesOf(board.segments).map(({ profile: name, start, members }) => {
-      const profile = profiles.find((each) => each.name === name)!
-      const row = rows.find(
-        (each) =>
-          each.lane === lane &&
-          profiles[each.profile] === profile &&
-          processesOf(partsOf(each)) === processesOf(members),
-      )
-      return { profile, start, ...(row && { row }) }
+      const at = profiles.findIndex((each) => each.name === name)
+      const row = rows.get(`${lane} ${at} ${processesOf(members)}`)?.[0]
+      return { profile: profiles[at]!, start, ...(row && { row }) }
     })
     return { ...board, group, ...(lane >= 0 && { lane }), instances }
   })
 }
 
-type Processes = Pick<MappedFleetSegment, 'model' | 'batchSize' | 'processes'>
-
-function partsOf({ parts }: FleetRow): Processes[] {
-  return parts.map(({ model, point: { batchSize, processes } }) => ({ model, batchSize, processes }))
-}
-
 /** A key of what runs in an instance. */
-function processesOf(members: readonly Processes[]): string {
+function processesOf(members: readonly Pick<MappedFleetSegment, 'model' | 'batchSize' | 'processes'>[]): string {
   const each = members.map(({ model, batchSize, processes }) => `${model} ${batchSize} ${processes}`)
   return each.sort().join()
 }
 
-/**
- * Requests/s that each service must be able to answer during a change, by model: its objective or, if that is lower,
- * its present capacity.
- */
+/** Requests/s that each service must be able to answer during a change: its objective or, if lower, its capacity. */
 export function keptRates(
   served: readonly ServiceObjective[],
   running: readonly RunningBoard[],
@@ -207,8 +211,7 @@ export function serves(
 
 /**
  * Moves the boards of a plan from scratch to the places of running boards, so that many instances can stay. On nodes
- * with a power limit, boards stay where the plan put them, because only this arrangement is known to be within the
- * limit.
+ * with a power limit, only the arrangement of the plan is known to be within the limit.
  */
 export function laidOver(
   { groups }: CheckedFleet,
@@ -223,21 +226,17 @@ export function laidOver(
     if (isFixed(board.gpu)) continue
     const staying = open.map((running) => stayingOf(board, running))
     const most = Math.max(0, ...staying)
-    if (most === 0) {
-      left.push(board)
-      continue
-    }
-    const [{ node, index }] = open.splice(staying.indexOf(most), 1) as [MappedBoard]
-    placed.push({ ...board, node, index })
+    const [place] = most === 0 ? [] : open.splice(staying.indexOf(most), 1)
+    if (place) placed.push({ ...board, node: place.node, index: place.index })
+    else left.push(board)
   }
-  for (const board of left)
+  for (const board of left) {
     placed.push({ ...board, ...freePlace(groups[board.group]!, board.powerW, placed, current)! })
+  }
   return placed
 }
 
-/**
- * Number of running instances that the planned board also has, at the same place and with the same processes and clock.
- */
+/** Number of running instances that a planned board also has: same place, processes and clock. */
 function stayingOf(board: FleetBoard, running: MappedBoard): number {
   if (board.gpu !== running.gpu || board.smClockMhz !== running.smClockMhz) return 0
   const key = (segment: MappedFleetSegment) => [segment.profile, segment.start, processesOf([segment])].join()
@@ -245,11 +244,7 @@ function stayingOf(board: FleetBoard, running: MappedBoard): number {
   return board.segments.filter((segment) => standing.has(key(segment))).length
 }
 
-/**
- * Returns the changes from running boards to others, and their order.
- *
- * @param keepPerS requests/s that each service must be able to answer during the change
- */
+/** Returns the changes from running boards to others, and their order, which keeps the rates `keepPerS`. */
 export function stepsTo(
   fleet: CheckedFleet,
   running: readonly RunningBoard[],
@@ -270,11 +265,21 @@ export function stepsTo(
     }),
   )
   const after = boards.flatMap((board) =>
-    instancesOf(board.segments).map(
-      ({ members, ...place }): FleetInstance => ({ ...at(board), ...place, segments: members }),
-    ),
+    instancesOf(board.segments).map(({ members, ...place }) => ({ ...at(board), ...place, segments: members })),
   )
-  const changes = changesOf(before, after)
+  const place = (instance: FleetInstance) => [...Object.values(at(instance)), instance.profile, instance.start].join()
+  const old = new Map(before.map((instance) => [place(instance), instance]))
+  const kept: FleetInstance[] = []
+  const restarted: FleetChanges['restarted'][number][] = []
+  const created: FleetInstance[] = []
+  for (const instance of after) {
+    const standing = old.get(place(instance))
+    old.delete(place(instance))
+    if (!standing) created.push(instance)
+    else if (processesOf(standing.segments) === processesOf(instance.segments)) kept.push(instance)
+    else restarted.push({ before: standing, after: instance })
+  }
+  const changes = { kept, restarted, created, removed: [...old.values()] }
   return { ...changes, ...fleetMigrationOrder(changes, fleet, keepPerS) }
 }
 
@@ -294,21 +299,4 @@ function measuredW(
 
 function at({ gpu, node, index, smClockMhz }: MappedBoard) {
   return { gpu, node, index, ...(smClockMhz !== undefined && { smClockMhz }) }
-}
-
-function changesOf(before: readonly FleetInstance[], after: readonly FleetInstance[]): FleetChanges {
-  const place = ({ gpu, node, index, smClockMhz, profile, start }: FleetInstance) =>
-    [gpu, node, index, smClockMhz, profile, start].join()
-  const old = new Map(before.map((instance) => [place(instance), instance]))
-  const kept: FleetInstance[] = []
-  const restarted: { before: FleetInstance; after: FleetInstance }[] = []
-  const created: FleetInstance[] = []
-  for (const instance of after) {
-    const standing = old.get(place(instance))
-    old.delete(place(instance))
-    if (!standing) created.push(instance)
-    else if (processesOf(standing.segments) === processesOf(instance.segments)) kept.push(instance)
-    else restarted.push({ before: standing, after: instance })
-  }
-  return { kept, restarted, created, removed: [...old.values()] }
 }

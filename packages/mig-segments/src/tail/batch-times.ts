@@ -1,8 +1,5 @@
 import type { InstancePoint } from '../profile.js'
-/**
- * Makes throughput and latency of points consistent: throughput cannot exceed batch size over latency. If they differ,
- * the slower one counts. Points that did not run are left out.
- */
+/** Makes throughput and latency of points consistent: the slower one counts. Points that did not run are left out. */
 export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[] {
   return points
     .filter(({ processThroughput }) => processThroughput > 0)
@@ -13,11 +10,8 @@ export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[
 }
 
 /**
- * Returns the times of partial batches. A partial batch takes as long as the fastest profiled batch with the same
- * number of processes that is at least as large, up to the point's own.
- *
- * @param points of one instance, from `withBatchRates`
- * @returns times by number of requests, ms, non-decreasing; index 0 is unused
+ * Times of partial batches by number of requests, ms; index 0 is unused. A partial batch takes as long as the fastest
+ * profiled batch of `points` with the same number of processes that is at least as large, up to the point's own.
  */
 export function batchTimes(
   points: readonly InstancePoint[],

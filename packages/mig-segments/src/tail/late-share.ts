@@ -18,29 +18,22 @@ export interface TailQueue {
 }
 
 /**
- * Backlog that is needed to keep batches full, in full batches per square root of the number of other workers. Workers
- * finish at independent times, so sometimes several ask at once, and some get less than a full batch. In theory it is
- * the mean height of a Brownian bridge between evenly spaced and random finish times, at most 0.87; this value fits
- * simulations.
+ * Backlog that keeps batches full although workers finish at independent times, in full batches per square root of the
+ * number of other workers. In theory it is the mean height of a Brownian bridge, at most 0.87; this fits simulations.
  */
 const UNEVEN_ENDS = 0.7
 
-/** Number of quantiles at which the wait for a worker is evaluated. */
+/** Number of quantiles of the wait for a worker. */
 const MOMENTS = 16
 
 /**
- * Estimated fraction of requests that are answered later than a limit. A request waits for the next free worker, for
- * the requests before it, and for its own batch:
+ * Estimated fraction of requests that are answered later than a limit, 0..1. If all workers are busy (at most the
+ * utilisation with batches of one, times the burstiness; for bursty traffic at least `clusteredShare`), a request waits
  *
- * - Probability that all workers are busy: at most the utilisation with batches of one, times the burstiness. For
- *   bursty traffic it is at least `clusteredShare`, the probability that as many requests as workers arrive within one
- *   batch.
- * - Wait for the next free worker: the minimum of `workers` uniform parts of a full batch.
- * - Backlog: more than n requests with a probability of at most exp(-θ · n), see `queueDecay`.
- * - Uneven finish times: near capacity, a backlog must keep batches full, see `UNEVEN_ENDS`.
- * - Own batch: the full batch of the slowest worker.
- *
- * @returns the fraction, 0..1
+ * - for the next free worker: the minimum of `workers` uniform parts of a full batch
+ * - for the backlog: more than n requests with a probability of at most exp(-θ · n), see `queueDecay`
+ * - near capacity, for the backlog that keeps batches full, see `UNEVEN_ENDS`
+ * - for its own batch: the full batch of the slowest worker
  */
 export function lateShare(queue: TailQueue, withinMs: number): number {
   const { ratePerS, burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs } = queue
@@ -55,7 +48,6 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
     burstiness > 1 ? Math.max(inProportion, clusteredShare(ratePerS, singleMs, workers, burstiness)) : inProportion
   let beyond = 0
   for (let i = 0; i < MOMENTS; i++) {
-    // Quantile of the minimum of `workers` uniform parts of a full batch.
     const waitMs = fullBatchMs * (1 - ((i + 0.5) / MOMENTS) ** (1 / workers))
     beyond += waitMs >= slackMs ? 1 : Math.exp(-decayPerMs * (slackMs - waitMs))
   }
@@ -66,13 +58,9 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
  * Upper bound on the fraction of requests that arrive while all workers are busy with batches of one, so that the
  * `workers` requests before them all arrived within one such batch. For gamma-distributed gaps this is the regularised
  * incomplete gamma function P(workers / burstiness, rate · time / burstiness), by its series (Abramowitz and Stegun
- * 6.5.29). For Poisson requests, Markov's inequality bounds it by rate · time / workers.
- *
- * @param ratePerS requests/s
- * @param singleMs time of a batch of one, ms
- * @returns the fraction, 0..1
+ * 6.5.29).
  */
-export function clusteredShare(ratePerS: number, singleMs: number, workers: number, burstiness: number): number {
+function clusteredShare(ratePerS: number, singleMs: number, workers: number, burstiness: number): number {
   const a = workers / burstiness
   const x = (ratePerS * singleMs) / (1000 * burstiness)
   // Beyond the middle of the distribution the other estimate is larger, and the series would be long.
@@ -89,20 +77,13 @@ export function clusteredShare(ratePerS: number, singleMs: number, workers: numb
 /**
  * Decay rate of a queue's backlog: of the arriving requests, at most a fraction exp(-θ · n) finds more than n others
  * unanswered. θ is Kingman's bound (J. F. C. Kingman, "A martingale inequality in the theory of queues", 1964) for
- * independent gamma-distributed gaps and a constant service rate. It is the positive root of E exp(θ) · E exp(-θ ·
- * capacity · gap) = 1, that is b · θ = ln(1 + θ · b · capacity / rate), where b is the squared coefficient of variation
- * of the gaps.
- *
- * @param ratePerS arrival rate, requests/s, above 0
- * @param capacityPerS service rate, requests/s
- * @param burstiness variance of the gaps over their squared mean, above 0: 1 is Poisson
- * @returns θ per request; 0 if the capacity does not exceed the rate
+ * independent gamma-distributed gaps and a constant service rate: the positive root of b · θ = ln(1 + θ · b · capacity /
+ * rate), where b is the burstiness; 0 if the capacity does not exceed the rate.
  */
 export function queueDecay(ratePerS: number, capacityPerS: number, burstiness: number): number {
   const ratio = capacityPerS / ratePerS
   if (!(ratio > 1)) return 0
-  // The start is to the right of the root, where the concave difference of the two sides falls, so Newton steps cannot
-  // overshoot.
+  // To the right of the root, the concave difference of both sides falls, so Newton steps cannot overshoot.
   let theta = (ratio * ratio - 1) / (ratio * burstiness)
   for (let i = 0; i < 60; i++) {
     const x = theta * burstiness * ratio

@@ -17,8 +17,8 @@ export interface ServiceLimit {
   readonly breaksAtPerS: number
 }
 
-/** Number of requests in each simulation. */
 const REQUESTS = 20_000
+const SEED = 104_729
 /** Relative precision of the rates. */
 const PRECISION = 0.01
 
@@ -36,7 +36,7 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
   const ways = statedArrivals(traffic)
   const met = (factors: readonly number[]) => {
     const raised = served.map((service, m) => ({ ...service, ratePerS: factors[m]! * service.ratePerS }))
-    const runs = ways.map((way) => simulate(raised, { ...way, requests: REQUESTS, seed: LIMIT_SEED }))
+    const runs = ways.map((way) => simulate(raised, { ...way, requests: REQUESTS, seed: SEED }))
     return served.map((_, m) => ({
       late: Math.max(...runs.map((run) => run[m]!.late / run[m]!.requests)),
       p99Ms: Math.max(...runs.map((run) => run[m]!.p99Ms)),
@@ -60,8 +60,6 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
     breaksAtPerS: low[m]! * ratePerS,
   }))
 }
-
-const LIMIT_SEED = 104_729
 
 /** Returns the service whose rate can rise by the smallest factor before requests are late, and that factor. */
 export function breaksFirst(

@@ -26,15 +26,9 @@ export interface SimulationOptions {
   readonly arrivals?: (ratePerS: number) => ArrivalProcess
   /** How requests reach instances. Default `split`. */
   readonly dispatch?: Dispatch
-  /**
-   * Number of requests that are counted for each service; with `split`, at least 10 000 for each kind of instance.
-   * Default 100 000.
-   */
+  /** Requests counted for each service; with `split`, at least 10 000 for each kind of instance. Default 100 000. */
   readonly requests?: number
-  /**
-   * Minimum number of requests to count per place in a batch, up to two million in total. A large service may turn late
-   * only after many batches of all its workers. Default 0.
-   */
+  /** Minimum number of requests per place in a batch: large services turn late only after many batches. Default 0. */
   readonly perSlot?: number
   /** Default 1. */
   readonly seed?: number

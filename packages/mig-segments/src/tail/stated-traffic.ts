@@ -25,10 +25,7 @@ export interface StatedTraffic {
 /** Burstiness values that are also tried if they are below the stated one. 1 is always tried. */
 const CALMER = [0.25, 2]
 
-/**
- * Returns a service under the stated errors. Batch times stay as measured. Longer batches are modelled by changing the
- * unit of time: by the same factor, the request rate rises and the latency objective shrinks.
- */
+/** A service under the stated errors. Longer batches are modelled by shorter objectives and higher rates. */
 export function underErrors<T extends ServiceObjective>(
   service: T,
   { rateError = 0.05, timeError = 0.05 }: StatedTraffic,
@@ -43,31 +40,20 @@ export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic)
   return [...[...new Set(gaps)].map((each) => ({ burstiness: each })), ...arrivals.map((each) => ({ arrivals: each }))]
 }
 
-/**
- * Number of simulation runs for each arrival process whose rate changes over time. A plan must pass all of them,
- * because one run contains only few bursts, however many requests it has.
- */
+/** Samples of a process whose rate changes over time: one run contains only few bursts, however many its requests. */
 const CORRELATED_SAMPLES = 10
-/**
- * Number of simulation runs for all other arrival processes. Whether many workers near their capacity fall behind at
- * the start is a matter of chance.
- */
+/** Samples of all others: whether many workers near their capacity fall behind at the start is a matter of chance. */
 const RENEWAL_SAMPLES = 4
 
-/** Like `statedArrivals`, with as many samples of each process as a check needs. */
+/** Like `statedArrivals`, with as many samples of each process as a check needs. A plan must pass all of them. */
 export function statedSamples(traffic: StatedTraffic, seed: number): SimulationOptions[] {
-  return statedArrivals(traffic).flatMap((options) =>
-    Array.from({ length: options.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES }, (_, sample) => ({
-      ...options,
-      seed: seed + sample,
-    })),
-  )
+  return statedArrivals(traffic).flatMap((options) => {
+    const length = options.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES
+    return Array.from({ length }, (_, sample) => ({ ...options, seed: seed + sample }))
+  })
 }
 
-/**
- * Checks traffic and errors.
- * @throws InvalidInputError for numbers out of range
- */
+/** @throws InvalidInputError for numbers out of range */
 export function assertTraffic({ burstiness = 1, rateError = 0.05, timeError = 0.05 }: StatedTraffic): void {
   const expected = 'a number from 0.1 to 100; 1 is Poisson'
   check(burstiness >= 0.1 && burstiness <= 100, 'burstiness', burstiness, expected)

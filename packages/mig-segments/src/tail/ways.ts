@@ -1,11 +1,11 @@
+import { UnknownNameError } from '@pctodl/platform'
 import { type InstancePoint, throughputOf } from '../profile.js'
 import { batchTimes, withBatchRates } from './batch-times.js'
-import { lateShare, type TailQueue } from './late-share.js'
+import { lateShare } from './late-share.js'
 
 /**
- * Fraction of requests that the estimate may allow to be late: half of what a p99 objective allows. The other half
- * covers what the estimate neglects, above all workers of several kinds: it assumes identical workers and constant
- * conditions.
+ * Fraction of requests that the estimate may allow to be late: half of what a p99 objective allows, because it assumes
+ * identical workers and constant conditions.
  */
 export const LATE_SHARE = 0.005
 
@@ -14,6 +14,11 @@ export const LATE_SHARE = 0.005
  * waits in the queue of an instance drawn at random, in proportion to the rate that each instance answers in time.
  */
 export type Dispatch = 'shared' | 'split'
+
+export function assertDispatch(dispatch: Dispatch): void {
+  if (dispatch !== 'split' && dispatch !== 'shared')
+    throw new UnknownNameError('dispatch', dispatch, ['shared', 'split'])
+}
 
 /** One way to run a model in an instance, and its place in the fleet. */
 export interface Placeable {
@@ -30,7 +35,7 @@ export interface Placeable {
  * Instances that a service may combine: one point for each slot, and the fraction of the service's requests that it
  * answers in time.
  */
-export type Way = readonly { readonly of: Placeable; readonly share: number }[]
+export type Way<T extends Placeable = Placeable> = readonly { readonly of: T; readonly share: number }[]
 
 /** A p99 objective under stated traffic. */
 export interface TailGoal {
@@ -58,10 +63,7 @@ export function splitBurstiness(burstiness: number, part: number = 1): number {
 }
 
 /** Rate that an instance with its own queue answers in time, requests/s. */
-export function rateInTime(
-  { point, singleMs }: Placeable,
-  { latencyMs, burstiness, maxLate }: Omit<TailGoal, 'ratePerS'>,
-): number {
+export function rateInTime({ point, singleMs }: Placeable, { latencyMs, burstiness, maxLate }: TailGoal): number {
   const capacityPerS = throughputOf(point)
   const { processes: workers, batchSize: largestBatch, latencyMs: fullBatchMs } = point
   const queue = { burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs }
@@ -77,7 +79,7 @@ export function rateInTime(
   return low
 }
 
-/** Maximum fractions of a service's requests that one instance may get, tried for bursty requests. */
+/** Maximum fractions of a service's requests that one instance may get. */
 const LARGEST_PARTS = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64]
 
 /**
@@ -85,10 +87,10 @@ const LARGEST_PARTS = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64]
  * fraction of requests that an instance gets, the less bursty they are, so each maximum fraction gives another way. The
  * way without a maximum is not included.
  */
-export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way[] {
+export function splitWays<T extends Placeable>(placeables: readonly T[], goal: TailGoal): Way<T>[] {
   if (goal.burstiness <= 1) return []
   return LARGEST_PARTS.map((part) => {
-    const best = new Map<string, Way[number]>()
+    const best = new Map<string, Way<T>[number]>()
     for (const of of placeables) {
       const most = Math.min(part, throughputOf(of.point) / goal.ratePerS)
       if (most <= (best.get(of.slot)?.share ?? 0)) continue
@@ -100,7 +102,7 @@ export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way
   }).filter((way) => way.length > 0)
 }
 
-/** Maximum number of batch-time limits that are tried for a service, spread evenly over its profiled batch times. */
+/** Maximum number of batch-time limits that are tried for a service. */
 const MAX_GATES = 24
 
 /**
@@ -108,17 +110,17 @@ const MAX_GATES = 24
  * selects the fastest point of each slot. Large instances may be left out, because many small workers wait less for
  * each other. Each way then needs the smallest capacity that is estimated to meet the objective.
  */
-export function sharedWays(placeables: readonly Placeable[], goal: TailGoal): Way[] {
+export function sharedWays<T extends Placeable>(placeables: readonly T[], goal: TailGoal): Way<T>[] {
   const ran = placeables.filter(({ point }) => point.latencyMs < goal.latencyMs)
   const slots = [...new Map(ran.map(({ slot, computeSlices }) => [slot, computeSlices]))]
   slots.sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
   const processes = [...new Set(ran.map(({ point }) => point.processes))].sort((a, b) => a - b)
   const gates = spread([...new Set(ran.map(({ point }) => point.latencyMs))].sort((a, b) => a - b))
-  const ways = new Map<string, Way>()
+  const ways = new Map<string, Way<T>>()
   for (const gateMs of gates) {
     for (const least of processes) {
       const fitting = ran.filter(({ point }) => point.latencyMs <= gateMs && point.processes >= least)
-      const chosen: Placeable[] = []
+      const chosen: T[] = []
       for (const [slot] of slots) {
         const best = fastest(fitting.filter((each) => each.slot === slot))
         if (!best) continue
@@ -127,10 +129,8 @@ export function sharedWays(placeables: readonly Placeable[], goal: TailGoal): Wa
         if (ways.has(key)) continue
         const capacityPerS = minCapacity(chosen, goal)
         if (capacityPerS === null) continue
-        ways.set(
-          key,
-          chosen.map((of) => ({ of, share: throughputOf(of.point) / capacityPerS })),
-        )
+        const way = chosen.map((of) => ({ of, share: throughputOf(of.point) / capacityPerS }))
+        ways.set(key, way)
       }
     }
   }
@@ -143,8 +143,8 @@ function spread(values: readonly number[]): readonly number[] {
 }
 
 /** The point with the highest throughput; of equal ones, that with the smaller batch. */
-function fastest(placeables: readonly Placeable[]): Placeable | undefined {
-  return placeables.reduce<Placeable | undefined>((best, each) => {
+function fastest<T extends Placeable>(placeables: readonly T[]): T | undefined {
+  return placeables.reduce<T | undefined>((best, each) => {
     const gain = best ? throughputOf(each.point) - throughputOf(best.point) : 1
     return gain > 0 || (gain === 0 && each.point.batchSize < best!.point.batchSize) ? each : best
   }, undefined)
@@ -157,20 +157,14 @@ function minCapacity(
 ): number | null {
   const most = (of: (each: Placeable) => number) => Math.max(...chosen.map(of))
   const workerPerS = most(({ point }) => point.processThroughput)
-  const shape = {
-    ratePerS,
-    burstiness,
-    largestBatch: most(({ point }) => point.batchSize),
-    fullBatchMs: most(({ point }) => point.latencyMs),
-    singleMs: most((each) => each.singleMs),
-  }
-  const queue = (capacityPerS: number): TailQueue => ({
-    ...shape,
-    capacityPerS,
+  const largestBatch = most(({ point }) => point.batchSize)
+  const fullBatchMs = most(({ point }) => point.latencyMs)
+  const shape = { ratePerS, burstiness, largestBatch, fullBatchMs, singleMs: most((each) => each.singleMs) }
+  const enough = (capacityPerS: number) => {
     // A lower bound on the number of workers, whichever instances make up the capacity.
-    workers: Math.max(1, Math.ceil((capacityPerS / workerPerS) * (1 - 1e-9))),
-  })
-  const enough = (capacityPerS: number) => lateShare(queue(capacityPerS), latencyMs) <= maxLate
+    const workers = Math.max(1, Math.ceil((capacityPerS / workerPerS) * (1 - 1e-9)))
+    return lateShare({ ...shape, capacityPerS, workers }, latencyMs) <= maxLate
+  }
   const least = ratePerS / maxUtilisation(burstiness)
   if (enough(least)) return least
   let low = least
@@ -183,13 +177,7 @@ function minCapacity(
   return minHolding(low, high, 5e-4, enough)
 }
 
-/**
- * Finds by bisection the smallest value from which a condition holds.
- *
- * @param from a value at which it does not hold
- * @param to a value at which it holds
- * @param precision accepted error, as a fraction of the value
- */
+/** The smallest value from which a condition holds, by bisection between one at which it does not and one at which it does. */
 export function minHolding(from: number, to: number, precision: number, holds: (value: number) => boolean): number {
   let [low, high] = [from, to]
   while (high - low > precision * high) {
@@ -201,17 +189,14 @@ export function minHolding(from: number, to: number, precision: number, holds: (
 }
 
 /** Drops ways if another way answers at least as much in each slot. */
-function undominated(ways: readonly Way[]): Way[] {
+function undominated<T extends Placeable>(ways: readonly Way<T>[]): Way<T>[] {
   const shares = ways.map((way) => new Map(way.map(({ of, share }) => [of.slot, share])))
   const atMost = (a: number, b: number) =>
     ways[a]!.every(({ of, share }) => share <= (shares[b]!.get(of.slot) ?? 0) + 1e-12)
   return ways.filter((_, a) => ways.every((_, b) => a === b || !atMost(a, b) || (atMost(b, a) && a < b)))
 }
 
-/**
- * Converts the points of one instance to placeables. Smaller batches of a point take the times that the other points
- * give.
- */
+/** The points of one instance as placeables. Smaller batches of a point take the times that the other points give. */
 export function placeablesOf(slot: string, computeSlices: number, points: readonly InstancePoint[]): Placeable[] {
   const rated = withBatchRates(points)
   return rated.map((point) => ({ slot, computeSlices, point, singleMs: batchTimes(rated, point)[1]! }))

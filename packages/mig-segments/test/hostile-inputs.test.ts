@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { trafficOf } from '../src/cli/traffic-options.js'
+import { fleetOf, planFleet, planSegments, type ServiceProfile, simulatePlan } from '../src/index.js'
+
+const point = { sizeGpcs: 1 as const, batchSize: 1, processes: 1, processThroughput: 10, latencyMs: 100 }
+const net: ServiceProfile = { model: 'net', points: [point] }
+const objective = { model: 'net', ratePerS: 5, latencyMs: 900 }
+
+describe('what makes no sense is refused with its field, its value and what was expected', () => {
+  it('in simulations', async () => {
+    const plan = await planSegments([net], [objective])
+    for (const requests of [-5, 0.5, Number.NaN, 1e12]) {
+      expect(() => simulatePlan(plan, [net], { requests })).toThrow(
+        `requests: got ${requests}, expected an integer of at least 1 and at most 10000000`,
+      )
+    }
+    expect(() => simulatePlan(plan, [net], { dispatch: 'both' as never })).toThrow(/unknown dispatch 'both'/)
+    const checked = planSegments([net], [objective], { gate: 'tail', checkRequests: 1e12 })
+    await expect(checked).rejects.toThrow(/checkRequests: got 1000000000000, .* at most 10000000/)
+  })
+
+  it('in plans', async () => {
+    const wrong = planSegments([net], [{ ...objective, ratePerS: '5' as never }])
+    await expect(wrong).rejects.toThrow(`objective of net: ratePerS: got '5', expected a positive number`)
+    for (const planned of [
+      planSegments([net, net], [objective]),
+      planFleet(fleetOf('H100', [net, net]), [objective]),
+    ]) {
+      await expect(planned).rejects.toThrow(
+        /fleet\.groups\[0\]\.profiles: got 'net', expected one profile for each model/,
+      )
+    }
+  })
+
+  it('in arrivals', () => {
+    const given = { gate: 'tail', latencyShare: 0.45, burstiness: 1, rateError: 0, timeError: 0 } as const
+    for (const arrivals of ['toString:package.json', 'constructor:package.json', 'on-off:0.5:', 'azure:']) {
+      expect(() => trafficOf({ ...given, arrivals })).toThrow(`--arrivals: got '${arrivals}', expected on-off:`)
+    }
+  })
+})
