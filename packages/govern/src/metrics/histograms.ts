@@ -67,9 +67,8 @@ interface Names {
 }
 
 function read(metrics: string, names: Names, objectiveMs: number): HistogramSample | null {
-  const { running = '', queued = '', labels = {} } = names
-  const histograms = [names.whole, ...names.judged].flatMap((name) => [`${name}_bucket`, `${name}_sum`])
-  const text = new PrometheusText(metrics, [...histograms, running, queued], labels)
+  const { running, queued, labels = {} } = names
+  const text = new PrometheusText(metrics, labels)
   const whole = text.latencies(names.whole)
   const judged = names.judged.map((name) => text.latencies(name)).find((each) => each !== null)
   if (whole === null || judged === undefined) return null
@@ -80,8 +79,8 @@ function read(metrics: string, names: Names, objectiveMs: number): HistogramSamp
   return {
     completed: whole.counts.at(-1)!,
     failed: 0,
-    queued: text.sum(queued) ?? 0,
-    running: text.sum(running),
+    queued: (queued ? text.sum(queued) : null) ?? 0,
+    running: running ? text.sum(running) : null,
     latencyMs: whole.sumMs,
     waitMs: null,
     late: counts.at(-1)! - counts[bucket]!,

@@ -2,42 +2,28 @@ import type { Latencies } from './service-sample.js'
 
 type Labels = Readonly<Record<string, string>>
 
-const LINE = /^([a-zA-Z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)/
+const LINE = /([a-zA-Z_:][\w:]*)(?:\{((?:[^"}\n]|"(?:[^"\\\n]|\\.)*")*)\})?[ \t]+(\S+)/y
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
- * Series of a server in the Prometheus text format, selected by name and labels. It skips malformed lines, and values
- * that cannot be a counter or gauge of requests.
+ * Series of a server in the Prometheus text format, selected by labels. It skips malformed lines, and values that
+ * cannot be a counter or gauge of requests. Only lines that begin with the asked name are parsed, because a server may
+ * export hundreds of others.
  */
 export class PrometheusText {
-  readonly #series = new Map<string, { labels: Labels; value: number }[]>()
+  readonly #text: string
+  readonly #wanted: readonly [string, string][]
 
-  /**
-   * @param names names of the series to read, as written, e.g. `x_bucket`
-   * @param wanted labels that the series must have
-   */
-  constructor(text: string, names: readonly string[], wanted: Labels) {
-    for (const line of text.split('\n')) {
-      const end = line.search(/[{\s]/)
-      const name = line.slice(0, Math.max(0, end))
-      if (!names.includes(name)) continue
-      const [, , labelText = '', valueText] = LINE.exec(line) ?? []
-      const value = Number(valueText)
-      if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue
-      const labels: Record<string, string> = {}
-      for (const [, key, raw] of labelText.matchAll(LABEL)) {
-        labels[key!] = raw!.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
-      }
-      if (Object.entries(wanted).some(([key, text]) => labels[key] !== text)) continue
-      const series = this.#series.get(name) ?? []
-      this.#series.set(name, series)
-      series.push({ labels, value })
-    }
+  /** @param wanted labels that the series must have */
+  constructor(text: string, wanted: Labels) {
+    this.#text = text
+    this.#wanted = Object.entries(wanted)
   }
 
   /** Sum of the series of a name; null if there are none. */
   sum(name: string): number | null {
-    return this.#series.get(name)?.reduce((sum, { value }) => sum + value, 0) ?? null
+    const series = this.#series(name)
+    return series.length === 0 ? null : series.reduce((sum, { value }) => sum + value, 0)
   }
 
   /**
@@ -47,7 +33,7 @@ export class PrometheusText {
    */
   latencies(name: string): Latencies | null {
     const byBound = new Map<number, number>()
-    for (const { labels, value } of this.#series.get(`${name}_bucket`) ?? []) {
+    for (const { labels, value } of this.#series(`${name}_bucket`)) {
       const bound = labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number.parseFloat(labels['le'] ?? '')
       if (!Number.isNaN(bound)) byBound.set(1000 * bound, (byBound.get(1000 * bound) ?? 0) + value)
     }
@@ -57,5 +43,22 @@ export class PrometheusText {
     const ascends = counts.every((count, i) => count >= (counts[i - 1] ?? 0))
     if (sum === null || boundsMs.at(-1) !== Number.POSITIVE_INFINITY || !ascends) return null
     return { boundsMs, counts, sumMs: 1000 * sum }
+  }
+
+  #series(name: string): { labels: Labels; value: number }[] {
+    const found: { labels: Labels; value: number }[] = []
+    for (let at = this.#text.indexOf(name); at >= 0; at = this.#text.indexOf(name, at + 1)) {
+      if (at > 0 && this.#text[at - 1] !== '\n') continue
+      LINE.lastIndex = at
+      const [, own, labelText = '', valueText] = LINE.exec(this.#text) ?? []
+      const value = Number(valueText)
+      if (own !== name || !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue
+      const labels: Record<string, string> = {}
+      for (const [, key, raw] of labelText.matchAll(LABEL)) {
+        labels[key!] = raw!.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
+      }
+      if (this.#wanted.every(([key, text]) => labels[key] === text)) found.push({ labels, value })
+    }
+    return found
   }
 }

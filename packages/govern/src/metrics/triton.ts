@@ -36,7 +36,7 @@ const configuration = z.object({
  * @throws ZodError for invalid statistics
  */
 export function readTriton(model: string, metrics: string, stats: unknown): ServiceSample | null {
-  const queued = new PrometheusText(metrics, [PENDING], { model }).sum(PENDING)
+  const queued = new PrometheusText(metrics, { model }).sum(PENDING)
   const versions = statistics.parse(stats).model_stats
   if (queued === null || versions.length === 0) return null
   const sum = (of: (stats: (typeof versions)[number]['inference_stats']) => number) =>
