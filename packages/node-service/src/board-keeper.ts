@@ -9,6 +9,9 @@ import type { Policy } from './policy.js'
 type BoardState = ServiceResults['status']['boards'][number]
 type Condition = BoardState['condition']
 
+/** Minimum time between the starts of two leases, ms. Otherwise leases without end could displace the log's entries. */
+const BETWEEN_LEASES_MS = 50
+
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
@@ -47,6 +50,7 @@ export class BoardKeeper {
   #looking: Promise<void> | null = null
   #lookingSinceMs = 0
   #turns: Promise<unknown> = Promise.resolve()
+  #leasedMs = Number.NEGATIVE_INFINITY
   #condition: Condition = 'ok'
   #reason: string | null = null
 
@@ -103,6 +107,8 @@ export class BoardKeeper {
     // If a conflicting lease is ending, its end is awaited, and the request is not refused.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
+      const waitMs = this.#leasedMs + BETWEEN_LEASES_MS - performance.now()
+      if (waitMs > 0) await systemClock.sleep(waitMs)
       const [other] = this.#inTheWay(target, holder)
       if (other) throw heldByAnother(target, other)
       const device = this.#deviceOf(target)
@@ -111,6 +117,7 @@ export class BoardKeeper {
       if (this.#condition === 'unrestored') this.#become('ok', null)
       try {
         this.#options.audit.add(this.#entry('lease-acquired', holder, undefined, target))
+        this.#leasedMs = performance.now()
       } catch (error) {
         if (this.#held.size === 0) await this.#giveBack()
         throw error

@@ -329,6 +329,19 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     expect((grown * 60) / seconds).toBeLessThan(1e6)
   })
 
+  it('is not written over in the log by leases that change nothing', async () => {
+    const client = await open()
+    const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
+    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    let leases = 0
+    for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; leases++)
+      for (const type of ['acquire', 'release'] as const) await client.request({ type, board: uuids[3]! })
+    client.close()
+    const grown = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size - before
+    process.stderr.write(`${leases} leases in ${seconds} s: the log grew by ${grown} bytes\n`)
+    expect((grown * 60) / seconds).toBeLessThan(1e6)
+  })
+
   it('is a policy that links lead to, where every hop is root’s, as a ConfigMap’s', () => {
     const folder = mkdtempSync(path.join(node.folder, 'config-'))
     const text = readFileSync(node.options.policyFile)
