@@ -9,6 +9,9 @@ import type { Policy } from './policy.js'
 type BoardState = ServiceResults['status']['boards'][number]
 type Condition = BoardState['condition']
 
+/** Minimum time between the starts of two leases, ms. Otherwise leases without end could displace the log's entries. */
+const BETWEEN_LEASES_MS = 50
+
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
@@ -47,6 +50,7 @@ export class BoardKeeper {
   #looking: Promise<void> | null = null
   #lookingSinceMs = 0
   #turns: Promise<unknown> = Promise.resolve()
+  #leasedMs = Number.NEGATIVE_INFINITY
   #condition: Condition = 'ok'
   #reason: string | null = null
 
@@ -103,6 +107,8 @@ export class BoardKeeper {
     // If a conflicting lease is ending, its end is awaited, and the request is not refused.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
+      const waitMs = this.#leasedMs + BETWEEN_LEASES_MS - performance.now()
+      if (waitMs > 0) await systemClock.sleep(waitMs)
       const [other] = this.#inTheWay(target, holder)
       if (other) throw heldByAnother(target, other)
       const device = this.#deviceOf(target)
@@ -111,6 +117,7 @@ export class BoardKeeper {
       if (this.#condition === 'unrestored') this.#become('ok', null)
       try {
         this.#options.audit.add(this.#entry('lease-acquired', holder, undefined, target))
+        this.#leasedMs = performance.now()
       } catch (error) {
         if (this.#held.size === 0) await this.#giveBack()
         throw error
@@ -134,12 +141,14 @@ export class BoardKeeper {
       throw new PctodlError('INSTANCE_LEASE', `${target} is a part of ${this.uuid}: ${what}; ${remedy}`)
     }
     const { process, audit } = this.#options
-    const { isInForce, found } = await process.ask('before', change)
+    const { isInForce, found, unsupported } = await process.ask('before', change)
     // Nothing is awaited between here and the request, so neither the lease nor the policy can change in between.
     held.assertHeld()
     // The setting already has this value, but not through this lease, so the lease must not restore it when it ends.
     if (isInForce && !held.changes.has(change.kind)) return
     policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
+    // It is not logged, so that such requests cannot displace other entries.
+    if (unsupported !== null) throw new PctodlError('INVALID_INPUT', unsupported)
     // The change is logged first, because a change that cannot be logged must not be made. If the driver refuses it, a
     // second entry says so.
     if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))

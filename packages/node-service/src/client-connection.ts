@@ -59,7 +59,7 @@ export class ClientConnection {
       socket.once('close', () => {
         clearTimeout(this.#impatience)
         // Queued requests are awaited, because one of them may be acquiring a lease.
-        void endLeasesOf(this.#holder, host.boards(), 'its connection has ended', this.#queue).then(resolve)
+        void endLeasesOf(this.#holder, host.boards, 'its connection has ended', this.#queue).then(resolve)
       })
     })
     socket.on('error', () => {})
@@ -230,13 +230,16 @@ export class ClientConnection {
 /** Ends the leases of a holder: at once those that it has, and later those that its requests in progress acquire. */
 export async function endLeasesOf(
   holder: Holder,
-  boards: readonly BoardKeeper[],
+  boards: () => readonly BoardKeeper[],
   why: string,
   requests: Promise<unknown>,
 ): Promise<void> {
-  const end = () => Promise.allSettled(boards.map((keeper) => keeper.endThose((lease) => lease.holder === holder, why)))
-  await Promise.all([end(), requests])
-  await end()
+  const end = () =>
+    Promise.allSettled(boards().map((keeper) => keeper.endThose((lease) => lease.holder === holder, why)))
+  const first = end()
+  await requests
+  // A board that does not answer must not delay the end of the leases that the requests have acquired.
+  await Promise.all([first, end()])
 }
 
 /** Logs that a request has failed. Returns what the client learns: an unexpected error only appears in the journal. */

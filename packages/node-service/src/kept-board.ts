@@ -114,11 +114,18 @@ export class KeptBoard {
     })
   }
 
-  /** Notices a power limit of another program. Returns whether the change is in force, and what `release` restores. */
-  before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
+  /**
+   * Notices a power limit of another program. Returns whether the change is in force, what `release` restores, and why
+   * the board does not support the change (null if it does).
+   */
+  before(change: BoardChange): {
+    readonly isInForce: boolean
+    readonly found: FoundState
+    readonly unsupported: string | null
+  } {
     const lease = this.#held()
     lease.noticeLimit()
-    return { isInForce: lease.isInForce(change), found: lease.found }
+    return { isInForce: lease.isInForce(change), found: lease.found, unsupported: lease.whyUnsupported(change) }
   }
 
   async change(change: BoardChange): Promise<void> {
@@ -220,10 +227,11 @@ export class KeptBoard {
     if (this.#gpu) return this.#gpu
     const nvml = this.#nvml()
     const device = nvml.device(this.#uuid ?? this.#options.board)
-    this.#gpu = new NvmlGpu(nvml, device, { leaseFolder: this.#options.leaseFolder })
+    const gpu = new NvmlGpu(nvml, device, { leaseFolder: this.#options.leaseFolder })
     this.#uuid = device.uuid
     this.#standing = noCeiling
-    return this.#gpu
+    this.#gpu = gpu
+    return gpu
   }
 
   #letGo(): void {

@@ -199,7 +199,7 @@ class ZeusSession {
   /** Also ends a lease that is still being acquired. */
   end(why: string): Promise<void> {
     this.#hasEnded = true
-    return endLeasesOf(this.#holder, this.#host.boards(), why, this.#turns)
+    return endLeasesOf(this.#holder, this.#host.boards, why, this.#turns)
   }
 
   async #change(keeper: BoardKeeper, change: BoardChange): Promise<void> {

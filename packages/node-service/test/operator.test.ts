@@ -312,6 +312,36 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     expect(audit()).toMatch(/powerLimitW\\":241/)
   })
 
+  it('is not written over in the log by changes that the board does not know', async () => {
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[3]! })
+    const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
+    const change = { kind: 'sm-clock', range: { minMhz: 211, maxMhz: 211 } } as const
+    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    const ask = () => client.request({ type: 'change', board: uuids[3]!, change }).catch(({ code }) => code)
+    let asked = 0
+    for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; asked += 32)
+      expect(await Promise.all(Array.from({ length: 32 }, ask))).toEqual(Array(32).fill('INVALID_INPUT'))
+    client.close()
+    await eventually(() => isFree(3), 'the lease has ended')
+    const grown = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size - before
+    process.stderr.write(`${asked} changes that are none in ${seconds} s: the log grew by ${grown} bytes\n`)
+    expect((grown * 60) / seconds).toBeLessThan(1e6)
+  })
+
+  it('is not written over in the log by leases that change nothing', async () => {
+    const client = await open()
+    const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
+    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    let leases = 0
+    for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; leases++)
+      for (const type of ['acquire', 'release'] as const) await client.request({ type, board: uuids[3]! })
+    client.close()
+    const grown = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size - before
+    process.stderr.write(`${leases} leases in ${seconds} s: the log grew by ${grown} bytes\n`)
+    expect((grown * 60) / seconds).toBeLessThan(1e6)
+  })
+
   it('is a policy that links lead to, where every hop is root’s, as a ConfigMap’s', () => {
     const folder = mkdtempSync(path.join(node.folder, 'config-'))
     const text = readFileSync(node.options.policyFile)

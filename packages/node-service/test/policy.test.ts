@@ -1,6 +1,8 @@
 import type { BoardChange, FoundState } from '@pctodl/nvml-control'
 import { describe, expect, it, vi } from 'vitest'
-import { HeldLease } from '../src/held-lease.js'
+import type { BoardKeeper } from '../src/board-keeper.js'
+import { endLeasesOf } from '../src/client-connection.js'
+import { HeldLease, type Holder } from '../src/held-lease.js'
 import { Policy } from '../src/policy.js'
 
 const board = 'GPU-1'
@@ -48,4 +50,15 @@ it('a lease lasts as long as it lasts, also where somebody sets the time of day'
   later.mockReturnValue(0)
   expect(lease.lastedMs).toBeGreaterThanOrEqual(0)
   later.mockRestore()
+})
+
+it('a lease ends with its holder also on a board that is found only while the holder leaves', async () => {
+  const holder: Holder = { peer, program: 'test', onEnded: () => {} }
+  const ended = vi.fn(async () => [])
+  let boards: readonly BoardKeeper[] = []
+  const found = Promise.resolve().then(() => {
+    boards = [{ endThose: ended } as unknown as BoardKeeper]
+  })
+  await endLeasesOf(holder, () => boards, 'it has gone', found)
+  expect(ended).toHaveBeenCalledOnce()
 })

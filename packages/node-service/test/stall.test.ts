@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
 import { childrenOf, commandLineOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildFaultyNvml, type FaultyNvml } from '../../nvml-control/test/faulty-nvml.js'
@@ -124,6 +125,29 @@ describe.skipIf(missingUsers)(`what stalls one board, or one user${missingUsers 
     expect(service.status().boards.map(({ condition }) => condition)).toEqual(['ok', 'lost', 'ok'])
     faulty.goOn(1)
     await eventually(() => node.devices[1]!.powerLimitW() === 350 && service.status().ready, 'it is put back, too')
+  })
+
+  it('ends what a client that has gone was still acquiring, while another board of that client hangs', async () => {
+    const client = await ServiceClient.open({ socket: node.options.socket })
+    const audit = () => readFileSync(path.join(node.options.stateFolder, 'audit.jsonl'), 'utf8')
+    const before = audit().length
+    const [first, second] = [0, 2].map((index) => node.devices[index]!.uuid)
+    await client.request({ type: 'acquire', board: first! })
+    for (const board of [0, 2]) faulty.hang(board)
+    const acquired = client.request({ type: 'acquire', board: second! }).catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    client.close()
+    await acquired
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    faulty.goOn(2)
+    const goneMs = performance.now()
+    const ended = new RegExp(`"lease-ended","board":"${second}".*its connection has ended`)
+    await eventually(() => ended.test(audit().slice(before)), 'the lease that came too late has ended')
+    const tookMs = performance.now() - goneMs
+    faulty.goOn(0)
+    process.stderr.write(`the late lease of a healthy board ended after ${tookMs.toFixed(0)} ms\n`)
+    expect(tookMs).toBeLessThan(4000)
+    await eventually(() => service.status().ready, 'all boards are back')
   })
 
   it('hears root and whom the policy knows while a stranger connects as fast as it can', async () => {

@@ -9,6 +9,7 @@ import {
   type FoundState,
   isSameChange,
 } from '../control/board-change.js'
+import { reasonOf } from '../reason-of.js'
 
 const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
 
@@ -32,11 +33,20 @@ export abstract class BoardLease implements GpuLease {
 
   /** `range: null` restores the lock from the start of the lease. @throws InvalidInputError for an unsupported value */
   async change(change: BoardChange): Promise<void> {
-    const back = changeBack(change.kind, this.found)
-    const isBack = isSameChange(back, change) || ('range' in change && change.range === null)
+    const isBack = this.#isBack(change)
     if (!isBack) this.#assertSupported(change)
-    await this.perform(isBack ? back! : change)
+    await this.perform(isBack ? changeBack(change.kind, this.found)! : change)
     if (change.kind === 'mem-clock') this.#memClockMhz = isBack ? null : change.range!.maxMhz
+  }
+
+  /** Returns why the board does not support a change; null if it does. */
+  whyUnsupported(change: BoardChange): string | null {
+    try {
+      if (!this.#isBack(change)) this.#assertSupported(change)
+      return null
+    } catch (error) {
+      return reasonOf(error)
+    }
   }
 
   lockSmClock(clock: number | ClockRange): Promise<void> {
@@ -79,6 +89,10 @@ export abstract class BoardLease implements GpuLease {
 
   resetPersistence(): Promise<void> {
     return this.#reset('persistence')
+  }
+
+  #isBack(change: BoardChange): boolean {
+    return ('range' in change && change.range === null) || isSameChange(changeBack(change.kind, this.found), change)
   }
 
   async #reset(kind: ChangeKind): Promise<void> {
