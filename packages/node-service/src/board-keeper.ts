@@ -141,14 +141,13 @@ export class BoardKeeper {
       throw new PctodlError('INSTANCE_LEASE', `${target} is a part of ${this.uuid}: ${what}; ${remedy}`)
     }
     const { process, audit } = this.#options
-    const { isInForce, found, unsupported } = await process.ask('before', change)
+    // It refuses unsupported values before anything is logged, so that they cannot displace other entries.
+    const { isInForce, found } = await process.ask('before', change)
     // Nothing is awaited between here and the request, so neither the lease nor the policy can change in between.
     held.assertHeld()
     // The setting already has this value, but not through this lease, so the lease must not restore it when it ends.
     if (isInForce && !held.changes.has(change.kind)) return
     policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
-    // It is not logged, so that such requests cannot displace other entries.
-    if (unsupported !== null) throw new PctodlError('INVALID_INPUT', unsupported)
     // The change is logged first, because a change that cannot be logged must not be made. If the driver refuses it, a
     // second entry says so.
     if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))

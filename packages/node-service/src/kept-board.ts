@@ -115,17 +115,15 @@ export class KeptBoard {
   }
 
   /**
-   * Notices a power limit of another program. Returns whether the change is in force, what `release` restores, and why
-   * the board does not support the change (null if it does).
+   * Notices a power limit of another program. Returns whether the change is in force, and what `release` restores.
+   *
+   * @throws InvalidInputError for a value that the board does not support
    */
-  before(change: BoardChange): {
-    readonly isInForce: boolean
-    readonly found: FoundState
-    readonly unsupported: string | null
-  } {
+  before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
     const lease = this.#held()
     lease.noticeLimit()
-    return { isInForce: lease.isInForce(change), found: lease.found, unsupported: lease.whyUnsupported(change) }
+    lease.assertSupported(change)
+    return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
   async change(change: BoardChange): Promise<void> {

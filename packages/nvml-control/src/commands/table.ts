@@ -2,15 +2,8 @@
 export function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = head.length === 0 ? rows : [head, ...rows]
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]!.length))) ?? []
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, i) => cell.padEnd(widths[i]!))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+  const padded = (line: readonly string[]) => line.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')
+  return lines.map((line) => `${padded(line).trimEnd()}\n`).join('')
 }
 
 /** Formats a value with its unit; `-` if the value is unknown. */

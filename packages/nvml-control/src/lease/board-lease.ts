@@ -9,7 +9,6 @@ import {
   type FoundState,
   isSameChange,
 } from '../control/board-change.js'
-import { reasonOf } from '../reason-of.js'
 
 const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
 
@@ -33,19 +32,43 @@ export abstract class BoardLease implements GpuLease {
 
   /** `range: null` restores the lock from the start of the lease. @throws InvalidInputError for an unsupported value */
   async change(change: BoardChange): Promise<void> {
+    this.assertSupported(change)
     const isBack = this.#isBack(change)
-    if (!isBack) this.#assertSupported(change)
     await this.perform(isBack ? changeBack(change.kind, this.found)! : change)
     if (change.kind === 'mem-clock') this.#memClockMhz = isBack ? null : change.range!.maxMhz
   }
 
-  /** Returns why the board does not support a change; null if it does. */
-  whyUnsupported(change: BoardChange): string | null {
-    try {
-      if (!this.#isBack(change)) this.#assertSupported(change)
-      return null
-    } catch (error) {
-      return reasonOf(error)
+  /** @throws InvalidInputError for a value that the board does not support */
+  assertSupported(change: BoardChange): void {
+    if (this.#isBack(change)) return
+    const { name, powerLimitW, clockStates, performanceMemClocksMhz } = this.#spec
+    const memClocks = clockStates.map((state) => state.memClockMhz)
+    switch (change.kind) {
+      case 'power-limit': {
+        // The node service knows which limits its policy allows, and says so.
+        const isServed = this.path === 'service'
+        const { min, max } = powerLimitW
+        if (isServed ? change.powerLimitW > 0 : change.powerLimitW >= min && change.powerLimitW <= max) return
+        const allowed = isServed ? 'a limit above 0 W' : `a limit of ${min} to ${max} W on ${name}`
+        throw new InvalidInputError('powerLimitW', change.powerLimitW, allowed)
+      }
+      case 'mem-clock':
+        assertRange('memClock', change.range!, memClocks, `one of ${memClocks.join(', ')} on ${name}`)
+        return
+      case 'sm-clock': {
+        // The memory clock in force decides which SM clocks the board supports. An operator's lock need not be one of the
+        // board's clocks: the driver rounds it.
+        const lockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? performanceMemClocksMhz[0]!
+        const [inForceMhz = lockMhz] = memClocks.toSorted((a, b) => Math.abs(a - lockMhz) - Math.abs(b - lockMhz))
+        const states = smClocksAt(this.#spec, inForceMhz) ?? []
+        const supported = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
+        assertRange('smClock', change.range!, states, `a supported state of ${name}: ${supported}`)
+        return
+      }
+      case 'compute-mode':
+        if (settableModes.includes(change.mode)) return
+        throw new InvalidInputError('computeMode', change.mode, `one of ${settableModes.join(', ')}`)
+      case 'persistence':
     }
   }
 
@@ -98,38 +121,6 @@ export abstract class BoardLease implements GpuLease {
   async #reset(kind: ChangeKind): Promise<void> {
     const change = changeBack(kind, this.found)
     if (change) await this.change(change)
-  }
-
-  #assertSupported(change: BoardChange): void {
-    const { name, powerLimitW, clockStates, performanceMemClocksMhz } = this.#spec
-    const memClocks = clockStates.map((state) => state.memClockMhz)
-    switch (change.kind) {
-      case 'power-limit': {
-        // The node service knows which limits its policy allows, and says so.
-        const isServed = this.path === 'service'
-        const { min, max } = powerLimitW
-        if (isServed ? change.powerLimitW > 0 : change.powerLimitW >= min && change.powerLimitW <= max) return
-        const allowed = isServed ? 'a limit above 0 W' : `a limit of ${min} to ${max} W on ${name}`
-        throw new InvalidInputError('powerLimitW', change.powerLimitW, allowed)
-      }
-      case 'mem-clock':
-        assertRange('memClock', change.range!, memClocks, `one of ${memClocks.join(', ')} on ${name}`)
-        return
-      case 'sm-clock': {
-        // The memory clock in force decides which SM clocks the board supports. An operator's lock need not be one of the
-        // board's clocks: the driver rounds it.
-        const lockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? performanceMemClocksMhz[0]!
-        const [inForceMhz = lockMhz] = memClocks.toSorted((a, b) => Math.abs(a - lockMhz) - Math.abs(b - lockMhz))
-        const states = smClocksAt(this.#spec, inForceMhz) ?? []
-        const supported = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
-        assertRange('smClock', change.range!, states, `a supported state of ${name}: ${supported}`)
-        return
-      }
-      case 'compute-mode':
-        if (settableModes.includes(change.mode)) return
-        throw new InvalidInputError('computeMode', change.mode, `one of ${settableModes.join(', ')}`)
-      case 'persistence':
-    }
   }
 }
 
