@@ -8,7 +8,7 @@ import {
   type SampleObservation,
   type WindowObservation,
 } from '@pctodl/scheduler'
-import { WindowPower } from './window-power.js'
+import { SettledPower } from './settled-power.js'
 
 export interface PublishedPolicyOptions {
   readonly predictor: Predictor
@@ -25,7 +25,7 @@ export interface PublishedPolicyOptions {
 export class PublishedPolicy implements PowerCapPolicy {
   readonly name = 'reference'
   readonly #options: PublishedPolicyOptions
-  readonly #power = new WindowPower()
+  readonly #power = new SettledPower()
   #controller: PublishedController | undefined
   #clocksMhz: readonly number[] = []
   #usedClockMhz = 0

@@ -5,7 +5,7 @@ import type { PerfModel, Predictor } from '@pctodl/perf-model'
 import { modelOf } from '@pctodl/perf-model/node'
 import { findGpuSpec, InfeasibleCapError, PctodlError, smClocksAt, snapDown } from '@pctodl/platform'
 import type { PolicyOptions } from '@pctodl/run/policy'
-import { commonLoadPredictor, type LoadMix } from '@pctodl/scheduler'
+import { commonLoadPredictor } from '@pctodl/scheduler'
 import { type BenchTask, capsWOf, isServed, networksOf, type Task } from './tasks.js'
 
 const loaded = new Map<string, PerfModel>()
@@ -25,17 +25,7 @@ export function predictorOf(board: string, parametersFolder?: string): PerfModel
   return predictor
 }
 
-const mixed = new WeakMap<PerfModel, Map<string, Predictor>>()
-
-/** The predictor of a mix's common load: the same object for the same mix, because plans are cached by predictor. */
-function mixPredictor(predictor: PerfModel, mix: LoadMix): Predictor {
-  const known = mixed.get(predictor) ?? new Map<string, Predictor>()
-  mixed.set(predictor, known)
-  const key = JSON.stringify(mix)
-  const found = known.get(key) ?? commonLoadPredictor(predictor, mix)
-  known.set(key, found)
-  return found
-}
+const mixed = new Map<string, Predictor>()
 
 /**
  * Returns the networks of a task with their latency objectives, and the predictor of its score: samples/s or, for a
@@ -44,8 +34,12 @@ function mixPredictor(predictor: PerfModel, mix: LoadMix): Predictor {
 export function servedBy(task: BenchTask, parametersFolder?: string): Pick<PolicyOptions, 'predictor' | 'models'> {
   const ofBoard = predictorOf(task.board, parametersFolder)
   const objectives = latencyObjectives(task)
+  // Plans are cached by predictor, so the same mix must get the same one.
+  const key = JSON.stringify([task.board, parametersFolder, task.mix])
+  const predictor = task.mix ? (mixed.get(key) ?? commonLoadPredictor(ofBoard, task.mix)) : ofBoard
+  mixed.set(key, predictor)
   return {
-    predictor: task.mix ? mixPredictor(ofBoard, task.mix) : ofBoard,
+    predictor,
     models: networksOf(task).map((model) => ({ model, ...(objectives && { latencySloMs: objectives[model]! }) })),
   }
 }
@@ -70,12 +64,18 @@ export function soloLatencyMs(board: string, model: string): number {
 /** Factor from mean latency to p99 that allows for differences between batches and between boards. */
 const P99_OVER_MEAN = 1.05
 
+/** Objectives that are known, because a search takes 50 ms and every run asks for its own. */
+const equalSplits = new Map<string, number>()
+
 /**
  * Returns the p99 of equal tenants with batches of 32 at the highest clock that holds a cap, rounded to 0.1 ms. This is
  * the latency of an untuned configuration. It comes from the simulated board, at the memory clock with the highest
  * throughput.
  */
 function equalSplitP99Ms(board: string, model: string, powerCapW: number): number {
+  const key = `${board} ${model} ${powerCapW}`
+  const known = equalSplits.get(key)
+  if (known !== undefined) return known
   const spec = findGpuSpec(board)
   const tenants = equalTenants(spec, [model])
   const simulate = simulateSteadyState(board)
@@ -85,7 +85,9 @@ function equalSplitP99Ms(board: string, model: string, powerCapW: number): numbe
   const keeping = states.filter(({ powerW }) => powerW <= powerCapW)
   const slowest = states.reduce((a, b) => (b.powerW < a.powerW ? b : a))
   const best = keeping.reduce((a, b) => (b.throughput > a.throughput ? b : a), keeping[0] ?? slowest)
-  return Math.round(10 * P99_OVER_MEAN * Math.max(...best.tenants.map(({ batchMs }) => batchMs))) / 10
+  const p99Ms = Math.round(10 * P99_OVER_MEAN * Math.max(...best.tenants.map(({ batchMs }) => batchMs))) / 10
+  equalSplits.set(key, p99Ms)
+  return p99Ms
 }
 
 /** Returns the p99 objective of each network of a task, ms; undefined if the task has none. */

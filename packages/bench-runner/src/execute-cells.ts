@@ -2,8 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 
 import path from 'node:path'
 import { type CommandFunction, newCommand, parseCommand, writeFileAtomically } from '@pctodl/command-line'
 import { anySignal, PctodlError } from '@pctodl/platform'
-import type { RunSummary } from '@pctodl/report'
-import { type Cell, cellLabel } from './cell.js'
+import type { Cell } from './cell.js'
 import { ResultStore } from './result-store.js'
 import { runCell } from './run-cell.js'
 
@@ -12,12 +11,9 @@ export interface ExecuteOptions {
   readonly timeout?: number | undefined
   readonly signal: AbortSignal
   readonly onBegin?: (cell: Cell, redoBecause: string) => void
-  readonly onEnd: (cell: Cell, ending: CellEnding) => void
+  /** Called when the store has the cell's result or failure. */
+  readonly onEnd: (cell: Cell) => void
 }
-
-export type CellEnding =
-  | { readonly kind: 'done' | 'kept'; readonly summary: RunSummary }
-  | { readonly kind: 'failed'; readonly message: string }
 
 /**
  * Run cells one after the other in this process, each from a cold board, and store the results. A cell that already has
@@ -29,23 +25,22 @@ export async function executeCells(cells: Iterable<Cell>, store: ResultStore, op
     const earlier = store.finished(cell)
     if ('redoBecause' in earlier) {
       options.onBegin?.(cell, earlier.redoBecause)
-      options.onEnd(cell, await executeCell(cell, store, options))
-    } else options.onEnd(cell, { kind: 'kept', summary: earlier.manifest.summary })
+      await executeCell(cell, store, options)
+    }
+    options.onEnd(cell)
   }
 }
 
-async function executeCell(cell: Cell, store: ResultStore, { signal, timeout }: ExecuteOptions): Promise<CellEnding> {
+async function executeCell(cell: Cell, store: ResultStore, { signal, timeout }: ExecuteOptions): Promise<void> {
   store.clear(cell)
   const limit = timeout === undefined ? undefined : AbortSignal.timeout(1000 * timeout)
   try {
     const { record, identity } = await runCell(cell, limit ? anySignal([signal, limit]) : signal)
-    return { kind: 'done', summary: store.write(cell, record, identity).summary }
+    store.write(cell, record, identity)
   } catch (error) {
     signal.throwIfAborted()
     if (!limit?.aborted && !(error instanceof PctodlError)) throw error
-    const message = limit?.aborted ? `took longer than ${timeout} s` : (error as PctodlError).message
-    store.writeFailure(cell, message)
-    return { kind: 'failed', message }
+    store.writeFailure(cell, limit?.aborted ? `took longer than ${timeout} s` : (error as PctodlError).message)
   }
 }
 
@@ -113,7 +108,7 @@ function* cellsFor(worker: string, planFile: string, cells: readonly Cell[]): Ge
 const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
 
 /**
- * Executes a worker's cells of a plan. The exit code is 0 even if a cell failed, because failures are stored with the
+ * Executes a worker's cells of a plan, and prints the index of each when it ends. The exit code is 0 even if a cell failed, because failures are stored with the
  * results. Any other code means that the worker can be started again; finished cells are kept.
  */
 export const executePlan: CommandFunction = async (argv, terminal) => {
@@ -133,7 +128,7 @@ export const executePlan: CommandFunction = async (argv, terminal) => {
   await executeCells(cellsFor(worker, plan, cells), new ResultStore(resultDir), {
     timeout,
     signal: terminal.signal,
-    onEnd: (cell, ending) => terminal.stdout.write(`${JSON.stringify({ label: cellLabel(cell), ending })}\n`),
+    onEnd: (cell) => terminal.stdout.write(`${cells.indexOf(cell)}\n`),
   })
   return 0
 }

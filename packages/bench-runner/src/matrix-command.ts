@@ -20,15 +20,15 @@ import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
 
-const subcommands: Readonly<Record<string, CommandFunction>> = {
-  report: reportResults,
-  compare: compareResults,
-  execute: executePlan,
-}
+const subcommands = new Map<string | undefined, CommandFunction>([
+  ['report', reportResults],
+  ['compare', compareResults],
+  ['execute', executePlan],
+])
 
 /** The command line `bench-runner` as a function. */
 export const benchRunner: CommandFunction = async (argv, terminal) => {
-  const subcommand = argv[0] === undefined ? undefined : subcommands[argv[0]]
+  const subcommand = subcommands.get(argv[0])
   if (subcommand) return subcommand(argv.slice(1), terminal)
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)

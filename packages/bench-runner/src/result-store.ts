@@ -48,7 +48,7 @@ export class ResultStore {
   }
 
   /** Write a result. It replaces an earlier one of the same name. */
-  write(cell: Cell, record: RunRecord, board: BoardIdentity): Manifest {
+  write(cell: Cell, record: RunRecord, board: BoardIdentity): void {
     const csv = formatResultsCsv(record.windows)
     const json = formatRunRecord(record)
     const name = path.basename(this.#file(cell, ''))
@@ -67,7 +67,6 @@ export class ResultStore {
     writeFileAtomically(this.#file(cell, RECORD), json)
     writeFileAtomically(this.#file(cell, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
     rmSync(this.#file(cell, FAILURE), { force: true })
-    return manifest
   }
 
   writeFailure(cell: Cell, message: string): void {
@@ -105,7 +104,10 @@ export class ResultStore {
     return { manifest }
   }
 
-  failure(cell: Cell): FailedCell | undefined {
+  /** The finished result of a cell, or why it failed; undefined if it has neither. */
+  outcome(cell: Cell): Manifest | FailedCell | undefined {
+    const result = this.finished(cell)
+    if ('manifest' in result) return result.manifest
     const file = this.#file(cell, FAILURE)
     return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as FailedCell) : undefined
   }

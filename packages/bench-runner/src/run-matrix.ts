@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Progress, type Terminal } from '@pctodl/command-line'
 import { type Job, LocalExecutor, SlurmExecutor, type SlurmSilence, silenceLine } from '@pctodl/job-array'
 import { type Cell, cellLabel } from './cell.js'
-import { type CellEnding, cellsTakenBy, EXECUTION_FOLDER, executeCells, writePlan } from './execute-cells.js'
+import { cellsTakenBy, EXECUTION_FOLDER, executeCells, writePlan } from './execute-cells.js'
 import type { Manifest } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -22,47 +22,58 @@ export async function runMatrix(
 ): Promise<MatrixOutcome> {
   const { resultDir, resume, timeout, jobs, slurm } = options
   const store = new ResultStore(resultDir)
-  // This process decides once which results are kept. A worker also keeps an existing result, so that it can be
-  // restarted.
   store.removeUnfinished()
   if (!resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)
-  const onEnd = (label: string, ending: CellEnding) => progress.end(label, describe(ending))
-  if (slurm || (jobs > 1 && cells.length > 1)) {
+  const outcomes = new Map<Cell, Manifest | FailedCell>()
+  const end = (cell: Cell, outcome: Manifest | FailedCell, kept = '') => {
+    outcomes.set(cell, outcome)
+    progress.end(cellLabel(cell), `${describe(outcome)}${kept}`)
+  }
+  /** Takes the outcome of a cell from the store, unless it is known already. Returns whether there is one. */
+  const gather = (cell: Cell): boolean => {
+    const outcome = outcomes.has(cell) ? undefined : store.outcome(cell)
+    if (outcome) end(cell, outcome)
+    return outcomes.has(cell)
+  }
+  const left = cells.filter((cell) => {
+    const earlier = store.finished(cell)
+    if ('manifest' in earlier) end(cell, earlier.manifest, ' (kept)')
+    return !outcomes.has(cell)
+  })
+  if (left.length > 0 && (slurm || (jobs > 1 && left.length > 1))) {
     const planFolder = path.join(resultDir, EXECUTION_FOLDER)
     const remove = () => rmSync(planFolder, { recursive: true, force: true, maxRetries: 5 })
     remove()
     try {
-      await runInProcesses(cells, options, store, terminal, onEnd)
+      await runInProcesses(left, options, store, terminal, gather)
     } finally {
       remove()
     }
   } else {
-    await executeCells(cells, store, {
+    await executeCells(left, store, {
       timeout,
       signal: terminal.signal,
       onBegin: (cell, redoBecause) => progress.begin(resume ? `${cellLabel(cell)} (${redoBecause})` : cellLabel(cell)),
-      onEnd: (cell, ending) => onEnd(cellLabel(cell), ending),
+      onEnd: gather,
     })
   }
-  const results = cells.map((cell) => ({ cell, result: store.finished(cell) }))
+  const all = cells.map((cell) => outcomes.get(cell) ?? { cell, message: 'did not run' })
   return {
-    finished: results.flatMap(({ result }) => ('manifest' in result ? [result.manifest] : [])),
-    failures: results.flatMap(({ cell, result }) =>
-      'manifest' in result ? [] : [store.failure(cell) ?? { cell, message: 'did not run' }],
-    ),
+    finished: all.filter((outcome) => 'summary' in outcome),
+    failures: all.filter((outcome) => 'message' in outcome),
   }
 }
 
-function describe(ending: CellEnding): string {
-  if (ending.kind === 'failed') return `failed: ${ending.message}`
-  const { throughput, verdict, requests, meanPowerW } = ending.summary
+function describe(outcome: Manifest | FailedCell): string {
+  if ('message' in outcome) return `failed: ${outcome.message}`
+  const { throughput, verdict, requests, meanPowerW } = outcome.summary
   const rate = requests
     ? `${throughput.toFixed(0)} requests/s in time, ${meanPowerW?.toFixed(0)} W`
     : `${throughput.toFixed(0)} samples/s`
   const load = requests?.maxLoad === undefined ? '' : `${requests.maxLoad.toFixed(2)} times the load, `
   const kept = verdict.breaks === 'latency' ? 'misses its latency' : `${verdict.status} the cap`
-  return `${load}${rate}, ${kept}${ending.kind === 'kept' ? ' (kept)' : ''}`
+  return `${load}${rate}, ${kept}`
 }
 
 async function runInProcesses(
@@ -70,14 +81,14 @@ async function runInProcesses(
   options: BenchOptions,
   store: ResultStore,
   terminal: Terminal,
-  onEnd: (label: string, ending: CellEnding) => void,
+  gather: (cell: Cell) => boolean,
 ): Promise<void> {
   const { timeout, slurm } = options
   const planFile = writePlan({ resultDir: path.resolve(options.resultDir), timeout, cells })
   const lastWords = new Map<string, string>()
   const fail = (cell: Cell, message: string) => {
     store.writeFailure(cell, message)
-    onEnd(cellLabel(cell), { kind: 'failed', message })
+    gather(cell)
   }
   const left = () => cellsTakenBy(undefined, planFile, cells)
   let lastEnding = 'did not run'
@@ -96,24 +107,15 @@ async function runInProcesses(
       signal: terminal.signal,
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
-        else {
-          const { label, ending } = JSON.parse(line) as { label: string; ending: CellEnding }
-          onEnd(label, ending)
-        }
+        else gather(cells[Number(line)]!)
       },
       onOutcome: ({ id, exitCode, reason }) => {
         const why = lastWords.get(id) ?? reason
         const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}${why === undefined ? '' : `: ${why}`}`
         if (exitCode !== 0) lastEnding = ended
+        // What a node of a cluster prints is not visible here, but the files that it wrote are.
         for (const cell of cellsTakenBy(id, planFile, cells)) {
-          const result = store.finished(cell)
-          const failure = store.failure(cell)
-          if ('redoBecause' in result && !failure && exitCode !== 0) fail(cell, ended)
-          else if (slurm) {
-            // The output of a node is not visible here, so progress comes from the files that it wrote.
-            if ('manifest' in result) onEnd(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
-            else if (failure) onEnd(cellLabel(cell), { kind: 'failed', message: failure.message })
-          }
+          if (!gather(cell) && exitCode !== 0) fail(cell, ended)
         }
       },
     })

@@ -162,6 +162,7 @@ describe('bench-runner', () => {
     ['a negative cap', '--gpu A100 --power-cap=-5', 2, /'-5' is invalid. not a positive number of watts/],
     ['an unknown option', '--gpu A100 --fast', 2, /unknown option '--fast'/],
     ['a stray word', '--gpu A100 now', 2, /unexpected argument 'now'/],
+    ['a word that every object knows', 'constructor', 2, /unexpected argument 'constructor'/],
     [
       'a cap below what the board can reach',
       '--gpu 3080Ti --task-id 6 --power-cap 40',

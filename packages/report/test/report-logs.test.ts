@@ -38,6 +38,12 @@ const asText = (events: readonly unknown[]) => events.map((event) => `${JSON.str
 const call = (...argv: string[]) => callCommand('pctodl report', pctodlReport, argv)
 
 describe('a log', () => {
+  it('may describe actions in a form of its own', () => {
+    const action = { timeMs: 30_000, type: 'action', action: { tenants: 3 } }
+    const events = parseRunEvents(asText([start, ...steady(140), action, end]), 'a.jsonl')
+    expect(recordOfEvents(events)).toEqual(recordOfEvents([start, ...steady(140), end]))
+  })
+
   it('of a start and samples is enough to judge a run', () => {
     const record = recordOfEvents([start, ...steady(140), end])
     expect(record.windows.map(({ startMs, endMs }) => [startMs, endMs])).toEqual(

@@ -169,12 +169,13 @@ export function policyNamed(name: PolicyName, options: PolicyOptions): NotedPoli
     case 'morak':
     case 'morak-tuned':
     case 'morak-published': {
-      const equal = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((count) =>
-        withinLatency(batchSizes, Array(count).fill(100 / count)).map((batchSize) =>
-          equalTenants(spec, names, count, batchSize),
-        ),
-      )
-      const shares = variant === 'tuned' ? { sharesPercent: best(equal).map(({ mpsPercent }) => mpsPercent) } : {}
+      const equal = () =>
+        [1, 2, 3, 4, 5, 6, 7, 8].flatMap((count) =>
+          withinLatency(batchSizes, Array(count).fill(100 / count)).map((batchSize) =>
+            equalTenants(spec, names, count, batchSize),
+          ),
+        )
+      const shares = variant === 'tuned' ? { sharesPercent: best(equal()).map(({ mpsPercent }) => mpsPercent) } : {}
       const figures = { ...morakFigures(model, variant), ...shares }
       if (!limited) return new MorakPolicy({ ...baseline, figures })
       const startBatch = withinLatency(figures.batchLadder, figures.sharesPercent).at(-1)!

@@ -209,7 +209,8 @@ export class RunRecorder {
 /** The record of a run from all its events, with the errors of `RunRecorder`. */
 export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels = {}): RunRecord {
   const recorder = new RunRecorder()
-  for (const event of events) recorder.add(event)
+  // Actions do not enter a record, and logs of other programs may describe them in a form of their own.
+  for (const event of events) if (event.type !== 'action') recorder.add(event)
   return recorder.record(labels)
 }
 

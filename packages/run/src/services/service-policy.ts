@@ -31,9 +31,7 @@ export const serverPolicyNames = [
 
 export type ServerPolicyName = (typeof serverPolicyNames)[number]
 
-/**
- * For each policy with one locked clock, the plan of its shares. The clock is found offline by {@link bestFixedClocks}.
- */
+/** For each policy with one locked clock, the plan of its shares. The clock is found offline. */
 export const lockedShares: Partial<Record<string, SharePlan>> = {
   'plan-fixed-clock': plannedShares,
   'fixed-clock': equalShares,
