@@ -141,8 +141,7 @@ export class BoardKeeper {
       throw new PctodlError('INSTANCE_LEASE', `${target} is a part of ${this.uuid}: ${what}; ${remedy}`)
     }
     const { process, audit } = this.#options
-    // It refuses unsupported values before anything is logged, so that they cannot displace other entries.
-    const { isInForce, found } = await process.ask('before', change)
+    const { isInForce, isSupported, found } = await process.ask('before', change)
     // Nothing is awaited between here and the request, so neither the lease nor the policy can change in between.
     held.assertHeld()
     // The setting already has this value, but not through this lease, so the lease must not restore it when it ends.
@@ -150,9 +149,10 @@ export class BoardKeeper {
     policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
     // The change is logged first, because a change that cannot be logged must not be made. If the driver refuses it, a
     // second entry says so.
-    if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
+    // An unsupported change, which will be refused, is not logged, so that it cannot displace other entries.
+    if (isSupported && !isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
     // The change is recorded even if it fails, because the setting may have to be restored all the same.
-    held.changes.set(change.kind, change)
+    if (isSupported) held.changes.set(change.kind, change)
     await process.ask('change', change)
   }
 

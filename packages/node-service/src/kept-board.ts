@@ -18,6 +18,7 @@ import {
   type NvmlLease,
   reasonOf,
   restoreBoard,
+  unlessFailed,
 } from '@pctodl/nvml-control'
 import { PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
 
@@ -114,16 +115,11 @@ export class KeptBoard {
     })
   }
 
-  /**
-   * Notices a power limit of another program. Returns whether the change is in force, and what `release` restores.
-   *
-   * @throws InvalidInputError for a value that the board does not support
-   */
-  before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
+  /** Notices a power limit of another program. Returns what is known of a change, and what `release` restores. */
+  before(change: BoardChange): Record<'isInForce' | 'isSupported', boolean> & { readonly found: FoundState } {
     const lease = this.#held()
     lease.noticeLimit()
-    lease.assertSupported(change)
-    return { isInForce: lease.isInForce(change), found: lease.found }
+    return { isInForce: lease.isInForce(change), isSupported: lease.supports(change), found: lease.found }
   }
 
   async change(change: BoardChange): Promise<void> {
@@ -149,8 +145,8 @@ export class KeptBoard {
     return {
       ...(await gpu.sample()),
       powerLimitW: device.powerLimitW(),
-      limits: orNull(() => device.powerLimits()),
-      persistence: orNull(() => device.persistence()) ?? false,
+      limits: unlessFailed(() => device.powerLimits()),
+      persistence: unlessFailed(() => device.persistence()) ?? false,
       pciBusId: device.pciBusId,
       clients: device.computeProcesses().length,
     }
@@ -168,12 +164,11 @@ export class KeptBoard {
     makePrivateFolder(lockFolder)
     const file = path.join(lockFolder, `${uuid}.service`)
     const deadlineMs = performance.now() + LOCK_WAIT_MS
-    for (;;) {
+    do {
       this.#lock = FileLock.tryAcquire(file)
       if (this.#lock) return
-      if (performance.now() >= deadlineMs) break
       await systemClock.sleep(50)
-    }
+    } while (performance.now() < deadlineMs)
     const holder = lockHolder(file)
     const who = holder === null ? 'in another container' : `process ${holder}`
     throw new PctodlError('BOARD_KEPT', `${uuid} is kept by another service of this machine (${who}); end it first`)
@@ -185,8 +180,7 @@ export class KeptBoard {
       device.powerLimitW()
       await this.#keep(device.uuid)
       const left = this.#lease ? 'nothing' : await this.#putRight()
-      // If changes by other programs cannot be written to the journal now, the next check finds them again. The ceiling
-      // is enforced in any case.
+      // Changes by other programs that cannot be written to the journal now are found again by the next check.
       const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
       const { enabled = false, instances = [] } = device.mig() ?? {}
@@ -266,19 +260,17 @@ export class KeptBoard {
     const isLocked =
       isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
     if (isLocked && !isFoundAbove && !isAbove(device.powerLimitW())) return
-    // Without a lease of the service, a program of root may hold one. Then nothing is done; a later check enforces the
-    // ceiling.
+    // Without a lease of the service, a program of root may hold one; then a later check enforces the ceiling.
     const lock = lease ? null : new LeaseFolder(this.#options.leaseFolder).tryLock(device.uuid)
     if (!lease && !lock) return
     try {
       const locks = { smClockLock: ceiling.smClock, memClockLock: ceiling.memClock }
       // A full disk must not disable the ceiling. If the journal cannot be written, it will restore the old value,
       // which the next check lowers.
-      orNull(() => lease?.amend({ ...locks, ...(isFoundAbove ? { powerLimitW } : {}) }))
+      unlessFailed(() => lease?.amend({ ...locks, ...(isFoundAbove ? { powerLimitW } : {}) }))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
-        // A limit that the lease has not changed is not set through the lease, which would undo the change when it
-        // ends.
+        // A limit that the lease has not changed is not set through it, because its end would undo the change.
         if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
@@ -290,8 +282,7 @@ export class KeptBoard {
 
   async #lockWithin({ smClock, memClock }: Ceiling, lease: NvmlLease | null): Promise<void> {
     const { device } = this.#board()
-    // If the lease has locked a clock, the policy has checked its lock. Otherwise the ceiling's lock is set here, and the
-    // end of the lease does not remove it.
+    // The policy has checked the lease's own lock. Otherwise the ceiling's lock is set, and it outlives the lease.
     const lock = async (kind: 'sm-clock' | 'mem-clock', range: ClockRange | null, before: ClockRange | null) => {
       if (!isSame(range, before) && !lease?.touches(kind)) await applyChange(device, { kind, range })
     }
@@ -315,12 +306,4 @@ export class KeptBoard {
 
 function isSame(one: ClockRange | null, other: ClockRange | null): boolean {
   return one?.minMhz === other?.minMhz && one?.maxMhz === other?.maxMhz
-}
-
-function orNull<T>(read: () => T): T | null {
-  try {
-    return read()
-  } catch {
-    return null
-  }
 }

@@ -60,5 +60,5 @@ export { untilAborted } from './commands/until-aborted.js'
 // Serve metrics by HTTP.
 export { PageServer } from './commands/page-server.js'
 export { dcgmMetrics } from './commands/prometheus.js'
-export { reasonOf } from './reason-of.js'
+export { reasonOf, unlessFailed } from './reason-of.js'
 export { Sampler } from './sampling/sampler.js'

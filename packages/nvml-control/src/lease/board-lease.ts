@@ -9,6 +9,7 @@ import {
   type FoundState,
   isSameChange,
 } from '../control/board-change.js'
+import { unlessFailed } from '../reason-of.js'
 
 const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
 
@@ -32,14 +33,17 @@ export abstract class BoardLease implements GpuLease {
 
   /** `range: null` restores the lock from the start of the lease. @throws InvalidInputError for an unsupported value */
   async change(change: BoardChange): Promise<void> {
-    this.assertSupported(change)
+    this.#assertSupported(change)
     const isBack = this.#isBack(change)
     await this.perform(isBack ? changeBack(change.kind, this.found)! : change)
     if (change.kind === 'mem-clock') this.#memClockMhz = isBack ? null : change.range!.maxMhz
   }
 
-  /** @throws InvalidInputError for a value that the board does not support */
-  assertSupported(change: BoardChange): void {
+  supports(change: BoardChange): boolean {
+    return unlessFailed(() => this.#assertSupported(change)) !== null
+  }
+
+  #assertSupported(change: BoardChange): void {
     if (this.#isBack(change)) return
     const { name, powerLimitW, clockStates, performanceMemClocksMhz } = this.#spec
     const memClocks = clockStates.map((state) => state.memClockMhz)

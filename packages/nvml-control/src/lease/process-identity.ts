@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { unlessFailed } from '../reason-of.js'
 
 /** Identifies a process by pid and start time, because a pid may be reused. */
 export interface ProcessIdentity {
@@ -23,12 +24,12 @@ export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
  * contain access tokens: do not log it, and show it only to users who could read it themselves.
  */
 export function commandLineOf(pid: number): string | null {
-  return orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null)
+  return unlessFailed(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null)
 }
 
 /** Returns the base name of a process's program, which is safe to log; null if it is gone or hidden. */
 export function programNameOf(pid: number): string | null {
-  const [first = ''] = orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0\s]/)) ?? []
+  const [first = ''] = unlessFailed(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0\s]/)) ?? []
   return path.basename(first).slice(0, 64) || null
 }
 
@@ -57,18 +58,18 @@ function allProcesses(): { readonly each: ProcessIdentity; readonly parent: numb
 
 /** Returns the uid of a process; null if the process is gone. */
 export function userOf(pid: number): number | null {
-  return orNull(() => statSync(`/proc/${pid}`).uid)
+  return unlessFailed(() => statSync(`/proc/${pid}`).uid)
 }
 
 /** Returns the path of the file that a process executes; null if it is gone or belongs to another user. */
 export function executableOf(pid: number): string | null {
-  return orNull(() => readlinkSync(`/proc/${pid}/exe`))
+  return unlessFailed(() => readlinkSync(`/proc/${pid}/exe`))
 }
 
 /** Returns an environment variable from the start of a process; null if not set or not readable. */
 export function startVariableOf(pid: number, name: string): string | null {
   const start = `${name}=`
-  const variables = orNull(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'))
+  const variables = unlessFailed(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'))
   return variables?.find((variable) => variable.startsWith(start))?.slice(start.length) ?? null
 }
 
@@ -78,17 +79,9 @@ export function bootId(): string {
 
 /** Reads `/proc/<pid>/stat`; null if the process has exited. */
 function statOf(pid: number): { readonly startTime: number; readonly parent: number } | null {
-  const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  const stat = unlessFailed(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   // The program name in parentheses may itself contain spaces and parentheses, so split only the text after it.
   const [state, parent, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   // A zombie has already exited.
   return stat === null || state === 'Z' ? null : { startTime: Number(more[17]), parent: Number(parent) }
-}
-
-function orNull<T>(read: () => T): T | null {
-  try {
-    return read()
-  } catch {
-    return null
-  }
 }
