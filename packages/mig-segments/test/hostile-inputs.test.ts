@@ -57,6 +57,13 @@ describe('what makes no sense is refused with its field, its value and what was 
     )
   })
 
+  it('in options without the gate that they are for', () => {
+    const given = { gate: 'latency', latencyShare: 0.45, burstiness: 1, rateError: 0.05, timeError: 0.05 } as const
+    expect(trafficOf(given)).toEqual({})
+    expect(() => trafficOf({ ...given, rateError: 0.2 })).toThrow('--rate-error is for --gate tail; add it')
+    expect(() => trafficOf({ ...given, timeError: 0 })).toThrow('--time-error is for --gate tail; add it')
+  })
+
   it('in arrivals', () => {
     const given = { gate: 'tail', latencyShare: 0.45, burstiness: 1, rateError: 0, timeError: 0 } as const
     for (const arrivals of ['toString:package.json', 'constructor:package.json', 'on-off:0.5:', 'azure:']) {
