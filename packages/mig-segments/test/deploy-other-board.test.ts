@@ -28,6 +28,7 @@ it('a map of one other type of board has nothing for this machine', async () => 
   }
   writeFileSync(map, `${fleetMapColumns.join()}\nA30,0,0,1g.6gb,0,net,8,1\n`)
   expect(await deploy()).toMatchObject({ code: 1, stderr: expect.stringMatching(/has nothing on node 0/) })
-  writeFileSync(map, `${fleetMapColumns.join()}\nA100-80GB,0,0,1g.10gb,0,net,8,1\n`)
+  // As a spreadsheet saves it: with a byte order mark.
+  writeFileSync(map, `\uFEFF${fleetMapColumns.join()}\nA100-80GB,0,0,1g.10gb,0,net,8,1\n`)
   expect(await deploy()).toMatchObject({ code: 0, stdout: expect.stringMatching(/-cgi 1g.10gb:0/) })
 })

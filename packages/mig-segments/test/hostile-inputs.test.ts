@@ -1,6 +1,8 @@
+import { replayedTimes } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
 import { trafficOf } from '../src/cli/traffic-options.js'
 import { fleetOf, planFleet, planSegments, type ServiceProfile, simulatePlan } from '../src/index.js'
+import { fleetMapColumns, parseFleetMap } from '../src/map/fleet-map.js'
 
 const point = { sizeGpcs: 1 as const, batchSize: 1, processes: 1, processThroughput: 10, latencyMs: 100 }
 const net: ServiceProfile = { model: 'net', points: [point] }
@@ -15,6 +17,18 @@ describe('what makes no sense is refused with its field, its value and what was 
       )
     }
     expect(() => simulatePlan(plan, [net], { dispatch: 'both' as never })).toThrow(/unknown dispatch 'both'/)
+    for (const seed of [Number.NaN, -1, 1.5, 1e300, 'a' as never]) {
+      expect(() => simulatePlan(plan, [net], { seed })).toThrow(/^seed: got .*, expected an integer of at least 0/)
+    }
+    expect(() => simulatePlan(plan, [net], { perSlot: Number.NaN })).toThrow(/^perSlot: got NaN/)
+    // Nothing would be counted, so that nobody would be late.
+    const arrivals = () => replayedTimes([1, 2, 3])
+    for (const dispatch of ['shared', 'split'] as const) {
+      expect(() => simulatePlan(plan, [net], { arrivals, dispatch })).toThrow(
+        /^arrivals: got 3, expected more requests/,
+      )
+    }
+    await expect(planSegments([net], [objective], { gate: 'tail', arrivals: [arrivals] })).rejects.toThrow(/^arrivals/)
     const checked = planSegments([net], [objective], { gate: 'tail', checkRequests: 1e12 })
     await expect(checked).rejects.toThrow(/checkRequests: got 1000000000000, .* at most 10000000/)
   })
@@ -30,6 +44,24 @@ describe('what makes no sense is refused with its field, its value and what was 
         /fleet\.groups\[0\]\.profiles: got 'net', expected one profile for each model/,
       )
     }
+  })
+
+  it('in fleets and maps', async () => {
+    for (const idleW of [{}, null as never]) {
+      const planned = planFleet(fleetOf('H100', [net], { idleW }), [objective])
+      await expect(planned).rejects.toThrow(`idleW: got ${JSON.stringify(idleW)}, expected watts of at least 0`)
+    }
+    const rows = `${fleetMapColumns.join()}\nA100,0,0,1g.5gb,0,"net\nreboot",8,1\n`
+    expect(() => parseFleetMap(rows, 'map.csv')).toThrow(
+      /column Model: got 'net\nreboot', expected the name of a model/,
+    )
+  })
+
+  it('in options without the gate that they are for', () => {
+    const given = { gate: 'latency', latencyShare: 0.45, burstiness: 1, rateError: 0.05, timeError: 0.05 } as const
+    expect(trafficOf(given)).toEqual({})
+    expect(() => trafficOf({ ...given, rateError: 0.2 })).toThrow('--rate-error is for --gate tail; add it')
+    expect(() => trafficOf({ ...given, timeError: 0 })).toThrow('--time-error is for --gate tail; add it')
   })
 
   it('in arrivals', () => {

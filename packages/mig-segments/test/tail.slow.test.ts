@@ -52,9 +52,13 @@ describe('a simulated queue', () => {
   })
 
   it('ends with the requests', () => {
-    const times = [1, 2, 3]
-    const stream = { nextMs: () => times.shift() ?? Number.POSITIVE_INFINITY }
-    expect(simulateQueue([{ workers: 2, batchMs: Float64Array.of(0, 5) }], stream, 5, 0).requests).toBe(0)
+    const run = (count: number) => {
+      let timeMs = 0
+      const stream = { nextMs: () => (timeMs < count ? ++timeMs : Number.POSITIVE_INFINITY) }
+      return simulateQueue([{ workers: 2, batchMs: Float64Array.of(0, 5) }], stream, 5, 100)
+    }
+    expect(run(50).requests).toBe(30)
+    expect(() => run(20)).toThrow('arrivals: got 20, expected more requests than the 20 of the warm-up; repeat a trace')
   })
 
   it('agrees with the mean wait that Pollaczek and Khinchine give for one worker of constant time', () => {

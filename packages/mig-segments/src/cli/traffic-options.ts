@@ -47,6 +47,8 @@ export function trafficOf(options: GateOptions): StatedTraffic {
   if (options.gate === 'latency') {
     if (burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
     if (arrivals !== undefined) throw new UsageError('--arrivals is for --gate tail; add it')
+    if (rateError !== 0.05) throw new UsageError('--rate-error is for --gate tail; add it')
+    if (timeError !== 0.05) throw new UsageError('--time-error is for --gate tail; add it')
     return {}
   }
   if (options.latencyShare !== DEFAULT_LATENCY_SHARE) {

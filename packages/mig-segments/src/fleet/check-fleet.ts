@@ -75,14 +75,14 @@ export function laneOf(
 function checkGroup(group: BoardGroup, at: string, reason: string | undefined): CheckedGroup {
   const none = Number.POSITIVE_INFINITY
   const { gpu, profiles, boards = none, price = 1, boardsPerNode = 8, boardCapW = none, nodeCapW = none } = group
-  const idleW = typeof group.idleW === 'object' ? Math.max(...Object.values(group.idleW)) : group.idleW
+  const idleW = typeof group.idleW === 'object' ? Math.max(...Object.values(group.idleW ?? {})) : group.idleW
   const geometry = geometryOf(gpu)
   if (boards !== none) checkInteger(`${at}.boards`, boards, 1)
   checkInteger(`${at}.boardsPerNode`, boardsPerNode, 1)
   check(isPositive(price), `${at}.price`, price, 'a positive number')
   const since = `, since ${reason}`
   check(!reason || idleW !== undefined, `${at}.idleW`, idleW, `watts of a board that waits${since}`)
-  check(idleW === undefined || idleW === 0 || isPositive(idleW), `${at}.idleW`, idleW, 'watts of at least 0')
+  check(idleW === undefined || idleW === 0 || isPositive(idleW), `${at}.idleW`, group.idleW, 'watts of at least 0')
   for (const [name, capW] of Object.entries({ boardCapW, nodeCapW })) {
     check(capW > (idleW ?? 0), `${at}.${name}`, capW, `watts above those of an idle board, ${idleW}`)
   }

@@ -91,6 +91,4 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   other.drawnW += less
 }
 
-function watts({ powerW = 0 }: FleetRow): number {
-  return powerW
-}
+const watts = ({ powerW = 0 }: FleetRow) => powerW

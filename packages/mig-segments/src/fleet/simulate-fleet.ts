@@ -40,6 +40,8 @@ export function simulateFleet(
   const { burstiness = 1, requests = 100_000, perSlot = 0, seed = 1, dispatch = 'split', arrivals, only } = options
   assertDispatch(dispatch)
   checkInteger('requests', requests, 1, MAX_REQUESTS)
+  checkInteger('perSlot', perSlot, 0)
+  checkInteger('seed', seed, 0, 2 ** 32 - 1)
   const { lanes } = checkFleet(fleet)
   const enough = (of: readonly WorkerKind[]) =>
     Math.min(2e6, perSlot * of.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0))
@@ -64,9 +66,7 @@ export function simulateFleet(
       const counted = Math.max(10_000, enough([kind]), Math.ceil(requests * kind.share * kind.count))
       return simulateQueue([kind], part(kind.share).start(stream + 100 * k), latencyMs, counted)
     })
-    const late = outcomes.reduce((sum, each, k) => {
-      return sum + (kinds[k]!.count * kinds[k]!.share * each.late) / each.requests
-    }, 0)
+    const late = outcomes.reduce((sum, of, k) => sum + (kinds[k]!.count * kinds[k]!.share * of.late) / of.requests, 0)
     const p99Ms = Math.max(...outcomes.map((each) => each.p99Ms))
     return { model, requests, late: Math.round(late * requests), p99Ms }
   })

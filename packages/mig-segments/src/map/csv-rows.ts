@@ -44,9 +44,9 @@ export class CsvRow {
     return new SegmentFileError(this.file, this.row, at === null ? null : this.#columns[at]!, found, expected)
   }
 
-  /** Text of a cell, which must not be empty. */
+  /** Text of a cell, of one line: a second one in a dry run's comment would be a command. */
   text(at: number, expected: string): string {
-    if (this.cells[at] === '') throw this.error(at, expected)
+    if (!/^.+$/.test(this.cells[at]!)) throw this.error(at, expected)
     return this.cells[at]!
   }
 

@@ -58,7 +58,7 @@ export function readMap(file: string, field: string): string {
 
 /** Whether a text is a fleet's map, and not a map of one type of board. */
 export function isFleetMap(text: string): boolean {
-  return text.startsWith(`${fleetMapColumns[0]},`)
+  return /^\uFEFF?Board,/.test(text)
 }
 
 /** @throws SegmentFileError naming file, row and column, also for overlapping instances */

@@ -1,6 +1,7 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import type { Arrivals } from '@pctodl/platform'
 import type { ArrivalProcess } from '@pctodl/traffic'
+import { check } from '../check.js'
 import type { Dispatch } from './ways.js'
 
 /** Identical workers. */
@@ -15,7 +16,7 @@ export interface QueueOutcome {
   readonly requests: number
   /** Requests answered later than the objective. */
   readonly late: number
-  /** 99th percentile of latency, ms; NaN if no request was counted. */
+  /** 99th percentile of latency, ms; NaN for a model that was not simulated. */
   readonly p99Ms: number
 }
 
@@ -107,7 +108,8 @@ export function simulateQueue(
     if (free !== undefined) begin(free, nextMs)
     nextMs = arrivals.nextMs()
   }
-  const counted = Math.max(0, Math.min(requests, begun - skipped))
+  const counted = Math.min(requests, begun - skipped)
+  check(counted > 0, 'arrivals', begun, `more requests than the ${skipped} of the warm-up; repeat a trace`)
   const ordered = latencies.subarray(0, counted).sort()
-  return { requests: counted, late, p99Ms: counted === 0 ? Number.NaN : ordered[Math.ceil(0.99 * counted) - 1]! }
+  return { requests: counted, late, p99Ms: ordered[Math.ceil(0.99 * counted) - 1]! }
 }
