@@ -144,7 +144,7 @@ describe('collect, plan, launch and compare on simulated boards', () => {
     const { code, stderr } = await call('compare', file('other.json'), file('run.json'))
     expect(code).toBe(2)
     expect(stderr).toMatch(
-      /^.*run: not a run of this plan: \w+ has \d+ samples at .* in the plan and \d+ samples at .* in the run/,
+      /^.*run: not a run of this plan: rtx has no share in the plan and \d+ samples at \d+ W.* in the run/,
     )
     // Beside the plan's own it may stand.
     await loop('--batch', '24')

@@ -57,7 +57,9 @@ export function assertCluster({ servers }: Cluster): void {
       throw new InvalidInputError(`${place}.gpuType`, kind.gpuType, 'a type for all kinds of servers or for none')
     }
     assertAtLeast(`${place}.idlePowerW`, kind.idlePowerW ?? 0, 0, 'watts')
-    for (const field of ['memoryGb', 'storageMBps'] as const) assertPositive(`${place}.${field}`, kind[field])
+    // With less, jobs would hardly end.
+    assertAtLeast(`${place}.memoryGb`, kind.memoryGb, 0.001, 'GB')
+    assertPositive(`${place}.storageMBps`, kind.storageMBps)
   })
   const { gpus } = totals({ servers })
   if (gpus > MAX_GPUS) throw new InvalidInputError('cluster', `${gpus} GPUs`, `at most ${MAX_GPUS}`)

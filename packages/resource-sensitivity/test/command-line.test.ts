@@ -153,7 +153,15 @@ describe('simulate and compare', () => {
       packageVersion: expect.stringMatching(/^\d+\.\d+\.\d+/),
       seed: 1,
       cluster: { servers: [{ count: 2, gpus: 8, cpus: 24, memoryGb: 500 }] },
-      jobs: { source: 'generated: 60', jobsPerHour: 6, count: 60, skipped: [] },
+      jobs: {
+        source: 'generated: 60',
+        jobsPerHour: 6,
+        split: [20, 70, 10],
+        durations: 'short',
+        count: 60,
+        skipped: [],
+      },
+      models: { source: 'examples', ratio: 3 },
       options: { roundS: 300 },
     })
   })

@@ -323,6 +323,17 @@ describe('the engine', () => {
     expect(engine.running.find(0)).toMatchObject({ state: 'running', attainedGpuS: 80, waitedS: 50 })
   })
 
+  it('takes no progress for saved because the policy let a job go on', () => {
+    for (const mechanism of ['fair', 'greedy', 'tune'] as const) {
+      const engine = new ScheduleEngine({ ...rules, mechanism, policy: 'fifo' })
+      engine.plan(0, [submit(0, 4), submit(1, 4)])
+      const before = engine.running.find(0)!.remaining
+      engine.plan(engine.wakeAtS, [])
+      engine.plan(engine.nowS + 1, [{ type: 'server-failed', server: 0 }])
+      expect(engine.running.find(0)!.remaining).toBe(before)
+    }
+  })
+
   it('says what it cannot be told, and has not changed then', () => {
     const engine = new ScheduleEngine(rules)
     engine.plan(0, [submit(0, 2)])

@@ -131,6 +131,63 @@ describe('watts', () => {
     expect(engine.running.find(7)).toMatchObject({ lastRunS: 100, restarts: 0, attainedGpuS: 100 })
   })
 
+  const thin = { servers: [{ ...kind, gpus: 4, gpuType: 'thin' }] }
+  const seconds = { ...plain, iterationS: 1 }
+  const plainJob = (id: number, gpus: number, arrivalS: number, iterations = 100) => ({
+    ...{ id, model: 'plain', gpus, arrivalS, iterations },
+  })
+  const onThin = { ...rules, policy: 'fifo', cluster: thin, profiles: [seconds] } as const
+
+  it('that do not suffice for a job go to a later one at once, whatever the reason that there are some', () => {
+    const [first, large, small] = [plainJob(0, 1, 0), plainJob(1, 4, 10), plainJob(2, 1, 20)]
+    const event = { type: 'budget', powerBudgetW: 1000 } as const
+    const incidents = [{ atS: 5000, event }]
+    const result = simulate({ ...onThin, jobs: [first, large, small], powerBudgetW: 150, incidents })
+    expect(result.jobs.map(({ firstStartS }) => firstStartS)).toEqual([0, 5000, 100])
+    const engine = new ScheduleEngine({ ...onThin, powerBudgetW: 0 })
+    engine.plan(
+      20,
+      [large, small].map((job) => ({ type: 'submitted', job })),
+    )
+    engine.plan(30, [{ ...event, powerBudgetW: 150, fromS: 100 }])
+    expect(engine.wakeAtS).toBe(100)
+    expect(engine.plan(100, [])).toMatchObject([{ type: 'place', jobId: 2 }])
+  })
+
+  it('that never suffice for the seats that are left end a schedule with an error', () => {
+    const cluster = { servers: unsorted.servers.map((each) => ({ ...each, gpus: 1 })) }
+    const incidents = [{ atS: 0, event: { type: 'server-failed', server: 1 } as const }]
+    const schedule = { ...rules, cluster, profiles: [plain], jobs: [plainJob(0, 1, 0)], powerBudgetW: 150, incidents }
+    expect(() => simulate(schedule)).toThrow(/never return while jobs 0/)
+  })
+
+  it('count no service for a job that has its seat and waits for them', () => {
+    const engine = new ScheduleEngine({ ...onThin, policy: 'srtf', powerBudgetW: 400 })
+    engine.plan(0, [{ type: 'submitted', job: plainJob(1, 4, 0, 1e4) }])
+    engine.plan(50, [{ type: 'submitted', job: plainJob(2, 4, 50) }])
+    expect(engine.plan(300, [])).toMatchObject([{ type: 'preempt', jobId: 1 }])
+    expect(engine.plan(340, [{ type: 'left', jobId: 1, run: 1 }])).toMatchObject([{ type: 'place', jobId: 2 }])
+    expect(engine.running.find(2)).toMatchObject({ attainedGpuS: 0, waitedS: 290, firstStartS: 340 })
+  })
+
+  it('of a running job stay as they are where limits cannot change', () => {
+    const points = [point('thin', 100), { ...point('thin', 200), throughput: [[1.5]] }]
+    const given = {
+      ...onThin,
+      profiles: [{ ...seconds, gpus: points }],
+      jobs: [plainJob(0, 4, 0)],
+      limitsChange: false,
+    }
+    const { running } = planNow({ ...given, powerBudgetW: 400 })
+    const more = { ...given, nowS: 10, powerBudgetW: 800, running }
+    expect(planNow(more).running).toMatchObject([{ powerLimitsW: [100], throughput: 1 }])
+    expect(planNow({ ...more, limitsChange: true }).running).toMatchObject([{ powerLimitsW: [200], throughput: 1.5 }])
+    const unknown = [{ ...running[0]!, powerLimitsW: [150] }]
+    expect(() => planNow({ ...more, running: unknown })).toThrow(
+      /job 0: powerLimitsW: got '150', expected limits of its/,
+    )
+  })
+
   it('need types of GPUs, points of each, and a mechanism that knows them', () => {
     const jobs = drawJobs(1, 0, 1)
     const plain = { servers: [{ ...cluster.servers[0]! }].map(({ gpuType: _, ...kind }) => kind) }

@@ -256,6 +256,19 @@ describe('reports of a run', () => {
     expect(() => parseReportLines(slow.join('\n'))).toThrow(/raise --max-iterations/)
   })
 
+  it('leaves out the warm-up of each process', () => {
+    const line = (iteration: number) => JSON.stringify({ iteration, seconds: iteration < 11 ? 9 : 0.2 })
+    const ofAll = Array.from({ length: 4 * 20 }, (_, i) => line(Math.floor(i / 4))).join('\n')
+    expect(parseReportLines(ofAll, 4)).toMatchObject({ iterationS: { mean: expect.closeTo(0.2, 9) }, iterations: 36 })
+    const ofFirst = Array.from({ length: 20 }, (_, i) => line(i)).join('\n')
+    expect(parseReportLines(ofFirst, 4)).toMatchObject({ iterationS: { mean: expect.closeTo(0.2, 9) }, iterations: 9 })
+    // Numbered anew in each epoch.
+    const ofEpochs = Array.from({ length: 30 }, (_, i) => JSON.stringify({ iteration: i % 10, seconds: 0.2 })).join(
+      '\n',
+    )
+    expect(parseReportLines(ofEpochs)).toMatchObject({ iterations: 19 })
+  })
+
   it('covers the mean in about 95 of 100 series', () => {
     let state = 7
     const uniform = () => {

@@ -143,6 +143,8 @@ describe('simulate', () => {
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', Number.NaN, 1)] })).toThrow(/job 0: arrivalS/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 0)] })).toThrow(/job 0: iterations/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1)], roundS: 0 })).toThrow(/roundS: got 0/)
+    const tiny = { servers: [{ ...server, memoryGb: 1e-308 }] }
+    expect(() => simulate({ ...base, cluster: tiny, jobs: [job(0, 'modest', 0, 1)] })).toThrow(/memoryGb: got 1e-308/)
     // Would never end, or fill the memory.
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1)], roundS: 1e-9 })).toThrow(/roundS: got 1e-9/)
     for (const more of [{ count: 1e9 }, { gpus: 2e9 }]) {

@@ -62,6 +62,7 @@ function assertRunOf(plan: PlanFile, run: RunFile, name: string): void {
 }
 
 function partOf({ share, powerLimitW, smClockMhz }: RunFile['gpus'][number]): string {
+  if (powerLimitW === null) return 'no share'
   return `${share} samples at ${powerLimitW} W${smClockMhz == null ? '' : ` and ${smClockMhz} MHz`}`
 }
 

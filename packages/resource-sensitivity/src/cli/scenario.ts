@@ -32,7 +32,7 @@ export interface ScenarioOptions
     >,
     Readonly<Partial<Record<'trace' | 'cluster', string>>>,
     Readonly<Partial<Record<'generate' | 'load', number>>> {
-  readonly split?: number[]
+  readonly split: number[]
   readonly durations: 'philly' | 'short'
   readonly models: string
   readonly profiles?: string[]
@@ -47,8 +47,9 @@ export function addScenarioOptions(command: Command): Command {
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
     .option(
       '--split <i,l,s>',
-      'weights of image, language and speech jobs (default 20,70,10)',
+      'weights of image, language and speech jobs',
       listOf(numberBetween(0, 1e9)),
+      [20, 70, 10],
     )
     .option(
       '--durations <which>',
@@ -114,7 +115,7 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
     profiles,
     seed,
     durations: options.durations === 'short' ? shortDurations : phillyDurations,
-    ...(options.split && { split: splitOf(options.split) }),
+    split: splitOf(options.split),
   })
 }
 

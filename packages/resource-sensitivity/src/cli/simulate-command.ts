@@ -108,9 +108,10 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   const document = {
     ...{ format: FORMAT, version: FORMAT_VERSION, packageVersion: version },
     ...{ seed: options.seed, cluster: scenario.cluster },
+    models: { source: options.profiles ?? options.models, ratio: options.ratio },
     jobs: {
       source: options.trace ?? `generated: ${options.generate}`,
-      jobsPerHour: options.load ?? null,
+      ...{ jobsPerHour: options.load ?? null, split: options.split, durations: options.durations },
       count: scenario.jobs.length,
       skipped: scenario.skipped.map(({ jobId, message }) => ({ jobId, message })),
     },

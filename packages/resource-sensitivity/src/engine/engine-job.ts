@@ -81,14 +81,16 @@ export class EngineJob {
     return this.placement?.length === 1 ? this.placement[0]!.server : -1
   }
 
-  /** Updates progress and attained service. */
+  /** Updates progress, and attained service or waiting time. A job with a seat but without its watts still waits. */
   count(nowS: number): void {
     const sinceS = nowS - this.countedS
     if (sinceS > 0) {
       this.remaining = Math.max(0, this.remaining - this.rate * sinceS)
       this.countedS = nowS
     }
-    this.attainedGpuS += this.gpus * (nowS - this.heldSinceS)
+    const heldS = nowS - this.heldSinceS
+    if (this.rate > 0) this.attainedGpuS += this.gpus * heldS
+    else this.waitedS += heldS
     this.heldSinceS = nowS
   }
 }

@@ -145,6 +145,7 @@ export class RunningJobs {
   /** Starts a seated job that has waited for its watts. */
   begin(job: EngineJob): void {
     this.starve(job)
+    if (job.runs === 0) job.firstStartS = this.nowS
     job.countedS = this.nowS + (job.runs === 0 ? this.options.startCostS : this.options.restartCostS)
   }
 
@@ -173,8 +174,7 @@ export class RunningJobs {
     this.usage.waiting--
     job.savedRemaining = job.remaining
     job.state = 'running'
-    job.waitedS += nowS - job.heldSinceS
-    job.heldSinceS = nowS
+    job.count(nowS)
     if (job.firstStartS === null) {
       job.firstStartS = nowS
       job.countedS = nowS + this.options.startCostS
@@ -194,7 +194,7 @@ export class RunningJobs {
   finish(job: EngineJob): void {
     if (job.state === 'running') this.#leave(job)
     else {
-      job.waitedS += this.nowS - job.heldSinceS
+      job.count(this.nowS)
       this.usage.waiting--
     }
     job.state = 'finished'
@@ -224,9 +224,13 @@ export class RunningJobs {
     }
   }
 
-  /** Removes the restart time of a job that was stopped and restarted on the same seats at the same moment. */
-  undoRestart(job: EngineJob, { restarts, countedS }: Pick<EngineJob, 'restarts' | 'countedS'>): void {
+  /** Makes a job that was stopped and restarted on the same seats at the same moment one that was never stopped. */
+  undoRestart(
+    job: EngineJob,
+    { restarts, savedRemaining, countedS }: Pick<EngineJob, 'restarts' | 'savedRemaining' | 'countedS'>,
+  ): void {
     job.restarts = restarts
+    job.savedRemaining = savedRemaining
     job.countedS = Math.max(countedS, this.nowS)
     this.#expect(job)
   }

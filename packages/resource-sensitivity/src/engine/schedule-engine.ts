@@ -143,11 +143,11 @@ export class ScheduleEngine {
     else this.#mechanism.fill(this.#queue)
     this.changed = this.running.anyChanged
     this.#mechanism.settle()
-    this.#planNextRound(nowS)
     const actions =
       this.#power === null
         ? this.#actions.take(this.running.takeTouched())
         : [...dismissed, ...this.#shareWatts(this.#power)]
+    this.#planNextRound(nowS)
     const { resizeCostS } = this.running.options
     for (const { type, jobId } of resizeCostS > 0 ? actions : []) {
       if (type === 'resize') this.running.hold(this.running.find(jobId)!, resizeCostS)
@@ -217,7 +217,7 @@ export class ScheduleEngine {
       case 'progressed': {
         const job = of(event.jobId)
         if (job.state === 'finished') return false
-        if (job.state === 'running') job.count(nowS)
+        job.count(nowS)
         this.running.setDone(job, event.doneIterations)
         if (event.saved === true) job.savedRemaining = job.remaining
         return false
@@ -313,15 +313,20 @@ export class ScheduleEngine {
     return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run))
   }
 
-  /** Distributes the power budget. Newly seated jobs for which no watts are left wait. */
+  /** Distributes the power budget. Newly seated jobs for which no watts are left wait; others may take their seats. */
   #shareWatts(power: PowerShares): ScheduleAction[] {
-    const leaving = this.#leave(power)
+    const leaving: ScheduleAction[] = []
     const { running } = this
+    const failed = new Set<number>()
     for (;;) {
+      leaving.push(...this.#leave(power))
       const refused = power.settle(this.#present, this.#mechanism)
       if (refused.length === 0) break
       for (const job of refused) running.unseat(job)
       this.#requeue()
+      // The others may find cheaper seats without the first.
+      failed.add(refused[0]!.kind.number)
+      this.#mechanism.fill(this.#queue, failed)
       this.#mechanism.settle()
     }
     running.takeTouched()
@@ -344,7 +349,8 @@ export class ScheduleEngine {
   }
 
   /** Placement and grant of a running job that is taken over. */
-  #seat(job: EngineJob, { placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
+  #seat(job: EngineJob, state: RunningJobState): void {
+    const { placement, cpusPerGpu, memoryGbPerGpu, throughput, powerLimitsW } = state
     const { pool } = this.running
     const seats = placement.map(({ server, gpus }): Seat => ({ server: this.#servers.inside[server] ?? -1, gpus }))
     const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === job.gpus
@@ -364,6 +370,9 @@ export class ScheduleEngine {
     // It runs already, without the start time.
     job.countedS = this.nowS
     this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
+    if (powerLimitsW !== undefined) {
+      this.#power?.adopt(job, new Map(seats.map(({ server }, i) => [this.#kinds[server]!.gpuType!, powerLimitsW[i]!])))
+    }
   }
 
   /** A job's placement in the cluster's own server numbers, most GPUs first. */

@@ -92,7 +92,7 @@ export class WaitingQueue {
   }
 
   /** First job that needs at most `freeGpus` and whose class is not in `failed`. */
-  first(freeGpus: number, failed: ReadonlySet<number> | null): EngineJob | null {
+  first(freeGpus: number, failed?: ReadonlySet<number>): EngineJob | null {
     let best: EngineJob | null = null
     for (let c = 0; c < this.#queues.length; c++) {
       const job = this.#queues[c]![0]

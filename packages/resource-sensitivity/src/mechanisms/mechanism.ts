@@ -6,8 +6,8 @@ import type { ShareRules } from './share-rules.js'
 export interface Mechanism {
   /** Decide afresh which jobs run. `order` holds all unfinished jobs in the policy's order. */
   plan(order: readonly EngineJob[]): void
-  /** Start waiting jobs on free resources without preemption. */
-  fill(queue: WaitingQueue): void
+  /** Start waiting jobs on free resources without preemption, except those of the classes in `failed`. */
+  fill(queue: WaitingQueue, failed?: ReadonlySet<number>): void
   /** Assign CPU and memory to the jobs on changed servers. */
   settle(): void
 }
@@ -52,11 +52,11 @@ export abstract class WholeGpuMechanism implements Mechanism {
     this.#placer.place(starting)
   }
 
-  fill(queue: WaitingQueue): void {
+  fill(queue: WaitingQueue, failed?: ReadonlySet<number>): void {
     let free = this.running.pool.freeInTotal
     const starting: EngineJob[] = []
     while (free > 0) {
-      const job = queue.first(free, null)
+      const job = queue.first(free, failed)
       if (job === null) break
       queue.remove(job)
       free -= job.gpus

@@ -50,18 +50,27 @@ export function parseReportFile(text: string, file: string): RunReport {
   return { iterationS: positive({ mean: seconds!, low: null, high: null }, file, lines[0]!), iterations: null }
 }
 
-/** Finds the report in a job's output: one line `{"iteration": 12, "seconds": 0.25}` per iteration; null without any. */
-export function parseReportLines(output: string): RunReport | null {
-  const seconds = output.split('\n').flatMap((line) => {
-    const entry = line.startsWith('{"iteration"') ? (tryJson(line) as { seconds?: unknown } | null) : null
-    return typeof entry?.seconds === 'number' ? [entry.seconds] : []
+/**
+ * Finds the report in a job's output: one line `{"iteration": 12, "seconds": 0.25}` per iteration, of one process or of
+ * each; null without any.
+ */
+export function parseReportLines(output: string, processes = 1): RunReport | null {
+  const lines = output.split('\n').flatMap((line) => {
+    const entry = line.startsWith('{"iteration"')
+      ? (tryJson(line) as { iteration: unknown; seconds?: unknown } | null)
+      : null
+    return typeof entry?.seconds === 'number' ? [{ iteration: entry.iteration, seconds: entry.seconds }] : []
   })
-  if (seconds.length === 0) return null
-  const counted = seconds.slice(WARM_UP_ITERATIONS)
+  if (lines.length === 0) return null
+  const iterations = new Set(lines.map(({ iteration }) => iteration))
+  const warmUp = new Set([...iterations].slice(0, WARM_UP_ITERATIONS))
+  // Iterations may be numbered anew in each epoch, and then count.
+  const isWarmUp = (iteration: unknown, i: number) => i < WARM_UP_ITERATIONS * processes && warmUp.has(iteration)
+  const counted = lines.flatMap(({ iteration, seconds }, i) => (isWarmUp(iteration, i) ? [] : [seconds]))
   if (counted.length === 0) {
     throw new ProfiledRunError(
       'the report',
-      `reports ${seconds.length} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
+      `reports ${iterations.size} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
     )
   }
   const iterationS = seriesMean(counted)

@@ -36,7 +36,7 @@ export async function runTraining(setting: RunSetting, count: number, signal?: A
   rmSync(reportFile, { force: true })
   const { words, env, release } = limited(setting, count)
   try {
-    return readReport(await start(words, env, setting, signal), reportFile)
+    return readReport(await start(words, env, setting, signal), reportFile, setting.job.gpus)
   } finally {
     await release()
   }
@@ -103,8 +103,8 @@ async function start(
   }
 }
 
-function readReport(output: string, reportFile: string): RunReport {
-  const reported = parseReportLines(output)
+function readReport(output: string, reportFile: string, processes: number): RunReport {
+  const reported = parseReportLines(output, processes)
   if (reported !== null) return reported
   try {
     return parseReportFile(readFileSync(reportFile, 'utf8'), reportFile)
