@@ -57,7 +57,7 @@ export class LoadShedding {
     if (this.#all && timeMs - this.#refusedMs >= TAKEN_MS) {
       const all = this.#all
       this.#all = undefined
-      return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
+      return { tenants: all, reason: 'the board accepts clocks again: all tenants restart' }
     }
     const restsAtMs = timeMs + delayMs + SHOWS_MS
     if (reconfiguring) this.#restedMs = restsAtMs
@@ -75,7 +75,7 @@ export class LoadShedding {
     this.#all ??= tenants
     this.#restedMs = restsAtMs
     const stopped = tenants.length - kept.length
-    return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
+    return { tenants: kept, reason: `the board is above the cap and refuses clocks: ${stopped} tenants stopped` }
   }
 
   /** Tenants to keep if neither the lowest clock nor any plan holds the cap; undefined if only one tenant is left. */

@@ -93,7 +93,9 @@ export class PctodlPolicy implements PowerCapPolicy {
       ...this.#steered.adopt(plan),
       smClockMhz: smClockMhz ?? lowestMhz,
       ...this.#hardwareLimit(powerCapW),
-      reason: fixed ? 'the configuration given' : `plan for ${powerCapW} W, the board's own limit beside the clock`,
+      reason: fixed
+        ? 'the configuration given'
+        : `plan for ${powerCapW} W, with the board's own power limit as a safeguard`,
     }
   }
 
@@ -123,7 +125,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const shorter = this.#watchLatency(window)
     if (shorter) return shorter
     const before = this.#shadow?.observe(window, this.#targetW)
-    return before && this.#adoptBecause(before, 'the last change did not pay: back to the one before')
+    return before && this.#adoptBecause(before, 'the last change did not pay: it is reverted')
   }
 
   onIdle(timeMs: number, applied: AppliedState): Action | undefined {
@@ -147,7 +149,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const lost = seen.clock === 'lost' && smClockRefusedMs === 0 && !reconfiguring
     if (lost && timeMs - this.#relockedMs >= RELOCK_MS) {
       this.#relockedMs = timeMs
-      return { smClockMhz, again: true, reason: 'the board does not run the clock that was locked: asked for again' }
+      return { smClockMhz, again: true, reason: 'the board does not run the locked clock: it is requested again' }
     }
     // While the board refuses a clock, the newest request replaces the pending one, so that the board never grants an
     // outdated clock.
@@ -170,7 +172,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   /** If a tenant fails during a trial, the trial is the likely cause: returns to the configuration before it. */
   #backFromTrial({ failures }: SampleObservation): Action | undefined {
     const before = failures.length > 0 ? this.#shadow?.tenantFailed() : undefined
-    return before && this.#adoptBecause(before, 'a tenant failed in a trial: back to the configuration before')
+    return before && this.#adoptBecause(before, 'a tenant failed in a trial: the trial is reverted')
   }
 
   /** If tenants ran out of memory, starts a plan that needs less of it at once. */
@@ -178,7 +180,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined
     this.#planner.takeLessMemory()
-    return this.#adoptBecause(this.#planner.plan(powerCapW), 'tenants ran out of memory: a plan for less of it')
+    return this.#adoptBecause(this.#planner.plan(powerCapW), 'tenants ran out of memory: a new plan that needs less')
   }
 
   #watchTrouble({ timeMs, reconfiguring }: SampleObservation, step: ClockAction): void {
@@ -202,8 +204,8 @@ export class PctodlPolicy implements PowerCapPolicy {
       return undefined
     }
     const stopped = tenants.length - kept.length
-    this.#decide('load-shed', `no plan keeps ${this.#powerCapW} W: ${stopped} tenants stopped`, { kept: kept.length })
-    return this.#adoptBecause({ tenants: kept, memClockMhz }, 'fewer tenants, for no plan keeps the cap')
+    this.#decide('load-shed', `no plan holds ${this.#powerCapW} W: ${stopped} tenants stopped`, { kept: kept.length })
+    return this.#adoptBecause({ tenants: kept, memClockMhz }, 'fewer tenants, because no plan holds the cap')
   }
 
   #notHeld({ estimatedPowerW }: ClockAction): void {
@@ -214,10 +216,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   #revive({ timeMs, failures, reconfiguring }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || failures.length === 0 || !this.#revival.due(timeMs, failures))
       return undefined
-    return this.#start(
-      this.#steered.present.tenants,
-      `dead tenants are started again, attempt ${this.#revival.attempts}`,
-    )
+    return this.#start(this.#steered.present.tenants, `dead tenants are restarted, attempt ${this.#revival.attempts}`)
   }
 
   /**
@@ -268,10 +267,10 @@ export class PctodlPolicy implements PowerCapPolicy {
     const shorter =
       worst <= NEARLY && window.tenants.length === tenants.length && this.#planner.latency.shortened(window)
     if (shorter) {
-      this.#decide('latency-missed', `${times}: smaller ones`, { worst })
-      return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller ones, which need no restart`)
+      this.#decide('latency-missed', `${times}: smaller batches`, { worst })
+      return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller batches, which need no restart`)
     }
-    this.#decide('latency-missed', `${times}: a plan for shorter ones`, { worst })
+    this.#decide('latency-missed', `${times}: a new plan with shorter batches`, { worst })
     this.#tenantPlan.missed('objective')
     return undefined
   }
@@ -304,7 +303,7 @@ export class PctodlPolicy implements PowerCapPolicy {
       return undefined
     }
     const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
-    const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
+    const reason = `no tenants hold ${this.#powerCapW} W; the lowest feasible cap is ${lowestFeasibleW.toFixed(0)} W`
     this.#decide('plan-infeasible', reason, { lowestFeasibleW })
     // If no plan holds the cap, use the one with the lowest power.
     const least = this.#planner.replan(plan.lowestFeasibleW)
@@ -335,6 +334,6 @@ export class PctodlPolicy implements PowerCapPolicy {
 }
 
 const troubles = {
-  infeasible: 'the lowest clock does not keep the cap: other tenants must',
+  infeasible: 'the lowest clock does not hold the cap: other tenants are needed',
   throttled: 'the firmware has held the clock down for five seconds: the plan is reviewed',
 } as const

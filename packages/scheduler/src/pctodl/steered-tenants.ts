@@ -94,7 +94,10 @@ export class SteeredTenants {
     this.#put({ tenants, memClockMhz })
     return {
       memClockMhz,
-      reason: memClockMhz < before ? 'the lowest SM clock does not keep the cap' : 'room for the memory clock again',
+      reason:
+        memClockMhz < before
+          ? 'the lowest SM clock does not hold the cap'
+          : 'the higher memory clock fits under the cap again',
     }
   }
 

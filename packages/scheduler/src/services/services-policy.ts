@@ -167,7 +167,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     const action = { ...this.#chooseClock(sample), ...this.#admit(sample.applied), ...this.#weighMemory() }
     if (reconfiguring || failures.length === 0 || !this.#revival.due(timeMs, failures)) return action
     this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
-    const reason = `dead tenants are started again, attempt ${this.#revival.attempts}`
+    const reason = `dead tenants are restarted, attempt ${this.#revival.attempts}`
     return { ...action, tenants: this.#clocks.tenants, reason }
   }
 
