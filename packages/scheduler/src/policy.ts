@@ -1,8 +1,8 @@
 import type { MeasuredWindow, RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 
 /**
- * Changes that a policy requests. A setting without a field stays as it is. `unlocked` returns the choice of a clock to
- * the firmware.
+ * Changes that a policy requests. A setting without a field stays as it is. `unlocked` lets the firmware choose the
+ * clock.
  */
 export interface Action {
   /** Tenants to run; an empty list ends all tenants. */
@@ -75,7 +75,7 @@ export interface TenantWindow {
   readonly failure: string | null
 }
 
-/** Requests of a service in one window. */
+/** Request counts of a service in one window. */
 export interface ServiceWindow {
   readonly service: string
   readonly arrived: number

@@ -3,7 +3,7 @@ import type { ServingClocks } from './serving-clocks.js'
 
 /** Target utilization of an overloaded service: the admitted rate over its capacity. */
 const FULL = 0.92
-/** Only every such clock state is tried. */
+/** Distance between the clock states that are tried. */
 const STRIDE = 5
 /** The clock changes only if the weighted rate of answered requests grows by more than this factor. */
 const GAIN = 1.03
@@ -15,7 +15,7 @@ const HALVINGS = 6
 interface Shortage {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
-  /** Capacity that each service needs for requests that already wait, requests/s. */
+  /** Capacity that each service needs for the requests already waiting, requests/s. */
   readonly backlogPerS: readonly number[]
   /** Upper bound of predicted power, W. */
   readonly targetW: number
