@@ -136,7 +136,7 @@ export class FaultInjector {
         return this.#strikeClient(fault)
       default:
         // These kinds (faults of setters, telemetry, load time and speed) do nothing now. They take effect when the
-        // board asks for them.
+        // board asks the injector about them.
         return undefined
     }
   }

@@ -6,7 +6,7 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
-/** Power at which the firmware regulates under a power limit, W. */
+/** Power to which the firmware regulates under a power limit, W. */
 export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number): number {
   const { margin, marginW, plateauW, plateauUpToW } = firmware
   const bound = plateauW !== null && powerLimitW <= plateauUpToW ? plateauW : Number.POSITIVE_INFINITY
@@ -37,7 +37,10 @@ export class FirmwareGovernor {
   #index: number
   /** Fractional clock index that the integral law wants as the mean over time. */
   #level: number
-  /** Fraction of the upper state that is still owed while the clock alternates between two states, 0..1. */
+  /**
+   * Accumulated fractions of `#level`, 0..1. When their sum reaches 1, the clock runs the upper of two states for a
+   * period.
+   */
   #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0

@@ -263,7 +263,10 @@ class OracleSearch {
     return found.throughput > atLeast ? found : null
   }
 
-  /** Adds the fraction of time in the next higher clock state at which mean power equals the limit. */
+  /**
+   * Returns the mean of alternating between the locked clock and the next higher state, in the proportion at which mean
+   * power equals the limit.
+   */
   #withStateAbove(
     locked: Found,
     tried: ReadonlyMap<number, Found>,
