@@ -22,7 +22,7 @@ export interface SlurmNodesOptions extends SlurmPatienceOptions {
 /** Prefixes of the Slurm states in which a node starts no jobs. Its running jobs must leave or are lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
 
-/** The states among them in which no job runs any more; a `failing` node still has jobs. */
+/** Those of these states in which no job runs any more; a `failing` node still has jobs. */
 const LOST = /^(down|fail(?!ing|g)|err|unk)/i
 
 /** State of a node that Slurm no longer lists, because it was removed from the cluster or from every partition. */
