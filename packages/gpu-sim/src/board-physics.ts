@@ -187,7 +187,7 @@ export interface SensorPhysics {
    */
   readonly averageWindowMs: number
   readonly instantWindowMs: number
-  /** Standard deviation around 1 of the constant gain of individual units, and the range of gains found on units. */
+  /** The gain of a unit is constant. Standard deviation of the units' gains around 1, and the range of gains found. */
   readonly gainSigma: number
   readonly gainRange: readonly number[]
   /** Standard deviation of the constant offset of individual units, W. */

@@ -13,8 +13,8 @@ import { calibratedBoards, energiesOf, originOfBoard, physicsOfBoard } from './p
  */
 export interface BoardVariant {
   /**
-   * Board, seed unless it is 1, and index, e.g. `A100~v3` or `A100~s7v3`. Every option that takes a board's name
-   * accepts it.
+   * Name made of the board, the seed (left out if it is 1) and the index, e.g. `A100~v3` or `A100~s7v3`. Every option
+   * that takes a board's name accepts it.
    */
   readonly name: string
   /** Description of the differences from the shipped board. */
@@ -86,7 +86,7 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
   const random = new SeededRandom(seedFrom(spec.key, seed, 'variant', index))
   const origin = originOfBoard(spec)
   const ofOrigin = fits[origin]!
-  // Combinations of equations take turns, so that even a few variants have different ones.
+  // Variants cycle through the combinations of equations, so that even a few variants have different ones.
   const fit = ofOrigin[index % ofOrigin.length]!
   const drawn = drawCoefficients(fit, random)
   const known = { spec: findGpuSpec(origin), physics: drawn.physics }
@@ -156,8 +156,8 @@ const LARGEST_SHARE = 0.99
 const SHORTEST_STEP = 0.3
 
 /**
- * Largest difference of a coefficient's natural logarithm from its fitted value. Beyond it, the fit error is not a
- * parabola.
+ * Largest difference of a coefficient's natural logarithm from its fitted value. Beyond it, a parabola no longer
+ * approximates the fit error.
  */
 const FURTHEST = 0.5
 

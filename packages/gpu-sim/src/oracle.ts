@@ -119,7 +119,7 @@ class OracleSearch {
   readonly #limitW: number
   readonly #bytesOfBatch: readonly number[]
   readonly #seen = new Map<string, Found | null>()
-  /** Index of the highest clock within the cap, by memory clock. */
+  /** Index of the highest clock found within the cap, by memory clock. The next search starts there. */
   readonly #lastIndex = new Map<number, number>()
   #evaluations = 0
   #lowestW = Number.POSITIVE_INFINITY

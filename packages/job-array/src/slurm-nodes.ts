@@ -64,7 +64,9 @@ export class SlurmNodes {
     return this.#unusable.size > 0
   }
 
-  /** Sets the state of a node from an earlier process: whether its jobs are lost, or null if the node is usable. */
+  /**
+   * Sets the state of a node as an earlier process knew it: whether its jobs are lost, or null if the node is usable.
+   */
   assume(node: string, isLost: boolean | null): void {
     if (isLost === null) this.#unusable.delete(node)
     else this.#unusable.set(node, isLost)

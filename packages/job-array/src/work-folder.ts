@@ -4,8 +4,8 @@ import { makePrivateFolder, readOwnFile, writeFileAtomically } from '@pctodl/com
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Permission that no folder on the path may have. On the folders above the work folder, the group may have write
- * permission, because many systems create folders that way.
+ * Write permission that the folders above the work folder may not have. Their group may write to them, because many
+ * systems create folders that way.
  */
 const ALL_MAY_WRITE = 0o002
 const MAX_BYTES = 64 * 2 ** 20

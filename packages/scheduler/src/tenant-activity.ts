@@ -15,7 +15,7 @@ interface Progress {
 interface Activity {
   /** Share of the running tenants that complete batches, 0..1; null if no tenant runs. */
   readonly activeShare: number | null
-  /** Longest time in which the slowest tenant may complete no batch before it counts as stalled, ms. */
+  /** Time without a completed batch after which the slowest tenant counts as stalled, ms. */
   readonly stallNoticeMs: number
 }
 

@@ -404,8 +404,8 @@ export class ClockController {
   }
 
   /**
-   * Index of the base clock. If that clock would let a coming one-second window exceed the cap's energy, it is the
-   * highest clock that does not.
+   * Returns the index of the base clock, or of the highest clock below it that does not let a coming one-second window
+   * exceed the cap's energy.
    */
   #limited(capW: number, ran: number, innovationW: number): number {
     const m = this.#m

@@ -23,9 +23,9 @@ export const control = {
   /** A smaller innovation than this is not a change of load, as a fraction of the model power. */
   outlierShare: 0.015,
   /**
-   * A change by this fraction counts: of the ratio of two meters, or of the model power. It is also the fall per second
-   * without readings, the margin below the cap that ends a hold-off early, and the standard deviation that a new model
-   * adds to the ratio of board to model power.
+   * Smallest relative change that counts, of the ratio of two meters or of the model power. It is also the fall per
+   * second without readings, the margin below the cap that ends a hold-off early, and the standard deviation that a new
+   * model adds to the ratio of board to model power.
    */
   changedShare: 0.03,
   /**
@@ -51,7 +51,10 @@ export const control = {
   /** Step between the candidate delays of the sensor, ms. `maxDelayMs` is the largest candidate. */
   delayStepMs: 200,
   maxDelayMs: 2000,
-  /** Unexplained change by which another delay must beat the present one, in standard deviations of a reading. */
+  /**
+   * Advantage in unexplained change that another delay needs to replace the present one, in standard deviations of a
+   * reading.
+   */
   delayEvidence: 30,
   /**
    * Time of three readings, ms. A raise needs a reading that is newer than this, and one-second averages are averaged

@@ -45,8 +45,8 @@ export class PowerHistory {
   }
 
   /**
-   * Replace the model power of all slots after `afterMs` by `loadW`, the power of a load that only the readings show,
-   * W.
+   * Replace the model power of all slots after `afterMs` by `loadW`, W: the power of a load that is known only from
+   * readings.
    */
   settle(afterMs: number, loadW: number): void {
     this.#remodel(({ timeMs, modelW }) => (timeMs > afterMs ? loadW : modelW))

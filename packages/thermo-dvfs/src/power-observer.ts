@@ -26,7 +26,7 @@ export interface Innovation {
   readonly windowMs: number
   /** True if all tenants worked throughout that window. */
   readonly full: boolean
-  /** True if a reading below the expected power may also change the estimate; otherwise only one above it may. */
+  /** Whether readings below the expected power may change the estimate, too; otherwise only readings above it may. */
   readonly lowCounts: boolean
   /** Time for which power must be low to count as a lighter load, ms. */
   readonly noticeMs: number

@@ -15,7 +15,7 @@ export interface OperatorContext {
   readonly outputShape: Shape
 }
 
-/** ONNX operators by kind, for the kinds without attributes that ONNX also has. */
+/** ONNX's operator for each kind that has no attributes and that ONNX also has. */
 const oneToOne: { readonly [Kind in OperatorKind]?: string } = {
   relu: 'Relu',
   sigmoid: 'Sigmoid',

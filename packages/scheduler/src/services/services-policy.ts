@@ -270,8 +270,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Filters the needed clock. It rises at once. It falls to the highest clock needed in the last second, and only by
-   * more than `BAND_STATES`.
+   * Filters the needed clock. The result rises at once. It falls to the highest clock needed in the last second, and
+   * only if that is more than `BAND_STATES` lower.
    */
   #hold(need: Need): Need {
     this.#needs.push(need)
