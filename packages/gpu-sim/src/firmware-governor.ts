@@ -35,7 +35,7 @@ export class FirmwareGovernor {
   #states: readonly number[]
   /** Index of the present clock in the clock table. */
   #index: number
-  /** Fractional clock index that the integral law wants as the mean over time. */
+  /** Clock index, with a fraction, that the integral law requests as the mean over time. */
   #level: number
   /**
    * Accumulated fractions of `#level`, 0..1. When their sum reaches 1, the clock runs the upper of two states for a

@@ -58,7 +58,7 @@ export const control = {
   delayEvidence: 30,
   /**
    * Time of three readings, ms. A raise needs a reading that is newer than this, and one-second averages are averaged
-   * over it. One-second windows that end later than this from now are kept within the cap's energy.
+   * over it. One-second windows that end more than this time ahead are kept within the cap's energy.
    */
   shortMs: 300,
   /**
