@@ -59,7 +59,7 @@ export class SlurmNodes {
     return this.#lookAtMs
   }
 
-  /** Whether any node is unusable. It may come back although no job runs. */
+  /** Whether any node is unusable. Such a node may come back even if no job is running. */
   get anyUnusable(): boolean {
     return this.#unusable.size > 0
   }

@@ -33,7 +33,7 @@ const HELD_SAMPLES = 10
 const BAND_STATES = 2
 /** Interval between changes of the admitted shares, ms. The backlog is to be answered within this time. */
 const SHED_MS = 500
-/** A change of a share that is smaller than this is not requested. */
+/** Smaller changes of an admitted share are not requested, except a return to 1. */
 const SAME_SHARE = 0.02
 /**
  * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
