@@ -13,10 +13,7 @@ export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number):
   return (1 - margin) * Math.min(powerLimitW, bound) - marginW
 }
 
-/**
- * Gain of the integral law: number of clock states per period by which the clock moves, per relative excess of power
- * over the target.
- */
+/** Gain of the integral law: clock states per period for a relative excess of 1 over the target power. */
 const INTEGRAL_GAIN = 6
 /**
  * Relative excess of power over the target above which the clock drops at once, by a number of states proportional to

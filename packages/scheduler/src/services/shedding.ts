@@ -35,8 +35,8 @@ export interface Admission {
  * service's capacity. While power exceeds the target, it reduces the service that answers the fewest weighted requests
  * per joule. The clock with the most weighted requests wins.
  *
- * @param memories the tenants at each memory clock, the present one first. At the present one, the SM clock stays
- * unless another clock answers clearly more
+ * @param memories the tenants at each memory clock, the present one first. At the present memory clock, the SM clock
+ *   stays unless another one answers clearly more
  */
 export function letIn(memories: readonly ServingClocks[], presentMhz: number, shortage: Shortage): Admission {
   const { services, ratesPerS } = shortage
