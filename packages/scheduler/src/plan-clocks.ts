@@ -8,12 +8,12 @@ export interface ClockPlan {
 }
 
 /**
- * The memory clock and SM clock at which given tenants have the highest predicted throughput under a cap. Returns the
- * lowest clocks if no pair holds the cap.
+ * Returns the memory clock and SM clock at which given tenants have the highest predicted throughput under a cap.
+ * Returns the lowest clocks if no pair holds the cap.
  *
  * @param anyTenants the tenants. Batches above the predictor's maximum are treated as the maximum, because power no
- * longer depends on the batch size there
- * @param powerCapW W
+ *   longer depends on the batch size there
+ * @param powerCapW power cap, W
  * @param memClocksMhz memory clocks to choose from. Default: all that the predictor knows
  * @param exceedanceProbability if given, the highest probability with which power may exceed the cap
  */

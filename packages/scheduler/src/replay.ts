@@ -146,8 +146,8 @@ class Replayer {
 }
 
 /**
- * Whether an event belongs to the preceding sample: the loop reports windows, cap changes and service changes to the
- * policy before that sample.
+ * True if an event belongs to the preceding sample. The loop reports windows, cap changes and service changes to the
+ * policy before it reports that sample.
  */
 function belongsToSample({ type }: RunEvent): boolean {
   return type === 'window' || type === 'cap' || type === 'services'

@@ -31,9 +31,9 @@ export interface RunOptions {
   /** Time between samples, ms. Default 100. */
   readonly samplePeriodMs?: number
   /**
-   * Safety margin for a board sensor that reads low, percent. The cap applies to power as the board's own sensor reads
-   * it, like the board's own limit. With this margin, every policy gets a cap reduced by it, so that true power stays
-   * below the cap. It costs throughput on boards whose sensor is right. Default 0.
+   * Safety margin for a board sensor that reads low, percent. Every policy gets a cap that is lower by this margin, so
+   * that true power stays below the cap. Without it, the cap applies to power as the board's own sensor reads it. The
+   * margin costs throughput on boards whose sensor is right. Default 0.
    */
   readonly sensorTolerancePercent?: number
   /**

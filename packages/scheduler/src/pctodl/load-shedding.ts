@@ -96,8 +96,8 @@ export class LoadShedding {
   }
 
   /**
-   * Stops the smallest tenants until the predicted power, times the ratio, is within the target. If no set of tenants
-   * is, it keeps the one tenant with the least power.
+   * Stops the smallest tenants until the predicted power, times the ratio, is within the target. If no tenant alone is
+   * within the target, it keeps the one with the lowest power.
    */
   #withinCap(tenants: readonly Tenant[], clocks: ClockPlan, ratio: number, powerCapW: number): readonly Tenant[] {
     let kept = tenants

@@ -165,7 +165,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { present, powerRatio } = this.#steered
     const delayMs = this.lastStep?.seen.delayMs ?? 0
     const change = this.#shedding.step(sample, present, powerRatio, delayMs)
-    // If no tenant stays, the model keeps the last tenants, because some or all of them return later.
+    // If all tenants stop, the model keeps the last tenants, because some or all of them return later.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
 
@@ -175,7 +175,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     return before && this.#adoptBecause(before, 'a tenant failed in a trial: the trial is reverted')
   }
 
-  /** If tenants ran out of memory, starts a plan that needs less of it at once. */
+  /** If tenants ran out of memory, adopts at once a plan that needs less memory. */
   #lessMemory({ failures, reconfiguring, powerCapW }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined

@@ -74,7 +74,7 @@ const MAX_LEFT_FREE = 0.15
  */
 const INFEASIBLE_MS = 300
 const THROTTLED_MS = 5000
-/** Time that a reaction without new tenants gets to take effect before trouble is reported again, ms. */
+/** Time after a report of trouble before it is reported again if tenants do not change, ms. */
 const SHOWS_MS = 10_000
 
 /**
@@ -121,7 +121,7 @@ export class TenantPlan {
 
   /**
    * Detects problems that the SM clock cannot solve: power above the cap at the lowest clock, or firmware that holds
-   * the clock far below the locked one.
+   * the clock below the locked one.
    *
    * @returns the problem, once for each period in which it lasts long enough
    */

@@ -12,7 +12,7 @@ export interface PlannedLoad {
 
 /**
  * Goal of a plan:
- * - `max-load`: the largest common factor on the rates
+ * - `max-load`: the largest common factor by which all rates can grow
  * - `min-power`: the lowest mean power over several loads; the tenants still serve almost the highest possible load
  * - `max-value`: the most answered requests by weight, if not all can be served
  */
@@ -35,7 +35,7 @@ const LOADS = [0.5, 1, 2]
 
 /**
  * The policy's default planner: `planServices` of `@pctodl/greedy-partition` with the measured rates. It adds no margin
- * to the rates, because the highest possible load factor already serves as the headroom.
+ * to the rates, because the search for the highest load factor already provides headroom.
  *
  * @param options options of the search, e.g. its budget. Default: 600 evaluations
  */

@@ -19,7 +19,7 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
-/** Fractions of the caution to try, because bursts may need more than the highest clock serves. */
+/** Fractions of the caution to try in turn. Full caution may ask for more than the highest clock can serve. */
 const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
 /** A queue must drain within this share of the service's objective. */
 const DRAIN = 0.5
@@ -31,12 +31,9 @@ const AT_CAP = 0.9
  */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/**
- * Interval between changes of the admitted shares, ms. Requests that wait beyond one batch are to be answered within
- * it.
- */
+/** Interval between changes of the admitted shares, ms. The backlog is to be answered within this time. */
 const SHED_MS = 500
-/** A change of a share that is smaller than this is not requested. */
+/** Smaller changes of an admitted share are not requested, except a return to 1. */
 const SAME_SHARE = 0.02
 /**
  * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
@@ -48,7 +45,10 @@ const MEMORY_GAIN = 0.03
  * Other tenants are planned if the present ones could not serve the rates for this time, s. It is longer than a burst.
  */
 const MIX_S = 10
-/** Minimum interval between these plans, ms, and the relative gain in answered requests that a change requires. */
+/**
+ * Minimum interval between searches for other tenants, ms, and the relative gain in answered requests that a change
+ * requires.
+ */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
 /** Smallest share that a new service's tenant may get from the free part of the board, percent. */
@@ -209,7 +209,9 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.perS)
   }
 
-  /** Rates to be ready for: the largest fraction of the caution that the tenants can serve under the cap. */
+  /**
+   * Rates to prepare for. They include the largest fraction of the caution that the tenants can serve under the cap.
+   */
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
       const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
@@ -227,7 +229,7 @@ export class ServicesPolicy implements PowerCapPolicy {
    * that rules out the next lower clock. Undefined if no clock suffices.
    */
   #need(): Need | undefined {
-    // With caution if the tenants can serve it, else without.
+    // The first attempt includes the caution that the tenants can serve; the second is without caution.
     for (const [ratesPerS, part] of [[this.#readyPerS], [this.#ratesPerS, 0]] as const) {
       const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS, part) === undefined)
       if (smClockMhz === undefined) continue
@@ -268,8 +270,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Filters the needed clock. It rises at once. It falls to the highest clock needed in the last second, and only by
-   * more than `BAND_STATES`.
+   * Filters the needed clock. The result rises at once. It falls to the highest clock needed in the last second, and
+   * only if that is more than `BAND_STATES` lower.
    */
   #hold(need: Need): Need {
     this.#needs.push(need)
@@ -415,8 +417,8 @@ export class ServicesPolicy implements PowerCapPolicy {
 }
 
 /**
- * Whether the queue drains early enough for its last request. With caution, the queue counts as at least that part of
- * the largest batch, because the batch may arrive at once.
+ * True if the queue drains within half the objective, so that its last request still meets the objective. With caution,
+ * the queue counts as at least the fraction `part` of the largest batch, because that many requests may arrive at once.
  */
 function drains({ queued, service, caution }: ServiceWatch, capacityPerS: number, part = caution): boolean {
   const { maxBatchSize, objective } = service

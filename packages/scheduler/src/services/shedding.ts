@@ -3,7 +3,7 @@ import type { ServingClocks } from './serving-clocks.js'
 
 /** Target utilization of an overloaded service: the admitted rate over its capacity. */
 const FULL = 0.92
-/** Only every such clock state is tried. */
+/** Distance between the clock states that are tried. */
 const STRIDE = 5
 /** The clock changes only if the weighted rate of answered requests grows by more than this factor. */
 const GAIN = 1.03
@@ -15,7 +15,7 @@ const HALVINGS = 6
 interface Shortage {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
-  /** Capacity that each service needs for requests that already wait, requests/s. */
+  /** Capacity that each service needs for the requests already waiting, requests/s. */
   readonly backlogPerS: readonly number[]
   /** Upper bound of predicted power, W. */
   readonly targetW: number
@@ -35,8 +35,8 @@ export interface Admission {
  * service's capacity. While power exceeds the target, it reduces the service that answers the fewest weighted requests
  * per joule. The clock with the most weighted requests wins.
  *
- * @param memories the tenants at each memory clock, the present one first. At the present one, the SM clock stays
- * unless another clock answers clearly more
+ * @param memories the tenants at each memory clock, the present one first. At the present memory clock, the SM clock
+ *   stays unless another one answers clearly more
  */
 export function letIn(memories: readonly ServingClocks[], presentMhz: number, shortage: Shortage): Admission {
   const { services, ratesPerS } = shortage
