@@ -11,7 +11,7 @@ const SHED_ABOVE = 1.01
 /** Time after which the one-second mean contains only the remaining tenants' power, ms; the sensor delay is added. */
 const SHOWS_MS = 1300
 /** Stopped tenants return after the board has accepted the clock for this time, ms. */
-const TAKEN_MS = 500
+const ACCEPTED_MS = 500
 /**
  * The predicted power of the remaining tenants must be within this share of the cap. It is below 1 because the power
  * ratio was measured with more tenants.
@@ -54,7 +54,7 @@ export class LoadShedding {
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
     const { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring } = sample
     if (smClockRefusedMs > 0) this.#refusedMs = timeMs
-    if (this.#all && timeMs - this.#refusedMs >= TAKEN_MS) {
+    if (this.#all && timeMs - this.#refusedMs >= ACCEPTED_MS) {
       const all = this.#all
       this.#all = undefined
       return { tenants: all, reason: 'the board accepts clocks again: all tenants restart' }

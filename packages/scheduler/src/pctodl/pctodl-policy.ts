@@ -12,11 +12,11 @@ import type {
 } from '../policy.js'
 import { type ShadowContext, ShadowOptimizer } from '../shadow-optimizer.js'
 import { BoardWatch } from './board-watch.js'
+import { ControlledTenants } from './controlled-tenants.js'
 import { hardwareLimit } from './hardware-limit.js'
 import { LoadShedding } from './load-shedding.js'
 import type { PctodlPolicyOptions } from './pctodl-policy-options.js'
 import { Planner } from './planner.js'
-import { SteeredTenants } from './steered-tenants.js'
 import { TenantPlan } from './tenant-plan.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 
@@ -41,7 +41,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
   readonly #options: PctodlPolicyOptions
   readonly #planner: Planner
-  readonly #steered: SteeredTenants
+  readonly #controlled: ControlledTenants
   readonly #shadow: ShadowOptimizer | undefined
   readonly #revival = new TenantRevival()
   readonly #tenantPlan: TenantPlan
@@ -63,7 +63,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   constructor(options: PctodlPolicyOptions) {
     this.#options = options
     this.#planner = new Planner(options)
-    this.#steered = new SteeredTenants(options.predictor, options.without)
+    this.#controlled = new ControlledTenants(options.predictor, options.without)
     const { payBackS = PAY_BACK_S, partition, predictor } = options
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#tenantPlan = new TenantPlan({ predictor, payBackS, plan })
@@ -80,7 +80,7 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   /** Last decision of the SM clock controller, for logs and reports. */
   get lastStep(): ClockAction | undefined {
-    return this.#steered.lastStep
+    return this.#controlled.lastStep
   }
 
   start(powerCapW: number): Action {
@@ -90,7 +90,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const smClockMhz = predictor.solveSmClock(plan.tenants, plan.memClockMhz, powerCapW)
     const lowestMhz = smClocksAt(predictor.spec, plan.memClockMhz)![0]!
     return {
-      ...this.#steered.adopt(plan),
+      ...this.#controlled.adopt(plan),
       smClockMhz: smClockMhz ?? lowestMhz,
       ...this.#hardwareLimit(powerCapW),
       reason: fixed
@@ -112,12 +112,12 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#refused = sample.smClockRefusedMs > 0
     this.#watchLoading(timeMs, reconfiguring)
     if (sample.failures.length !== this.#dead) this.#tenantsDied(sample.failures)
-    const step = this.#steered.step(sample)
+    const step = this.#controlled.step(sample)
     this.#decisions.push(...this.#watch.step(step))
     const change =
       this.#shedLoad(sample) ?? this.#backFromTrial(sample) ?? this.#lessMemory(sample) ?? this.#revive(sample)
     this.#watchTrouble(sample, step)
-    return { ...this.#clock(step, applied, sample), ...this.#steered.stepMemory(sample), ...change }
+    return { ...this.#clock(step, applied, sample), ...this.#controlled.stepMemory(sample), ...change }
   }
 
   onWindow(window: WindowObservation): Action | undefined {
@@ -131,7 +131,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   onIdle(timeMs: number, applied: AppliedState): Action | undefined {
     if (this.#shedding.active || this.#dead > 0 || this.#loadingSinceMs !== undefined) return undefined
     const restless = this.#refused || this.#startedMs === timeMs
-    if (!this.#options.fixed && !restless && applied.tenants === this.#steered.present.tenants) {
+    if (!this.#options.fixed && !restless && applied.tenants === this.#controlled.present.tenants) {
       const replan = this.#reconsider(timeMs)
       if (replan || this.#tenantPlan.pending) return replan
     }
@@ -162,7 +162,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #shedLoad(sample: SampleObservation): Action | undefined {
-    const { present, powerRatio } = this.#steered
+    const { present, powerRatio } = this.#controlled
     const delayMs = this.lastStep?.seen.delayMs ?? 0
     const change = this.#shedding.step(sample, present, powerRatio, delayMs)
     // If all tenants stop, the model keeps the last tenants, because some or all of them return later.
@@ -179,13 +179,13 @@ export class PctodlPolicy implements PowerCapPolicy {
   #lessMemory({ failures, reconfiguring, powerCapW }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined
-    this.#planner.takeLessMemory()
+    this.#planner.reduceMemory()
     return this.#adoptBecause(this.#planner.plan(powerCapW), 'tenants ran out of memory: a new plan that needs less')
   }
 
   #watchTrouble({ timeMs, reconfiguring }: SampleObservation, step: ClockAction): void {
     if (this.#shedding.active) return
-    const trouble = this.#tenantPlan.watch(timeMs, step, reconfiguring, this.#steered.memoryIsLowest)
+    const trouble = this.#tenantPlan.watch(timeMs, step, reconfiguring, this.#controlled.memoryIsLowest)
     if (trouble === undefined) return
     this.#decide(trouble, troubles[trouble], { estimatedPowerW: step.estimatedPowerW, powerCapW: this.#powerCapW })
     if (trouble === 'throttled') return
@@ -196,7 +196,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   /** Stops tenants because no plan holds the cap. With only one tenant left, reports that the cap cannot be held. */
   #shedForCap(): Action | undefined {
     const step = this.lastStep!
-    const { tenants, memClockMhz } = this.#steered.present
+    const { tenants, memClockMhz } = this.#controlled.present
     const clocks = { smClockMhz: step.smClockMhz, memClockMhz }
     const kept = this.#shedding.fewer(tenants, clocks, step.estimatedPowerW, this.#powerCapW)
     if (kept === undefined) {
@@ -216,7 +216,10 @@ export class PctodlPolicy implements PowerCapPolicy {
   #revive({ timeMs, failures, reconfiguring }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || failures.length === 0 || !this.#revival.due(timeMs, failures))
       return undefined
-    return this.#start(this.#steered.present.tenants, `dead tenants are restarted, attempt ${this.#revival.attempts}`)
+    return this.#start(
+      this.#controlled.present.tenants,
+      `dead tenants are restarted, attempt ${this.#revival.attempts}`,
+    )
   }
 
   /**
@@ -225,15 +228,15 @@ export class PctodlPolicy implements PowerCapPolicy {
    */
   #tenantsDied(failures: readonly TenantFailure[]): void {
     this.#dead = failures.length
-    const left = [...this.#steered.present.tenants]
+    const left = [...this.#controlled.present.tenants]
     for (const { tenant } of failures) {
       const index = left.findIndex((other) => other.mpsPercent === tenant.mpsPercent && other.model === tenant.model)
       if (index >= 0) left.splice(index, 1)
     }
     if (failures.length > 0) {
       this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
-      if (left.length > 0) this.#steered.onlyRunning(left)
-    } else this.#steered.onlyRunning(this.#steered.present.tenants)
+      if (left.length > 0) this.#controlled.onlyRunning(left)
+    } else this.#controlled.onlyRunning(this.#controlled.present.tenants)
   }
 
   #watchLoading(timeMs: number, reconfiguring: boolean): void {
@@ -248,9 +251,9 @@ export class PctodlPolicy implements PowerCapPolicy {
   #reconsider(timeMs: number): Action | undefined {
     const change = this.#tenantPlan.step({
       timeMs,
-      present: this.#steered.present,
+      present: this.#controlled.present,
       powerCapW: this.#powerCapW,
-      powerRatio: this.#steered.powerRatio,
+      powerRatio: this.#controlled.powerRatio,
       settled: this.lastStep?.status === 'settled',
       infeasible: this.lastStep?.status === 'infeasible',
       restartS: this.#restartS,
@@ -263,7 +266,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const worst = this.#options.fixed ? undefined : this.#planner.latency.step(window)
     if (worst === undefined) return undefined
     const times = `batches take ${worst.toFixed(2)} times their objective`
-    const { tenants, memClockMhz } = this.#steered.present
+    const { tenants, memClockMhz } = this.#controlled.present
     const shorter =
       worst <= NEARLY && window.tenants.length === tenants.length && this.#planner.latency.shortened(window)
     if (shorter) {
@@ -278,7 +281,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   #shadowContext(): ShadowContext | undefined {
     if (this.lastStep?.status !== 'settled') return undefined
     return {
-      present: this.#steered.present,
+      present: this.#controlled.present,
       targetW: this.lastStep.targetPowerW,
       memoryBytes: this.#planner.memoryBytes,
       restartS: this.#restartS,
@@ -302,7 +305,7 @@ export class PctodlPolicy implements PowerCapPolicy {
       this.#decide('plan-infeasible', plan.message, {})
       return undefined
     }
-    const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
+    const lowestFeasibleW = plan.lowestFeasibleW * this.#controlled.powerRatio
     const reason = `no tenants hold ${this.#powerCapW} W; the lowest feasible cap is ${lowestFeasibleW.toFixed(0)} W`
     this.#decide('plan-infeasible', reason, { lowestFeasibleW })
     // If no plan holds the cap, use the one with the lowest power.
@@ -311,16 +314,16 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #adoptBecause(candidate: Candidate, reason: string): Action {
-    const adopted = this.#steered.adopt(candidate)
+    const adopted = this.#controlled.adopt(candidate)
     // The clock is set before the new tenants draw power.
-    return { ...adopted, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
+    return { ...adopted, smClockMhz: this.#controlled.clockBefore(this.#powerCapW), reason }
   }
 
   /** Starts other tenants at the present memory clock, and requests the SM clock at which they hold the cap. */
   #start(tenants: readonly Tenant[], reason: string): Action {
     this.#startedMs = this.#timeMs
-    const replaced = this.#steered.replace(tenants)
-    return { ...replaced, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
+    const replaced = this.#controlled.replace(tenants)
+    return { ...replaced, smClockMhz: this.#controlled.clockBefore(this.#powerCapW), reason }
   }
 
   #hardwareLimit(powerCapW: number): Action {

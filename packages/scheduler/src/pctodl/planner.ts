@@ -54,7 +54,7 @@ export class Planner {
   }
 
   /** Reduces the memory of the next plan, because tenants ran out of memory. */
-  takeLessMemory(): void {
+  reduceMemory(): void {
     this.#memoryBytes *= LESS_MEMORY
   }
 

@@ -29,7 +29,7 @@ export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configu
  * Tenants for `min-power` must serve this share of the highest possible load, because rates may rise beyond the given
  * ones.
  */
-const BORNE = 0.95
+const SERVED_SHARE = 0.95
 /** Loads over which the mean power is minimized, as factors on the given rates. */
 const LOADS = [0.5, 1, 2]
 
@@ -48,16 +48,16 @@ export function planWithModel(
     const objective = goal === 'max-value' ? goal : 'max-load'
     const highest = planServices(model, services, ratesPerS, { ...search, objective })
     if (!highest.feasible) return undefined
-    const borne = BORNE * highest.loadFactor
-    if (goal !== 'min-power' || borne < 1) return highest.configuration
+    const keptLoad = SERVED_SHARE * highest.loadFactor
+    if (goal !== 'min-power' || keptLoad < 1) return highest.configuration
     const lean = planServices(
       model,
       services,
-      ratesPerS.map((rate) => borne * rate),
+      ratesPerS.map((rate) => keptLoad * rate),
       {
         ...search,
         objective: 'min-power',
-        loads: LOADS.map((load) => Math.min(1, load / borne)),
+        loads: LOADS.map((load) => Math.min(1, load / keptLoad)),
         startFrom: highest.configuration,
       },
     )

@@ -7,7 +7,7 @@ import { AIM, CapLaw } from './cap-law.js'
 import { ServiceWatch } from './service-watch.js'
 import { planWithModel, type ServicesPlanner } from './services-planner.js'
 import { ServingClocks } from './serving-clocks.js'
-import { type Admission, letIn } from './shedding.js'
+import { type Admission, chooseAdmission } from './shedding.js'
 
 export interface ServicesPolicyOptions {
   readonly model: PerfModel
@@ -90,7 +90,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #admission: Admission | undefined
   #shedMs = 0
   #memoryMs = 0
-  #borneMs = 0
+  #servableMs = 0
   #replannedMs = 0
 
   /** @throws InvalidInputError for invalid services or rates */
@@ -178,14 +178,14 @@ export class ServicesPolicy implements PowerCapPolicy {
    * set.
    */
   onIdle(timeMs: number): Action | undefined {
-    const bear = () => this.#bear(this.#clocks, this.#ratesPerS)
-    if (this.#reconfiguring || (timeMs % 1000 < 100 && bear())) this.#borneMs = timeMs
-    if (timeMs - this.#borneMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
+    const canServe = () => this.#canServe(this.#clocks, this.#ratesPerS)
+    if (this.#reconfiguring || (timeMs % 1000 < 100 && canServe())) this.#servableMs = timeMs
+    if (timeMs - this.#servableMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
     const plan = this.#planFor(mix)
     const answered = (clocks: ServingClocks) =>
-      this.#letIn([clocks], clocks.smClocksMhz.at(-1)!, mix, Math.max(0, this.#cap.offsetW)).worth
+      this.#chooseAdmission([clocks], clocks.smClocksMhz.at(-1)!, mix, Math.max(0, this.#cap.offsetW)).weightedPerS
     const now = Math.max(1e-9, answered(this.#clocks))
     const gain = plan ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / now : 0
     const reason = `other tenants answer ${gain.toFixed(2)} times as much of this mix`
@@ -215,7 +215,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
       const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
-      if (this.#memories.some((clocks) => this.#bear(clocks, ratesPerS))) return ratesPerS
+      if (this.#memories.some((clocks) => this.#canServe(clocks, ratesPerS))) return ratesPerS
     }
     return this.#ratesPerS
   }
@@ -314,7 +314,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
     const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
-    const admission = this.#letIn(
+    const admission = this.#chooseAdmission(
       [this.#clocks, ...others],
       this.#smClockMhz,
       this.#ratesPerS,
@@ -341,7 +341,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { admitted }
   }
 
-  #letIn(
+  #chooseAdmission(
     memories: readonly ServingClocks[],
     presentMhz: number,
     ratesPerS: readonly number[],
@@ -350,7 +350,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   ): Admission {
     const services = this.#watches.map(({ service }) => service)
     const targetW = AIM * this.#powerCapW - offsetW
-    return letIn(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
+    return chooseAdmission(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
   /**
@@ -362,7 +362,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
     this.#memoryMs = this.#timeMs
     const powerW = this.#memories.map((clocks) =>
-      this.#bear(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
+      this.#canServe(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
     )
     const minW = Math.min(...powerW)
     if (!(minW < (1 - MEMORY_GAIN) * powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
@@ -383,7 +383,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /** Whether the tenants can serve the rates within the cap. */
-  #bear(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
+  #canServe(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
     return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
@@ -394,7 +394,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
     const plan = this.#planner(load, 'min-power')
-    if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
+    if (plan && this.#canServe(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
     return this.#planner(load, 'max-value') ?? plan
   }
 

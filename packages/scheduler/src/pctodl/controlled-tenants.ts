@@ -9,7 +9,7 @@ import { clockObservation } from './clock-observation.js'
  * The running tenants and the controllers of their clocks. A change of tenants also changes the model that the
  * controllers use.
  */
-export class SteeredTenants {
+export class ControlledTenants {
   readonly #predictor: Predictor
   readonly #without: readonly ClockMechanism[]
   #controller: ClockController | undefined
