@@ -42,8 +42,7 @@ export class ServiceMetrics {
   constructor({ boards, connections, isReady }: Observed) {
     const registers = [this.registry]
     const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => Iterable<Sample>) => {
-      // The driver counts the values of counters from when it was loaded, and they only grow. So each metric is set to
-      // the driver's value.
+      // The driver's counters start when it is loaded, and only grow. So each metric is set to the driver's value.
       const collect = function (this: Gauge | Counter) {
         this.reset()
         for (const [labels, value] of samples()) if (typeof value === 'number') this.inc(labels, value)

@@ -45,7 +45,7 @@ interface Window extends Pick<WindowBounds, 'name' | 'beginMs' | 'endMs'> {
 /** Summary of a window with at least one sample. */
 export interface MeasuredWindow extends Window, QuantitySummaries {
   readonly kind: 'measured'
-  /** Time from the first to the last sample in the window, ms. All quantities are about this time. */
+  /** Time from the first to the last sample in the window, ms. All quantities refer to this time. */
   readonly coveredMs: number
   readonly samples: number
   /** Longest time without a sample, ms. The start and the end of the window count as samples. */
