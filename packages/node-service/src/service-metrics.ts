@@ -15,7 +15,7 @@ interface Observed {
 /** Labels of boards and leases, named as in dcgm-exporter. A metric omits the labels that it does not use. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
 
-/** The labels of a value, and the value. A value that could not be read is null or undefined, and is omitted. */
+/** One value of a metric, after its labels. A value that could not be read is null or undefined, and is omitted. */
 type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
 
 const gaugesOfReadings: readonly (readonly [

@@ -8,7 +8,7 @@ export const PENDING = 'nv_inference_pending_request_count'
 /** Largest number in the statistics that counts as a batch size. */
 const LARGEST_BATCH = 65_536
 const counter = z.number().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
-/** Nanoseconds of many requests exceed the safe integers within days; their rounding does not matter. */
+/** A sum of nanoseconds exceeds the safe integers within days; its rounding does not matter. */
 const duration = z.object({ count: counter, ns: z.number().min(0).default(0) })
 const statistics = z.object({
   model_stats: z.array(

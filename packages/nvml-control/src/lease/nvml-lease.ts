@@ -89,7 +89,7 @@ export class NvmlLease extends BoardLease {
     this.#lock = lock
     this.#options = options
     this.#record = newRecord(board.device, options.standingLocks)
-    const what = `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`
+    const what = `restoring ${board.device.subject} (if the watchdog fails, run \`pctodl gpu restore\`)`
     this.#forgetEnding = onEnding({ stage: 'board', what, deadlineMs: RELEASE_DEADLINE_MS, end: () => this.release() })
   }
 
@@ -279,7 +279,7 @@ export class NvmlLease extends BoardLease {
     this.#record = record
   }
 
-  /** Another program has changed the setting, or the driver refused the change, so it must not be restored. */
+  /** Lets `release` not restore a setting that another program has changed, or that the driver refused to change. */
   #forget(kind: ChangeKind): void {
     this.#applied.delete(kind)
     const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }

@@ -30,7 +30,7 @@ export class Watchdog {
   }
 
   /**
-   * @param restoreArguments of the program that restores the board: lease folder, UUID, id of the lease, NVML's path
+   * @param restoreArguments arguments of the restore program: lease folder, UUID, id of the lease, NVML's path
    * @throws PctodlError `WATCHDOG` if it cannot be started; the caller must then not change the board
    */
   static async start(journalFile: string, restoreArguments: readonly string[]): Promise<Watchdog> {

@@ -117,7 +117,7 @@ function summarizeEnergy(samples: readonly Telemetry[]): EnergySummary {
   const isKnown = (sample: Telemetry) => sample.energyJ !== null && sample[powerField] !== null
   const from = samples.findIndex(isKnown)
   const to = samples.findLastIndex(isKnown)
-  // If fewer than two samples have both, each energy is over its own time, and the two cannot be compared.
+  // If fewer than two samples have both values, each energy covers its own time, and the two cannot be compared.
   const together = from < to
   const shared = together ? samples.slice(from, to + 1) : samples
   const counter = readings(shared, 'energyJ').values
