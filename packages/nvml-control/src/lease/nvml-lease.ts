@@ -89,7 +89,7 @@ export class NvmlLease extends BoardLease {
     this.#lock = lock
     this.#options = options
     this.#record = newRecord(board.device, options.standingLocks)
-    const what = `restoring ${board.device.subject} (if the watchdog fails, run \`pctodl gpu restore\`)`
+    const what = `restoring ${board.device.subject} (\`pctodl gpu restore\` repeats it)`
     this.#forgetEnding = onEnding({ stage: 'board', what, deadlineMs: RELEASE_DEADLINE_MS, end: () => this.release() })
   }
 
