@@ -47,7 +47,7 @@ export function checkPredictor(): Finding {
   }
 }
 
-/** Checks for the compiler with which `pctodl sim host` builds its NVML library at first use. */
+/** Checks for a C compiler, with which `pctodl sim host` builds its NVML library if no prebuilt one fits. */
 export async function checkCompiler(signal: AbortSignal): Promise<Finding> {
   const check = 'C compiler'
   const compiler = process.env['CC'] || 'cc'
