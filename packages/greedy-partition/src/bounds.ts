@@ -1,24 +1,7 @@
-import type { Prediction, Predictor } from '@pctodl/perf-model'
-import { type Configuration, InvalidInputError } from '@pctodl/platform'
+import type { Prediction } from '@pctodl/perf-model'
+import { InvalidInputError } from '@pctodl/platform'
 import type { Composition } from './composition.js'
-import { upperPowerW } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
-
-/**
- * Power that must stay within the cap, W. It is the predicted power. With a chance constraint, it is the larger of the
- * predicted power and the quantile for the risk of one configuration.
- *
- * @throws InvalidInputError for a chance constraint if the predictor does not know its error
- */
-export function powerToCap(
-  predictor: Predictor,
-  { riskOfEach }: SearchProblem,
-  configuration: Configuration,
-  prediction: Prediction,
-): number {
-  if (riskOfEach === undefined) return prediction.powerW
-  return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, riskOfEach))
-}
 
 /** A bound on a tenant's latency or throughput, and how well it is met. */
 export interface BrokenBound {
@@ -31,7 +14,7 @@ export interface BrokenBound {
   readonly found: number
 }
 
-/** The bound with the largest ratio, met or violated; undefined if there are no bounds. */
+/** Returns the bound with the largest `ratio`, whether or not it is violated; undefined if there are no bounds. */
 export function tightestBound(
   problem: SearchProblem,
   composition: Composition,

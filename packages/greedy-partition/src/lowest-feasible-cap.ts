@@ -1,8 +1,9 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
-import { type BrokenBound, powerToCap, tightestBound } from './bounds.js'
+import { type BrokenBound, tightestBound } from './bounds.js'
 import { unitsOf } from './composition.js'
 import type { PartitionOptions } from './options.js'
+import { powerToCap } from './plan-risk.js'
 import type { InfeasiblePartition } from './result.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
@@ -135,7 +136,7 @@ function costOf(
     const bound = tightestBound(problem, composition, prediction)
     return {
       broken: bound !== undefined && bound.ratio > 1 ? bound : undefined,
-      powerW: powerToCap(predictor, problem, configuration, prediction),
+      powerW: powerToCap(predictor, configuration, prediction, problem.riskOfEach),
     }
   }
   const slowest = at(0)

@@ -73,7 +73,7 @@ export function fitRows(
   let limitW = Number.POSITIVE_INFINITY
   const results: { objective: ModelObjective; result: LevenbergMarquardtResult }[] = []
   const stage = (free: FreeParameters, residuals: StageResiduals, race = false): ModelObjective => {
-    const objective = new ModelObjective(spec, table, rows, board, networks, free, residuals, PRIOR, limitW)
+    const objective = new ModelObjective(spec, table, rows, board, networks, free, residuals, () => PRIOR, limitW)
     const bounds = { lower: objective.lower(), upper: objective.upper(), huber: HUBER }
     const start = race ? bestStart(objective, bounds, starts, seed) : objective.pack()
     const result = levenbergMarquardt(objective, start, { ...bounds, maxIterations, costTolerance: COST_TOLERANCE })
