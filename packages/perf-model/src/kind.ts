@@ -16,8 +16,8 @@ export interface TenantKind {
 }
 
 /**
- * Corrections of a kind: factors on speed and power, and variances of ln(speed) and ln(power) due to uncertain
- * parameters and corrections.
+ * Corrections of a kind: factors on speed and power, and variances of ln(speed) and ln(power) because the factors are
+ * uncertain.
  */
 export interface KindCorrections {
   readonly deviceSpeed: number

@@ -51,7 +51,7 @@ export class Mix {
   /** Square of the ratio of the DRAM demand at the top clock to the bandwidth ceiling, 0..1. */
   topDemand = 0
   /**
-   * Standard deviation of ln(throughput), and as `powerSd` of ln(power), due to uncertain parameters and corrections.
+   * Standard deviation of ln(throughput), and as `powerSd` of ln(power), due to uncertain corrections.
    */
   speedSd = 0
   powerSd = 0

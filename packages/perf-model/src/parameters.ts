@@ -75,9 +75,9 @@ export interface NetworkCorrection {
   speed: number[]
   /** Logarithm of the factor on the tenant's dynamic power. */
   dynamicPower: number[]
-  /** Standard deviation of ln(throughput) due to uncertain parameters and corrections. */
+  /** Standard deviation of ln(throughput) due to uncertain corrections. */
   speedSd: number[]
-  /** Standard deviation of ln(power) due to uncertain parameters and corrections. */
+  /** Standard deviation of ln(power) due to uncertain corrections. */
   powerSd: number[]
 }
 
@@ -164,7 +164,7 @@ export interface FittedProfile {
   mixes: Mix[]
   /**
    * Uncertainty of the fit at its own rows: the 99th percentile of the standard deviations of ln(throughput) and
-   * ln(power) due to its parameters and corrections.
+   * ln(power) due to uncertain corrections.
    */
   unknownSd: { throughput: number; power: number }
 }

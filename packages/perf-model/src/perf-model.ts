@@ -265,9 +265,9 @@ export class PerfModel implements Predictor {
   #sdOf(quantity: Quantity): number {
     const error = this.#errors[quantity]
     if (error.sd > 0) return error.sd
-    const judged = this.#parameters.profile.unknownSd[quantity]
+    const fittedSd = this.#parameters.profile.unknownSd[quantity]
     const own = quantity === 'power' ? this.#mix.powerSd : this.#mix.speedSd
-    error.sd = error.model.sd(this.#termsOf(quantity), own > judged ? own * own - judged * judged : 0)
+    error.sd = error.model.sd(this.#termsOf(quantity), own > fittedSd ? own * own - fittedSd * fittedSd : 0)
     return error.sd
   }
 

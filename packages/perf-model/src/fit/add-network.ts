@@ -1,4 +1,4 @@
-import { factorise, inverseFromFactor, levenbergMarquardt, mean, sampleVariance } from '@pctodl/numerics'
+import { levenbergMarquardt, mean, sampleVariance } from '@pctodl/numerics'
 import {
   assertKnownOptions,
   InvalidInputError,
@@ -9,11 +9,10 @@ import {
 import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
 import type { FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
+import { uncorrectedSd } from './fit-corrections.js'
 import { powerParameters, throughputParameters } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
-import { nodeVariances } from './node-variances.js'
 import { powerResiduals, throughputResiduals } from './stage-residuals.js'
-import { curvatureAt, type ParameterCovariance } from './standard-errors.js'
 import { type TraceTable, traceTable } from './trace-table.js'
 import { type KnownNetwork, workLaw } from './work-law.js'
 
@@ -39,11 +38,6 @@ const MAX_ITERATIONS = 15
 const LAW_SD = 0.4
 /** Exceptions to `LAW_SD`, by parameter. */
 const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSampleMs: 0.1, gapMs: 0.2 }
-/**
- * Residual standard deviations of ln(throughput) and ln(power) for a network without corrections of its own. They are
- * the errors with ten rows, measured by leaving out known networks.
- */
-const UNCORRECTED_SD = { speed: 0.03, power: 0.012 }
 /** Prior standard deviation of the other networks' parameters, small enough to keep them practically fixed. */
 const HELD_SD = 1e-4
 
@@ -178,33 +172,17 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
     const options = { ...limits, huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-4 }
     const result = levenbergMarquardt(objective, objective.pack(), options)
     objective.settle(result.parameters)
-    const covariance = covarianceAfter(objective, result.parameters, index)
-    objective.settle(result.parameters)
-    const variances = nodeVariances(objective, index, covariance, speed ? 'totalThroughput' : 'powerW')
-    // Never below what the error model already covers for the fitted networks.
+    const knownSd = uncorrectedSd(quantity, table.rows.filter((row) => row.networks.includes(index)).length)
+    // At least the uncertainty of the fitted networks at their own rows.
     const { unknownSd } = parameters.profile
-    const judged = speed ? unknownSd.throughput : unknownSd.power
-    network.corrections.forEach((correction, m) => {
+    const fittedSd = speed ? unknownSd.throughput : unknownSd.power
+    for (const correction of network.corrections) {
       const sds = speed ? correction.speedSd : correction.powerSd
-      variances[m]!.forEach((variance, i) => {
-        const sd = Math.hypot(judged, sds[i]!, Math.sqrt(variance), UNCORRECTED_SD[quantity], unseenSd)
-        sds[i] = Number(sd.toPrecision(4))
+      sds.forEach((scatter, i) => {
+        sds[i] = Number(Math.hypot(fittedSd, scatter, knownSd, unseenSd).toPrecision(4))
       })
-    })
+    }
   }
-}
-
-/**
- * Covariance of a network's parameters at the posterior mode: the inverse of the curvature there, prior included
- * (Laplace approximation: C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
- */
-function covarianceAfter(objective: ModelObjective, point: Float64Array, network: number): ParameterCovariance {
-  const n = objective.parameterCount
-  const { normal } = curvatureAt(objective, point, [...Array(n).keys()], HUBER)
-  factorise(normal, n)
-  const covariance = inverseFromFactor(normal, n)
-  const free = objective.slots.flatMap((slot, j) => (slot.network === network ? [j] : []))
-  return { free, covariance: Float64Array.from(free.flatMap((j) => free.map((k) => covariance[j * n + k]!))) }
 }
 
 function knownNetworks(model: PerfModel, known: Readonly<Record<string, NetworkWork>>): KnownNetwork[] {
