@@ -25,8 +25,6 @@ export class CompositionEvaluator {
   readonly problem: SearchProblem
   /** Number of distinct configurations evaluated so far. */
   evaluations = 0
-  /** Number of configurations that keep the cap but exceed `maxDistance`. */
-  leftOut = 0
   readonly #known = new Map<string, Evaluation | undefined>()
   #timed = false
   readonly #plainSum: boolean
@@ -71,10 +69,6 @@ export class CompositionEvaluator {
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
     if (solved === undefined) return undefined
     const { smClockMhz, prediction } = solved
-    if (prediction.distance !== undefined && prediction.distance > problem.maxDistance) {
-      this.leftOut++
-      return undefined
-    }
     const bound = tightestBound(problem, composition, prediction)
     if (bound !== undefined && bound.ratio > 1) return undefined
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
