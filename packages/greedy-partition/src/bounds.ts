@@ -1,44 +1,31 @@
-import type { Prediction, Predictor } from '@pctodl/perf-model'
-import { type Configuration, InvalidInputError } from '@pctodl/platform'
+import type { Prediction } from '@pctodl/perf-model'
+import { InvalidInputError } from '@pctodl/platform'
 import type { Composition } from './composition.js'
-import { upperPowerW } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
 
-/**
- * Power that must stay within the cap, W. It is the predicted power. With a chance constraint, it is the larger of the
- * predicted power and the quantile for the risk of one configuration.
- *
- * @throws InvalidInputError for a chance constraint if the predictor does not know its error
- */
-export function powerToCap(
-  predictor: Predictor,
-  { riskOfEach }: SearchProblem,
-  configuration: Configuration,
-  prediction: Prediction,
-): number {
-  if (riskOfEach === undefined) return prediction.powerW
-  return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, riskOfEach))
-}
-
-/** A bound on a tenant's latency or throughput, and how well it is met. */
+/** A bound on a tenant's latency or throughput, or on the distance, and how well it is met. */
 export interface BrokenBound {
-  readonly reason: 'latency-slo' | 'min-throughput'
-  /** Index of the tenant in the composition. */
+  readonly reason: 'latency-slo' | 'min-throughput' | 'distance'
+  /** Index of the tenant in the composition; 0 for the distance. */
   readonly tenant: number
-  /** Latency / SLO, or required / predicted throughput: above 1 if the bound is violated. */
+  /** Latency / SLO, required / predicted throughput, or distance / limit: above 1 if the bound is violated. */
   readonly ratio: number
-  /** Predicted latency, ms, or throughput, samples/s. */
+  /** Predicted latency, ms, or throughput, samples/s, or distance. */
   readonly found: number
 }
 
-/** The bound with the largest ratio, met or violated; undefined if there are no bounds. */
+/** Returns the bound with the largest `ratio`; undefined if no bound is violated and no tenant has a bound. */
 export function tightestBound(
   problem: SearchProblem,
   composition: Composition,
   prediction: Prediction,
 ): BrokenBound | undefined {
-  if (!problem.boundsTenants) return undefined
+  const { distance = 0 } = prediction
   let tightest: BrokenBound | undefined
+  if (distance > problem.maxDistance) {
+    tightest = { reason: 'distance', tenant: 0, ratio: distance / problem.maxDistance, found: distance }
+  }
+  if (!problem.boundsTenants) return tightest
   for (let i = 0; i < composition.length; i++) {
     const network = problem.kinds.network[composition[i]!]!
     const tenant = prediction.tenants[i]!

@@ -8,7 +8,7 @@ export interface Candidate {
   readonly steps: readonly PartitionStep[]
 }
 
-/** The candidate that one more step reaches. */
+/** Returns the candidate after one more step. */
 export function reached(
   evaluator: CompositionEvaluator,
   before: Candidate['steps'],

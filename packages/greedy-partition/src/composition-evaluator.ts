@@ -25,28 +25,24 @@ export class CompositionEvaluator {
   readonly problem: SearchProblem
   /** Number of distinct configurations evaluated so far. */
   evaluations = 0
-  /** Number of configurations that keep the cap but exceed `maxDistance`. */
-  leftOut = 0
   readonly #known = new Map<string, Evaluation | undefined>()
-  readonly #startMs: number
   #timed = false
   readonly #plainSum: boolean
 
   constructor(predictor: Predictor, problem: SearchProblem) {
     this.predictor = predictor
     this.problem = problem
-    this.#startMs = problem.now()
     this.#plainSum = problem.weights.every((weight) => weight === 1)
   }
 
-  /** The spent budget; undefined if no budget is spent. */
+  /** The budget that is spent; undefined if none is. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
     if (this.evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
-    if (this.#timed && this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
+    if (this.#timed && this.problem.now() >= this.problem.deadlineMs) return 'time-budget'
     return undefined
   }
 
-  /** Enforce the time budget from now on. The time counts from the construction. */
+  /** Enforce the time budget from now on. */
   watchTime(): void {
     this.#timed = true
   }
@@ -73,10 +69,6 @@ export class CompositionEvaluator {
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
     if (solved === undefined) return undefined
     const { smClockMhz, prediction } = solved
-    if (prediction.distance !== undefined && prediction.distance > problem.maxDistance) {
-      this.leftOut++
-      return undefined
-    }
     const bound = tightestBound(problem, composition, prediction)
     if (bound !== undefined && bound.ratio > 1) return undefined
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }

@@ -21,7 +21,8 @@ export function countCompositions(predictor: Predictor, options: Omit<PartitionO
 
 /**
  * Find the best configuration by full enumeration, as a reference for `partition`. It is meant for coarse shares: steps
- * of 25 and 20 are fast, a step of 10 takes seconds. Budgets and seed in the options are ignored.
+ * of 25 and 20 are fast, a step of 10 takes seconds. The objective is the throughput; budgets and seed in the options
+ * are ignored.
  *
  * @param limits.maxConfigurations larger spaces are rejected, so that a typing error does not take a day; default 2
  * million
@@ -32,7 +33,7 @@ export function exhaustive(
   options: PartitionOptions,
   { maxConfigurations = 2e6 }: { readonly maxConfigurations?: number } = {},
 ): PartitionResult {
-  const problem = searchProblem(predictor, { ...options, budgetEvaluations: Number.MAX_SAFE_INTEGER })
+  const problem = searchProblem(predictor, { ...options, objective: 'throughput' })
   const configurations = configurationCount(problem) * problem.memClocksMhz.length
   if (configurations > maxConfigurations) {
     throw new InvalidInputError(

@@ -6,14 +6,14 @@ import type { TradeRow } from './result.js'
  * Fraction of the best throughput that using fewer processes may cost. Each row of the trade also gains at least this
  * fraction over the row before.
  */
-const WORTH = 0.01
+const MIN_GAIN = 0.01
 
 /**
- * Select a plan among the evaluated plans within `WORTH` of the best throughput: the one with the fewest processes,
+ * Select a plan among the evaluated plans within `MIN_GAIN` of the best throughput: the one with the fewest processes,
  * then with the lowest p99.
  */
 export function withFewProcesses(evaluator: CompositionEvaluator, best: Candidate): Candidate {
-  const least = (1 - WORTH) * best.evaluation.score
+  const least = (1 - MIN_GAIN) * best.evaluation.score
   const chosen = evaluator
     .seen()
     .filter(({ score }) => score >= least)
@@ -34,7 +34,7 @@ export function tradeOf(evaluator: CompositionEvaluator): TradeRow[] {
   }
   const rows: TradeRow[] = []
   for (const evaluation of byProcesses) {
-    if (evaluation === undefined || evaluation.score < (1 + WORTH) * (rows.at(-1)?.throughput ?? 0)) continue
+    if (evaluation === undefined || evaluation.score < (1 + MIN_GAIN) * (rows.at(-1)?.throughput ?? 0)) continue
     const { composition, score, prediction } = evaluation
     const p99 = p99LatencyMs(evaluation)
     rows.push({ processes: composition.length, p99LatencyMs: p99, throughput: score, powerW: prediction.powerW })

@@ -1,6 +1,6 @@
 import type { Prediction, Predictor } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
-import { powerToCap } from './bounds.js'
+import { powerToCap } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
 
 export interface SolvedClock {
@@ -25,7 +25,7 @@ export function highestClock(
   const within = (smClockMhz: number): SolvedClock | undefined => {
     const configuration = { tenants, smClockMhz, memClockMhz }
     const prediction = predictor.predict(configuration)
-    const powerW = powerToCap(predictor, problem, configuration, prediction)
+    const powerW = powerToCap(predictor, configuration, prediction, riskOfEach)
     return powerW <= powerLimitW ? { smClockMhz, prediction } : undefined
   }
   let found = within(highestMhz)

@@ -1,8 +1,9 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
-import { type BrokenBound, powerToCap, tightestBound } from './bounds.js'
+import { type BrokenBound, tightestBound } from './bounds.js'
 import { unitsOf } from './composition.js'
 import type { PartitionOptions } from './options.js'
+import { powerToCap } from './plan-risk.js'
 import type { InfeasiblePartition } from './result.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
@@ -15,17 +16,17 @@ export interface MinPower {
   readonly powerW: number
 }
 
-/** Cost of a candidate. The comparison considers violated tenant bounds first, then power. */
+/** Cost of a candidate. The comparison considers violated bounds first, then power. */
 interface Cost {
-  /** The tenant bound that is violated most; undefined if all bounds are met. */
+  /** The bound that is violated most; undefined if all bounds are met. */
   readonly broken: BrokenBound | undefined
   readonly powerW: number
 }
 
 /**
  * The lowest power cap for which `partition` finds a configuration, W, including the margin and rounded up to the
- * milliwatt. Null if no cap helps (device memory, latency SLO, minimum throughput, or power above the board's highest
- * limit).
+ * milliwatt. Null if no cap helps (device memory, latency SLO, minimum throughput, distance, or power above the board's
+ * highest limit).
  *
  * One tenant per network draws the least power. For one network, every share, batch size and memory state is tried at
  * the lowest clock that meets the tenant bounds. This is exact if power and throughput rise with the clock and latency
@@ -74,14 +75,25 @@ export function minPower(
   const { broken, ...least } = best!
   return broken === undefined
     ? least
-    : { reason: broken.reason, message: messageOf(problem, least.composition, broken) }
+    : { reason: broken.reason, message: messageOf(predictor, problem, least.composition, broken) }
 }
 
-/** Message with the bound that no clock meets, the best value found, and the remedy. */
-function messageOf(problem: SearchProblem, composition: readonly number[], broken: BrokenBound): string {
+/** Message with the bound that is always violated, the best value found, and the remedy. */
+function messageOf(
+  predictor: Predictor,
+  problem: SearchProblem,
+  composition: readonly number[],
+  broken: BrokenBound,
+): string {
   const { kinds, latencyPercentile } = problem
   const network = kinds.network[composition[broken.tenant]!]!
   const name = kinds.networks[network]!
+  if (broken.reason === 'distance') {
+    return (
+      `all that ${kinds.networks.join(', ')} could run as on ${predictor.spec.name} lies further than ` +
+      `${problem.maxDistance} from what the predictor was fitted to: measure some rows, or allow a larger maxDistance`
+    )
+  }
   if (broken.reason === 'min-throughput') {
     return (
       `no tenant of ${name} reaches ${problem.minTenantThroughput[network]} samples/s within the other bounds, at any clock: ` +
@@ -135,7 +147,7 @@ function costOf(
     const bound = tightestBound(problem, composition, prediction)
     return {
       broken: bound !== undefined && bound.ratio > 1 ? bound : undefined,
-      powerW: powerToCap(predictor, problem, configuration, prediction),
+      powerW: powerToCap(predictor, configuration, prediction, problem.riskOfEach),
     }
   }
   const slowest = at(0)

@@ -24,7 +24,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
   const free = totalUnits - unitsOf(kinds, composition)
   const perNetwork = tenantsPerNetwork(kinds, composition)
   const distinct = [...new Set(composition)]
-  const room = composition.length < maxTenants
+  const mayAdd = composition.length < maxTenants
   const moves: Move[] = []
   const push = (name: Move['name'], removed: readonly number[], added: readonly number[]) => {
     if (added.some((kind) => kinds.units[kind]! % grain !== 0)) return
@@ -53,7 +53,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
         for (const other of kinds.at(network, size)) push('resize', twins, new Array<number>(twins.length).fill(other))
       }
     }
-    if (room && units >= 2) {
+    if (mayAdd && units >= 2) {
       const large = Math.ceil(units / 2)
       for (const first of kinds.at(network, large)) {
         const second = nearestBatch(problem, network, units - large, kinds.tenants[first]!.batchSize)
@@ -71,7 +71,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
       pairMoves(problem, giver, taker, perNetwork, push)
     }
   }
-  if (room) {
+  if (mayAdd) {
     for (let network = 0; network < kinds.networks.length; network++) {
       for (const size of sizesAround(0, free)) {
         for (const kind of kinds.at(network, size)) push('add', [], [kind])
@@ -100,8 +100,8 @@ function pairMoves(
     if (less < 1 || more > kinds.maxUnits) break
     const smaller = nearestBatch(problem, from, less, giverBatch)
     const larger = nearestBatch(problem, to, more, takerBatch)
-    for (const a of [smaller, rung(problem, smaller, -1)]) {
-      for (const b of [larger, rung(problem, larger, 1)]) {
+    for (const a of [smaller, nextBatch(problem, smaller, -1)]) {
+      for (const b of [larger, nextBatch(problem, larger, 1)]) {
         // If the shares differ by one stride, the two tenants may just have swapped places.
         if (a === taker && b === giver) continue
         if (a !== undefined && b !== undefined) push('shift', [giver, taker], [a, b])
@@ -137,7 +137,7 @@ function nearestBatch(problem: SearchProblem, network: number, units: number, ba
  * The kind with the next smaller (-1) or larger (1) batch size, if there is one. The batch size varies fastest in the
  * numbering of kinds.
  */
-function rung({ kinds }: SearchProblem, kind: number, step: -1 | 1): number | undefined {
+function nextBatch({ kinds }: SearchProblem, kind: number, step: -1 | 1): number | undefined {
   const next = kind + step
   const same = kinds.network[next] === kinds.network[kind] && kinds.units[next] === kinds.units[kind]
   return same ? next : undefined

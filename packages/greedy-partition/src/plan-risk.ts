@@ -20,20 +20,23 @@ export function riskOfEach(risk: number): number {
 }
 
 /**
- * Power that a configuration exceeds with a given probability, W.
+ * Power that must stay within the cap, W. It is the predicted power. With a chance constraint, it is the larger of the
+ * predicted power and the power that this configuration exceeds with the allowed probability.
  *
- * @throws InvalidInputError if the predictor does not know its error
+ * @param risk allowed probability; undefined without a chance constraint
+ * @throws InvalidInputError for a chance constraint if the predictor does not know its error
  */
-export function upperPowerW(
+export function powerToCap(
   predictor: Predictor,
   configuration: Configuration,
   { powerW, powerSdW }: Prediction,
-  probability: number,
+  risk: number | undefined,
 ): number {
-  if (predictor.upperPowerW !== undefined) return predictor.upperPowerW(configuration, probability)
-  if (powerSdW !== undefined) return powerW + normalQuantileOfTail(probability) * powerSdW
+  if (risk === undefined) return powerW
+  if (predictor.upperPowerW !== undefined) return Math.max(powerW, predictor.upperPowerW(configuration, risk))
+  if (powerSdW !== undefined) return powerW + normalQuantileOfTail(risk) * powerSdW
   const expected = 'a predictor that knows the standard deviation of its power (powerSdW), or powerMarginW in its place'
-  throw new InvalidInputError('capExceedanceProbability', probability, expected)
+  throw new InvalidInputError('capExceedanceProbability', risk, expected)
 }
 
 /**
@@ -42,12 +45,12 @@ export function upperPowerW(
 export function exceedanceOf(
   predictor: Predictor,
   configuration: Configuration,
-  prediction: Prediction,
+  { powerW, powerSdW }: Prediction,
   powerCapW: number,
 ): number | undefined {
-  const { powerW, powerSdW } = prediction
-  if (powerSdW === undefined) return undefined
-  if (predictor.upperPowerW === undefined) return normalTail((powerCapW - powerW) / powerSdW)
+  if (predictor.upperPowerW === undefined) {
+    return powerSdW === undefined ? undefined : normalTail((powerCapW - powerW) / powerSdW)
+  }
   let low = 1e-9
   let high = 1 - 1e-9
   for (let i = 0; i < STEPS; i++) {

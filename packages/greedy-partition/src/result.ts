@@ -62,7 +62,7 @@ export interface InfeasiblePartition {
    * - `latency-slo`: no clock meets the SLO, whatever the cap
    * - `min-throughput`: no clock reaches a tenant's minimum throughput, whatever the cap
    * - `power-cap`: all other bounds can be met, but with more power
-   * - `distance`: every configuration within the other bounds exceeds `maxDistance`
+   * - `distance`: every configuration exceeds `maxDistance`
    */
   readonly reason: 'memory' | 'latency-slo' | 'min-throughput' | 'power-cap' | 'distance'
   /** Message for the user: the value needed, the value available, and the remedy. */

@@ -45,26 +45,16 @@ export const knownSearchOptions = [
   'timeBudgetMs',
 ] as const
 
-/** Search options, validated and with all defaults. */
-export interface SearchLimits {
-  readonly powerCapW: number
-  readonly powerMarginW: number
+/** Search options, validated and with all defaults, and what follows from them. */
+export interface SearchLimits extends Required<Omit<SearchOptions, 'timeBudgetMs'>> {
   /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW: number | undefined
   /** Cap less margin: the maximum predicted power, W. */
   readonly powerLimitW: number
-  readonly sharePercentStep: number
   /** The whole board in units of the share step. */
   readonly totalUnits: number
-  /** Memory clocks, descending, MHz. */
-  readonly memClocksMhz: readonly number[]
-  readonly maxTenants: number
-  readonly memoryBytes: number
-  readonly now: () => number
-  readonly seed: number
-  readonly improve: boolean
-  readonly budgetEvaluations: number
-  readonly timeBudgetMs: number
+  /** Reading of `now` at which the time budget is spent, ms. */
+  readonly deadlineMs: number
 }
 
 /**
@@ -77,7 +67,7 @@ export function searchLimits(
   predictor: Predictor,
   options: SearchOptions,
   { field, sharers }: { readonly field: 'models' | 'services'; readonly sharers: readonly string[] },
-  defaults: Pick<SearchLimits, 'budgetEvaluations' | 'timeBudgetMs'>,
+  defaults: Required<Pick<SearchOptions, 'budgetEvaluations' | 'timeBudgetMs'>>,
 ): SearchLimits {
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
   const maxW = predictor.spec.powerLimitW.max
@@ -102,6 +92,8 @@ export function searchLimits(
   if (options.timeBudgetMs !== undefined && options.now === undefined) {
     throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
   }
+  const { now = () => 0 } = options
+  const timeBudgetMs = options.timeBudgetMs ?? defaults.timeBudgetMs
   return {
     powerCapW,
     powerMarginW,
@@ -112,7 +104,7 @@ export function searchLimits(
     memClocksMhz: memClocks(predictor, options.memClocksMhz),
     maxTenants,
     memoryBytes: memoryForTenants(predictor, options.memoryBytes),
-    now: options.now ?? (() => 0),
+    now,
     seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
     improve: options.improve ?? true,
     budgetEvaluations: integer(
@@ -121,12 +113,7 @@ export function searchLimits(
       1,
       Number.MAX_SAFE_INTEGER,
     ),
-    timeBudgetMs: number(
-      'timeBudgetMs',
-      options.timeBudgetMs ?? defaults.timeBudgetMs,
-      'milliseconds above 0',
-      (x) => x > 0,
-    ),
+    deadlineMs: now() + number('timeBudgetMs', timeBudgetMs, 'milliseconds above 0', (x) => x > 0),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
-import { knownOptions, type NetworkDemand, type PartitionObjective, type PartitionOptions } from './options.js'
+import { knownOptions, type NetworkDemand, type PartitionOptions } from './options.js'
 import { riskOfEach } from './plan-risk.js'
 import { integer, number, oneOf, type SearchLimits, searchLimits } from './search-options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
@@ -18,22 +18,21 @@ const DEFAULT_TIME_BUDGET_MS = 50
 const DEFAULT_MAX_DISTANCE = 2
 
 /** Validated options with all defaults. Networks and memory clocks are in canonical order. */
-export interface SearchProblem extends SearchLimits {
+export interface SearchProblem
+  extends SearchLimits,
+    Required<Pick<PartitionOptions, 'latencyPercentile' | 'maxDistance' | 'objective'>> {
   readonly kinds: TenantKinds
   /** Weight of each network in the objective, in the order of `kinds.networks`. */
   readonly weights: readonly number[]
   readonly capExceedanceProbability: number | undefined
-  /** The same probability for a single configuration; undefined without a chance constraint. */
+  /** Allowed probability for a single configuration (see `riskOfEach`); undefined without a chance constraint. */
   readonly riskOfEach: number | undefined
   /** Latency SLO of each network, ms; Infinity for no bound. */
   readonly latencySloMs: readonly number[]
-  readonly latencyPercentile: 'mean' | 'p99'
   /** Minimum throughput of each network, samples/s; 0 for no bound. */
   readonly minTenantThroughput: readonly number[]
   /** Whether any network has an SLO or a minimum throughput. */
   readonly boundsTenants: boolean
-  readonly maxDistance: number
-  readonly objective: PartitionObjective
 }
 
 /**

@@ -118,7 +118,23 @@ describe('the domain of a plan', () => {
     expect(result).toMatchObject({ feasible: false, reason: 'distance' })
     expect((result as { message: string }).message).toMatch(/further than 2 .* measure some rows/)
     expect(partition(unknown, { ...options, maxDistance: 3 }).feasible).toBe(true)
-    expect(partition(unknown, { ...options, powerCapW: 20 })).toMatchObject({ reason: 'power-cap' })
+    // No cap would help.
+    expect(partition(unknown, { ...options, powerCapW: 20 })).toMatchObject({
+      reason: 'distance',
+      lowestFeasibleCapW: null,
+    })
+  })
+
+  it('holds for the lowest feasible cap, too', () => {
+    for (const board of ['A100', '3080Ti']) {
+      const model = loadPerfModel(board)
+      for (const models of model.networks) {
+        const options = { ...coarse, models, maxDistance: 1, improve: false }
+        const powerCapW = lowestFeasibleCap(model, options)
+        if (powerCapW === null) continue
+        expect(partition(model, { ...options, powerCapW }).feasible, `${models} on the ${board}`).toBe(true)
+      }
+    }
   })
 
   it('is left out where the predictor knows none', () => {

@@ -108,14 +108,14 @@ describe('options', () => {
       memoryBytes: spec.memoryBytes,
       maxDistance: 2,
       budgetEvaluations: 4000,
-      timeBudgetMs: Infinity,
+      deadlineMs: Infinity,
       seed: 1,
       improve: true,
     })
     expect(problem.boardLimitW).toBeUndefined()
     expect(problem.now()).toBe(problem.now())
     expect([problem.kinds.maxUnits, problem.kinds.tenants.at(-1)!.batchSize]).toEqual([20, 256])
-    expect(searchProblem(predictor, { ...good, now: () => 7 }).timeBudgetMs).toBe(50)
+    expect(searchProblem(predictor, { ...good, now: () => 7 }).deadlineMs).toBe(57)
     expect(searchProblem(predictor, { ...good, sharePercentStep: 30 }).totalUnits).toBe(3)
   })
 

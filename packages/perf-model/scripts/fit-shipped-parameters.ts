@@ -20,13 +20,11 @@ for (const key of boards.length > 0 ? boards : present) {
   const file = join(directory, `${key}.csv`)
   const spec = gpuSpecs[key]
   if (spec === undefined || !existsSync(file)) throw new Error(`no board '${key}', or no trace ${file}`)
-  const started = performance.now()
   const { parameters, report } = fitPerfModel(parseTraceCsv(readFileSync(file, 'utf8')), spec, {
     source: `steady-state sweep of the simulated ${spec.name} (gpu-sim): shares, batches, clocks and network mixes`,
     folds: 3,
     starts: 1,
     maxIterations: 25,
-    onProgress: (done, total) => console.error(`${key}: fit ${done} of ${total}, ${seconds(started)} s`),
   })
   writeFileSync(join(import.meta.dirname, '..', 'params', `${key}.json`), formatParameters(parameters))
   console.log(`\n${key}: ${report.rows} rows, ${report.groups} groups, ${report.failedRows} failed rows left out`)
@@ -40,8 +38,4 @@ updateAccuracyTable()
 
 function tableRow({ quantity, rows, count, median, p95, unit }: ErrorSummary) {
   return { quantity, rows, count, median: `${median.toFixed(2)} ${unit}`, p95: `${p95.toFixed(2)} ${unit}` }
-}
-
-function seconds(since: number): string {
-  return ((performance.now() - since) / 1e3).toFixed(0)
 }

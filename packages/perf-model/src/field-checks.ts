@@ -25,13 +25,22 @@ export const someText: FieldCheck = (value, field) => {
   if (typeof value !== 'string' || value === '') throw new InvalidInputError(field, value, 'some text')
 }
 
+/** Gives several fields the same check. */
+export function each<Name extends string>(check: FieldCheck, ...names: readonly Name[]): Record<Name, FieldCheck> {
+  return Object.fromEntries(names.map((name) => [name, check])) as Record<Name, FieldCheck>
+}
+
 /**
  * Checks a list and each of its elements.
  *
  * @param expected description of a valid list for the error message
  * @param allowed true for a valid length
  */
-export function listOf(element: FieldCheck, expected: string, allowed: (length: number) => boolean): FieldCheck {
+export function listOf(
+  element: FieldCheck,
+  expected = 'a list',
+  allowed: (length: number) => boolean = () => true,
+): FieldCheck {
   return (value, field) => {
     if (!Array.isArray(value) || !allowed(value.length)) throw new InvalidInputError(field, value, expected)
     value.forEach((each, i) => {

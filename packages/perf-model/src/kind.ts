@@ -16,8 +16,8 @@ export interface TenantKind {
 }
 
 /**
- * Corrections of a kind: factors on speed and power, and variances of ln(speed) and ln(power) due to uncertain
- * parameters and corrections.
+ * Corrections of a kind: factors on speed and power, and variances of ln(speed) and ln(power) because the factors are
+ * uncertain.
  */
 export interface KindCorrections {
   readonly deviceSpeed: number
@@ -28,8 +28,8 @@ export interface KindCorrections {
 }
 
 /**
- * Layout of the record of a kind: what is known of a tenant before its co-runners and the SM clock. The records of all
- * kinds are in one `Float64Array`, `stride` numbers apart. Times and traffic are per batch.
+ * Layout of the record of a kind: the quantities that depend neither on the co-runners nor on the SM clock. The records
+ * of all kinds are in one `Float64Array`, `stride` numbers apart. Times and traffic are per batch.
  */
 export const kindLayout = {
   /** Clock-bound device time, ms x MHz. */
@@ -42,7 +42,7 @@ export const kindLayout = {
   streamMb: 3,
   /** All memory traffic, not divided, MB. */
   trafficMb: 4,
-  /** Device time that no clock changes, ms. */
+  /** Device time that does not depend on the clocks, ms. */
   gapMs: 5,
   /** Launch time to the eighth power, ms^8. */
   launchMs8: 6,

@@ -18,13 +18,13 @@ export const runLayout = {
   hostOthers: 3,
   /** Eighth power of the time that the host needs at the top clock to serve this tenant and the others, ms^8. */
   servedMs8: 4,
-  /** At the top clock and a price of 1: memory time with and without overlap, ms, and launch time, ms^8. */
+  /** At the top clock, without contention for DRAM: memory time with and without overlap, ms, and launch time, ms^8. */
   topMixedMs: 5,
   topStreamMs: 6,
   topLaunchMs8: 7,
   /**
    * At the top clock: the part of the batch time on the device, the batch time without the host's queue, and the batch
-   * time, ms. Each is followed by its first and second derivative with respect to the price.
+   * time, ms. Each is followed by its first and second derivative with respect to the DRAM slowdown.
    */
   topDeviceMs: 8,
   topUnqueuedMs: 11,
@@ -46,12 +46,12 @@ export class Mix {
   missPart = 1
   /** Time per MB of memory traffic at peak bandwidth and this miss rate, ms. */
   msPerMb = 0
-  /** Price of DRAM access at the top clock: the factor by which contention lengthens an access. */
-  topPrice = 1
+  /** DRAM slowdown at the top clock: the factor by which contention lengthens a DRAM access. */
+  topSlowdown = 1
   /** Square of the ratio of the DRAM demand at the top clock to the bandwidth ceiling, 0..1. */
   topDemand = 0
   /**
-   * Standard deviation of ln(throughput), and as `powerSd` of ln(power), due to uncertain parameters and corrections.
+   * Standard deviation of ln(throughput), and as `powerSd` of ln(power), due to uncertain corrections.
    */
   speedSd = 0
   powerSd = 0
@@ -120,7 +120,7 @@ export function prepare(
   mix.powerSd = Math.sqrt(powerVariance / count)
   enterMemory(board, mix, memIndex, traffic)
   for (let r = 0; r < runs; r++) enterRun(board, records, mix, r, launch, host)
-  solveTopPrice(board, records, mix, mbPerMs, speeds)
+  solveTopSlowdown(board, records, mix, mbPerMs, speeds)
 }
 
 /** Mix of the tenant whose record is written. */
@@ -197,10 +197,10 @@ function enterRun(
 }
 
 /**
- * Compute the batch time of a run at the top clock, and its derivatives with respect to the price. `solve` has the same
+ * Compute the batch time of a run at the top clock, and its derivatives with respect to the DRAM slowdown. `solve` has the same
  * equations for lower clocks.
  *
- *     device    t_d = max_2(cycles, mixed x price) + stream x price + gap
+ *     device    t_d = max_2(cycles, mixed x slowdown) + stream x slowdown + gap
  *     launch    t_l = launch x max_4(1, own + pace x others), where the others' pace is 1 at the top clock
  *     unqueued  t_u = max_8(t_d, t_l) + host
  *     batch     t   = max_8(t_u, hostShare + hostOthers x t_u at the top clock)
@@ -210,16 +210,16 @@ function enterRun(
  * before the host has served every tenant. For M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' -
  * 7/8 S'^2 / S) / (8 S).
  */
-function batchAtTop(records: Float64Array, { kinds, terms }: Mix, r: number, price: number): void {
+function batchAtTop(records: Float64Array, { kinds, terms }: Mix, r: number, slowdown: number): void {
   const o = r * run.stride
   const kind = kinds[r]!
   const mixedMs = terms[o + run.topMixedMs]!
   const streamMs = terms[o + run.topStreamMs]!
-  const pricedMs = mixedMs * price
-  const overlapped = Math.sqrt(records[kind + at.topCycles2]! + pricedMs * pricedMs)
-  const device = overlapped + streamMs * price + records[kind + at.gapMs]!
+  const slowedMs = mixedMs * slowdown
+  const overlapped = Math.sqrt(records[kind + at.topCycles2]! + slowedMs * slowedMs)
+  const device = overlapped + streamMs * slowdown + records[kind + at.gapMs]!
   const perOverlapped = 1 / overlapped
-  const mixedPart = pricedMs * perOverlapped
+  const mixedPart = slowedMs * perOverlapped
   const deviceSlope = mixedPart * mixedMs + streamMs
   const deviceBend = mixedMs * mixedMs * (1 - mixedPart * mixedPart) * perOverlapped
 
@@ -257,29 +257,35 @@ function batchAtTop(records: Float64Array, { kinds, terms }: Mix, r: number, pri
 }
 
 /**
- * Solve for the price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), where D
+ * Solve for the DRAM slowdown y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), where D
  * is the fraction of the peak bandwidth that the tenants draw. D falls as y rises, so there is exactly one solution.
  * Halley's method searches within a bracket. It starts from the solution for D proportional to 1 / sqrt(y).
  *
  * @param mbPerMs memory traffic summed over the tenants, each running alone, MB/ms
  * @param speeds factors on the device's speed, summed over the tenants
  */
-function solveTopPrice(board: BoardConstants, records: Float64Array, mix: Mix, mbPerMs: number, speeds: number): void {
+function solveTopSlowdown(
+  board: BoardConstants,
+  records: Float64Array,
+  mix: Mix,
+  mbPerMs: number,
+  speeds: number,
+): void {
   const { terms, runs } = mix
   const ceiling = board.parameters.bandwidthCeiling
   const scale = mix.msPerMb / ceiling
-  const alone = mbPerMs * scale
-  // A tenant draws at most speed / (ceiling x price) of the ceiling, so y <= 1 + speeds / ceiling.
+  const demandAlone = mbPerMs * scale
+  // A tenant draws at most speed / (ceiling x y) of the ceiling, so y <= 1 + speeds / ceiling.
   let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
   let low = 1
-  let price = Math.min(1 + alone * alone, high)
+  let slowdown = Math.min(1 + demandAlone * demandAlone, high)
   let before = STEP_BEFORE
   for (let steps = 0; ; steps++) {
     let demand = 0
     let slope = 0
     let bend = 0
     for (let r = 0; r < runs; r++) {
-      batchAtTop(records, mix, r, price)
+      batchAtTop(records, mix, r, slowdown)
       const o = r * run.stride
       const perBatch = 1 / terms[o + run.topMs]!
       const drawn = terms[o + run.length]! * records[mix.kinds[r]! + at.trafficMb]! * perBatch * scale
@@ -290,32 +296,32 @@ function solveTopPrice(board: BoardConstants, records: Float64Array, mix: Mix, m
     }
     const square = demand * demand
     const squareSlope = 2 * demand * slope
-    const value = price - price * square - 1
-    const rise = 1 - square - price * squareSlope
-    const bow = -2 * squareSlope - 2 * price * (slope * slope + demand * bend)
-    if (value > 0) high = price
-    else low = price
+    const value = slowdown - slowdown * square - 1
+    const rise = 1 - square - slowdown * squareSlope
+    const bow = -2 * squareSlope - 2 * slowdown * (slope * slope + demand * bend)
+    if (value > 0) high = slowdown
+    else low = slowdown
     const step = (-value * rise) / (rise * rise - 0.5 * value * bow)
-    const inside = price + step >= low && price + step <= high
-    const moved = Math.abs(step) / price
+    const inside = slowdown + step >= low && slowdown + step <= high
+    const moved = Math.abs(step) / slowdown
     if ((inside && isLastStep(moved, before)) || steps === MAX_STEPS) {
-      enterTopPrice(records, mix, price + step, step)
+      enterTopSlowdown(records, mix, slowdown + step, step)
       return
     }
     before = moved
-    price = inside ? price + step : 0.5 * (low + high)
+    slowdown = inside ? slowdown + step : 0.5 * (low + high)
   }
 }
 
-/** Store the price, and move each run's times there from `price - step`, to second order. */
-function enterTopPrice(records: Float64Array, mix: Mix, price: number, step: number): void {
+/** Store the slowdown, and extrapolate each run's times to it from `slowdown - step`, to second order. */
+function enterTopSlowdown(records: Float64Array, mix: Mix, slowdown: number, step: number): void {
   const { terms } = mix
-  mix.topPrice = price
-  mix.topDemand = 1 - 1 / price
+  mix.topSlowdown = slowdown
+  mix.topDemand = 1 - 1 / slowdown
   for (let r = 0; r < mix.runs; r++) {
     const o = r * run.stride
-    for (let at = o + run.topDeviceMs; at <= o + run.topMs; at += 3) {
-      terms[at]! += step * (terms[at + 1]! + 0.5 * step * terms[at + 2]!)
+    for (let time = o + run.topDeviceMs; time <= o + run.topMs; time += 3) {
+      terms[time]! += step * (terms[time + 1]! + 0.5 * step * terms[time + 2]!)
     }
     const served = records[mix.kinds[r]! + at.hostShareMs]! + terms[o + run.hostOthers]! * terms[o + run.topUnqueuedMs]!
     const served2 = served * served

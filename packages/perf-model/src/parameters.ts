@@ -1,6 +1,6 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
-import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
+import { each, type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
 
 /** Version of the parameter file's layout and of the model equations. */
 export const PARAMETER_SCHEMA_VERSION = 5
@@ -43,20 +43,18 @@ export interface BoardParameters {
 }
 
 const boardParameters = record<BoardParameters>({
-  bytesPerCyclePerSm: positive,
-  bandwidthCeiling: part,
-  cacheReachMb: positive,
-  launchClients: positive,
-  hostClients: positive,
-  largeBatchHostFactor: nonNegative,
-  largeBatchKnee: positive,
-  idlePowerW: atMinOne(record<BoardParameters['idlePowerW'][number]>({ memClockMhz: positive, powerW: positive })),
-  clockTreePowerW: nonNegative,
-  smPowerW: nonNegative,
-  voltageSlope: nonNegative,
-  voltageBend: positive,
-  voltageFloor: part,
-  memoryReservedMib: nonNegative,
+  ...each(
+    positive,
+    'bytesPerCyclePerSm',
+    'cacheReachMb',
+    'launchClients',
+    'hostClients',
+    'largeBatchKnee',
+    'voltageBend',
+  ),
+  ...each(part, 'bandwidthCeiling', 'voltageFloor'),
+  ...each(nonNegative, 'largeBatchHostFactor', 'clockTreePowerW', 'smPowerW', 'voltageSlope', 'memoryReservedMib'),
+  idlePowerW: atMinOne(record<BoardParameters['idlePowerW'][number]>(each(positive, 'memClockMhz', 'powerW'))),
 })
 
 const noneOr = (element: FieldCheck, count: number) =>
@@ -77,18 +75,16 @@ export interface NetworkCorrection {
   speed: number[]
   /** Logarithm of the factor on the tenant's dynamic power. */
   dynamicPower: number[]
-  /** Standard deviation of ln(throughput) due to uncertain parameters and corrections. */
+  /** Standard deviation of ln(throughput) due to uncertain corrections. */
   speedSd: number[]
-  /** Standard deviation of ln(power) due to uncertain parameters and corrections. */
+  /** Standard deviation of ln(power) due to uncertain corrections. */
   powerSd: number[]
 }
 
 const networkCorrection = record<NetworkCorrection>({
   memClockMhz: positive,
-  speed: grid,
-  dynamicPower: grid,
-  speedSd: sdGrid,
-  powerSd: sdGrid,
+  ...each(grid, 'speed', 'dynamicPower'),
+  ...each(sdGrid, 'speedSd', 'powerSd'),
 })
 
 export interface NetworkParameters {
@@ -107,7 +103,7 @@ export interface NetworkParameters {
   mixedMbPerBatch: number
   /** Memory traffic of operators that only move elements, MB per sample. */
   streamMbPerSample: number
-  /** Device time per batch that no clock changes, ms. */
+  /** Device time per batch that does not depend on the clocks, ms. */
   gapMs: number
   /** Host time to launch a batch, ms. */
   launchMs: number
@@ -135,24 +131,12 @@ export interface NetworkParameters {
 
 const networkParameters = record<NetworkParameters>({
   name: someText,
-  computePerSample: positive,
-  computePerBatch: nonNegative,
-  serialPerBatch: nonNegative,
-  serialPerSample: nonNegative,
-  mixedMbPerSample: nonNegative,
-  mixedMbPerBatch: nonNegative,
-  streamMbPerSample: positive,
-  gapMs: nonNegative,
-  launchMs: positive,
-  hostPerSampleMs: nonNegative,
-  coreEnergyMj: nonNegative,
-  batchEnergyMj: nonNegative,
-  memoryEnergyMj: nonNegative,
-  countedMbPerSample: nonNegative,
-  memoryBaseMib: nonNegative,
-  memoryPerSampleMib: nonNegative,
+  ...each(positive, 'computePerSample', 'streamMbPerSample', 'launchMs'),
+  ...each(nonNegative, 'computePerBatch', 'serialPerBatch', 'serialPerSample', 'mixedMbPerSample', 'mixedMbPerBatch'),
+  ...each(nonNegative, 'gapMs', 'hostPerSampleMs', 'coreEnergyMj', 'batchEnergyMj', 'memoryEnergyMj'),
+  ...each(nonNegative, 'countedMbPerSample', 'memoryBaseMib', 'memoryPerSampleMib'),
   hostSpeed: noneOr(logarithm, HOST_NODES),
-  corrections: listOf(networkCorrection, 'a list', () => true),
+  corrections: listOf(networkCorrection),
 })
 
 /** Smallest and largest value. */
@@ -163,7 +147,6 @@ export const mixes = ['like tenants', 'unlike tenants', 'several networks'] as c
 export type Mix = (typeof mixes)[number]
 
 const range = listOf(positive, 'the least and the largest value', (length) => length === 2)
-const mix = oneOfThe(...mixes)
 
 /** Ranges that the rows of a fit covered. Predictions outside these ranges are extrapolations. */
 export interface FittedProfile {
@@ -181,18 +164,18 @@ export interface FittedProfile {
   mixes: Mix[]
   /**
    * Uncertainty of the fit at its own rows: the 99th percentile of the standard deviations of ln(throughput) and
-   * ln(power) due to its parameters and corrections.
+   * ln(power) due to uncertain corrections.
    */
   unknownSd: { throughput: number; power: number }
 }
 
 const fittedProfile = record<FittedProfile>({
   networks: atMinOne(
-    record<FittedProfile['networks'][number]>({ name: someText, mpsPercent: range, batchSize: range, tenants: range }),
+    record<FittedProfile['networks'][number]>({ name: someText, ...each(range, 'mpsPercent', 'batchSize', 'tenants') }),
   ),
   smClockMhz: atMinOne(record<FittedProfile['smClockMhz'][number]>({ memClockMhz: positive, range })),
-  mixes: atMinOne(mix),
-  unknownSd: record<FittedProfile['unknownSd']>({ throughput: positive, power: positive }),
+  mixes: atMinOne(oneOfThe(...mixes)),
+  unknownSd: record<FittedProfile['unknownSd']>(each(positive, 'throughput', 'power')),
 })
 
 /** Number of directions in which boards of one kind differ. */
@@ -220,14 +203,16 @@ export interface ErrorState {
   networkSd: number
   /** Weights of the terms of the residual's variance. */
   residual: number[]
-  /**
-   * Learnt positions along the factors and of the networks. `covariance` is the lower triangle of their covariance.
-   */
+  /** Estimated coefficients of the factors, then of the networks. `covariance` is the lower triangle of their covariance. */
   learnt: number[]
   covariance: number[]
 }
 
-const real = numberThat('a number', () => true)
+const numbers = listOf(
+  numberThat('a number', () => true),
+  'numbers',
+)
+
 /** Reject duplicate names, because only the first entry of a name would be used. */
 const eachOnce =
   (name: string, check: FieldCheck): FieldCheck =>
@@ -243,17 +228,11 @@ const errorState = record<ErrorState>({
   quantity: oneOfThe('throughput', 'power'),
   rows: count,
   scale: positive,
-  networks: listOf(someText, 'a list', () => true),
-  mean: listOf(real, 'numbers', () => true),
-  factors: listOf(
-    listOf(real, 'numbers', () => true),
-    `${FACTORS} lists`,
-    (length) => length === FACTORS,
-  ),
+  networks: listOf(someText),
+  ...each(numbers, 'mean', 'learnt', 'covariance'),
+  factors: listOf(numbers, `${FACTORS} lists`, (length) => length === FACTORS),
   networkSd: nonNegative,
   residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
-  learnt: listOf(real, 'numbers', () => true),
-  covariance: listOf(real, 'numbers', () => true),
 })
 
 /** Median and 95th percentile of the error of one quantity over one kind of rows. */
@@ -272,8 +251,7 @@ const errorSummary = record<ErrorSummary>({
   unit: oneOfThe('%', 'points'),
   rows: oneOfThe('all', ...mixes),
   count,
-  median: nonNegative,
-  p95: nonNegative,
+  ...each(nonNegative, 'median', 'p95'),
 })
 
 /** All parameters of a `PerfModel`, as stored in a parameter file. */
@@ -306,11 +284,9 @@ const perfModelParameters = record<PerfModelParameters>({
   provenance: record<PerfModelParameters['provenance']>({
     source: someText,
     rows: numberThat('an integer of at least 1', (value) => Number.isInteger(value) && value >= 1),
-    failedRows: count,
-    folds: count,
+    ...each(count, 'failedRows', 'folds', 'refits'),
     seed: numberThat('an integer', Number.isInteger),
-    heldOutErrors: listOf(errorSummary, 'a list', () => true),
-    refits: count,
+    heldOutErrors: listOf(errorSummary),
   }),
   boardParameters,
   networks: eachOnce('name', atMinOne(networkParameters)),

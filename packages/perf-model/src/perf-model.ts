@@ -13,7 +13,6 @@ import {
 } from '@pctodl/platform'
 import { type BoardConstants, boardConstants, relativeVoltage } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
-import { MAX_BATCH_SIZE } from './kind.js'
 import { KindTable } from './kind-table.js'
 import { LazyPrediction, LazyTenantPrediction } from './lazy-prediction.js'
 import { Mix, prepare } from './mix.js'
@@ -22,6 +21,7 @@ import { type PerfModelParameters, parsePerfModelParameters } from './parameters
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
+import { assertBatch, assertShare, assertShares } from './tenant-checks.js'
 import { ErrorModel } from './uncertainty/error-model.js'
 import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/error-terms.js'
 
@@ -32,8 +32,8 @@ const EXPECTED_TENANT = '{ model, mpsPercent, batchSize }'
 
 /**
  * Predicts any mix of the fitted networks on one board. A prediction does not depend on the order of the tenants. Every
- * tenant's throughput rises with the SM clock, the memory clock and its own share. Power rises with the SM clock. Both
- * hold to a relative 1e-9.
+ * tenant's throughput rises with the SM clock, the memory clock and its own share. Power rises with the SM clock. These
+ * relations hold to a relative 1e-9.
  */
 export class PerfModel implements Predictor {
   readonly spec: GpuSpec
@@ -48,7 +48,7 @@ export class PerfModel implements Predictor {
   /** Numbers of the kinds of the last prediction's tenants, and the offsets of their records. */
   readonly #tenants = new Int32Array(MAX_MPS_CLIENTS)
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
-  /** Mix of these tenants, reused at other clocks. Its `tenants` is 0 if they must be prepared again. */
+  /** Mix of these tenants, used at all SM clocks. `tenants` is 0 if the mix must be prepared again. */
   readonly #mix = new Mix()
   readonly #solution = new Solution()
   /** SM clock of the current solution, MHz; 0 if there is none. */
@@ -265,9 +265,9 @@ export class PerfModel implements Predictor {
   #sdOf(quantity: Quantity): number {
     const error = this.#errors[quantity]
     if (error.sd > 0) return error.sd
-    const judged = this.#parameters.profile.unknownSd[quantity]
+    const fittedSd = this.#parameters.profile.unknownSd[quantity]
     const own = quantity === 'power' ? this.#mix.powerSd : this.#mix.speedSd
-    error.sd = error.model.sd(this.#termsOf(quantity), own > judged ? own * own - judged * judged : 0)
+    error.sd = error.model.sd(this.#termsOf(quantity), own > fittedSd ? own * own - fittedSd * fittedSd : 0)
     return error.sd
   }
 
@@ -504,7 +504,7 @@ export class PerfModel implements Predictor {
   #tpcsOf(mpsPercent: number, i: number): number {
     const whole = mpsPercent | 0
     if (whole === mpsPercent && whole >= 1 && whole <= 100) return this.#tpcs[whole]!
-    if (!(typeof mpsPercent === 'number' && mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
+    assertShare(mpsPercent, i)
     return smsOfShare(this.spec, mpsPercent) / this.spec.smPerTpc
   }
 
@@ -552,26 +552,10 @@ function assertCount(count: number): void {
   }
 }
 
-function assertShares(shareSum: number): void {
-  if (shareSum <= 100 + 1e-9) return
-  const expected = 'at most 100; the model knows no time slicing'
-  throw new InvalidInputError('sum of tenants[].mpsPercent', shareSum, expected)
-}
-
 function assertList(tenants: readonly Tenant[]): void {
   if (!Array.isArray(tenants)) throw new InvalidInputError('tenants', tenants, 'a list of tenants')
 }
 
 function wrongTenant(tenant: unknown, i: number): InvalidInputError {
   return new InvalidInputError(`tenants[${i}]`, tenant, EXPECTED_TENANT)
-}
-
-function wrongShare(mpsPercent: unknown, i: number): InvalidInputError {
-  return new InvalidInputError(`tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
-}
-
-function assertBatch(batchSize: number, i: number): void {
-  if (!(Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= MAX_BATCH_SIZE)) {
-    throw new InvalidInputError(`tenants[${i}].batchSize`, batchSize, `an integer from 1 to ${MAX_BATCH_SIZE}`)
-  }
 }

@@ -28,7 +28,7 @@ export interface Prediction {
   /** Standard deviation of the error of `powerW`, W; absent if the predictor does not know it. */
   readonly powerSdW?: number
   /**
-   * Distance from the measured configurations: the standard deviation due to uncertain parameters and corrections,
+   * Distance from the measured configurations: the standard deviation due to uncertain corrections,
    * divided by the 99th percentile of this standard deviation over the fit's own rows. A configuration at a distance up
    * to 1 is as well known as the measured rows. Absent if the predictor does not know it.
    */

@@ -24,10 +24,10 @@ const MAX_STEPS = 60
 /**
  * Evaluate a mix at one SM clock, at most the top clock.
  *
- * Below the top clock, each tenant assumes that all others slow down in the same proportion as itself: its batch time
- * is t = T(price(pace), pace) with pace = t(top) / t. This is exact for like tenants. For unlike tenants, it ensures
- * that every tenant's throughput rises with the clock. The joint equilibrium would not ensure that: a tenant that waits
- * for memory would lose when the clock of the others rises.
+ * Below the top clock, the model assumes for each tenant that all others slow down in the same proportion. The pace of a
+ * tenant is its batch time at the top clock divided by its batch time at this clock. This assumption is exact for like
+ * tenants. For unlike tenants, it ensures that every tenant's throughput rises with the clock. The joint equilibrium
+ * would not ensure that: a tenant that waits for memory would become slower when the clock of the others rises.
  */
 export function solve(board: BoardConstants, records: Float64Array, mix: Mix, smClockMhz: number, out: Solution): void {
   const { terms } = mix
@@ -77,14 +77,14 @@ function enterBatch(out: Solution, tenant: number, batchMs: number, deviceMs: nu
 
 /**
  * Solve for the pace x in (0, 1] at which a batch takes topMs / x. The batch time follows the equations of `batchAtTop` at
- * the price 1 / (1 - topDemand x^2), with the other tenants at the same pace. In eighth powers, the last maximum needs
+ * the DRAM slowdown 1 / (1 - topDemand x^2), with the other tenants at the same pace. In eighth powers, the last maximum needs
  * no root: x^8 (t_u^8 + served^8) = topMs^8. The logarithm of the left side is nearly linear in ln x. Chebyshev's
  * method solves for ln x within a bracket, starting from the slowdown of the device's part alone.
  */
 function solveBatch(
   { parameters, topClockMhz }: BoardConstants,
   records: Float64Array,
-  { kinds, terms, msPerMb, topPrice, topDemand }: Mix,
+  { kinds, terms, msPerMb, topSlowdown, topDemand }: Mix,
   r: number,
   smClockMhz: number,
   out: Solution,
@@ -110,7 +110,7 @@ function solveBatch(
   const ownMsPerMb = smoothMax2(terms[o + run.ownCycles]! * perMhz, msPerMb)
   const mixedMs = records[kind + at.mixedMb]! * ownMsPerMb
   const streamMs = records[kind + at.streamMb]! * ownMsPerMb
-  const slowest = smoothMax2(cyclesMs, mixedMs * topPrice) + streamMs * topPrice + gapMs
+  const slowest = smoothMax2(cyclesMs, mixedMs * topSlowdown) + streamMs * topSlowdown + gapMs
   const topMs2 = topMs * topMs
   const topMs8 = topMs2 * topMs2 * topMs2 * topMs2
   let x = topMs2 / (topMs2 + (slowest - topDeviceMs) * topDeviceMs)
@@ -118,18 +118,18 @@ function solveBatch(
   let high = 1
   let before = STEP_BEFORE
   for (let steps = 0; ; steps++) {
-    const price = 1 / (1 - topDemand * x * x)
-    const priceSlope = 2 * topDemand * x * price * price
-    const priceBend = 2 * topDemand * price * (price + 2 * x * priceSlope)
-    const pricedMs = mixedMs * price
-    const overlapped = Math.sqrt(cycles2 + pricedMs * pricedMs)
+    const slowdown = 1 / (1 - topDemand * x * x)
+    const slowdownSlope = 2 * topDemand * x * slowdown * slowdown
+    const slowdownBend = 2 * topDemand * slowdown * (slowdown + 2 * x * slowdownSlope)
+    const slowedMs = mixedMs * slowdown
+    const overlapped = Math.sqrt(cycles2 + slowedMs * slowedMs)
     const perOverlapped = 1 / overlapped
-    const mixedPart = pricedMs * perOverlapped
-    const perPrice = mixedPart * mixedMs + streamMs
-    const steeper = mixedMs * priceSlope
-    const device = overlapped + streamMs * price + gapMs
-    const deviceSlope = perPrice * priceSlope
-    const deviceBend = perPrice * priceBend + steeper * steeper * (1 - mixedPart * mixedPart) * perOverlapped
+    const mixedPart = slowedMs * perOverlapped
+    const perSlowdown = mixedPart * mixedMs + streamMs
+    const steeper = mixedMs * slowdownSlope
+    const device = overlapped + streamMs * slowdown + gapMs
+    const deviceSlope = perSlowdown * slowdownSlope
+    const deviceBend = perSlowdown * slowdownBend + steeper * steeper * (1 - mixedPart * mixedPart) * perOverlapped
 
     const load = launchOwn + x * others
     const load2 = load * load
@@ -173,7 +173,7 @@ function solveBatch(
     const inside = x + step >= low && x + step <= high
     const next = inside ? x + step : 0.5 * (low + high)
     const moved = Math.abs(step) / x
-    // Under heavy contention, a step can be small far from the solution, because the price is steep there.
+    // Under heavy contention, a step can be small far from the solution, because the slowdown is steep there.
     const near = inside && Math.abs(off) < 0.01
     if ((near && isLastStep(moved, before)) || steps === MAX_STEPS) {
       enterBatch(out, tenant, topMs / next, device + step * (deviceSlope + 0.5 * step * deviceBend))

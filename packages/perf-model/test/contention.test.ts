@@ -174,7 +174,7 @@ describe('launches of kernels', () => {
   })
 })
 
-describe('the price of memory', () => {
+describe('the DRAM slowdown', () => {
   const GAP_MS = 0.5
   const traffic = fc.record({
     count: fc.integer({ min: 1, max: 40 }),
@@ -184,7 +184,7 @@ describe('the price of memory', () => {
     smClockMhz: fc.constantFrom(...clocksMhz),
   })
 
-  it('is where what like tenants draw at that price meets what there is, at every clock', () => {
+  it('is where what like tenants draw at that slowdown meets what there is, at every clock', () => {
     fc.assert(
       fc.property(traffic, ({ count, megabytes, bandwidthCeiling, cacheReachMb, smClockMhz }) => {
         // So many bytes per cycle that no tenant's own SMs limit it.
@@ -195,9 +195,9 @@ describe('the price of memory', () => {
         const latencyMs = latency(model, count, smClockMhz)
         const missed = megabytes * ((count * megabytes) / (count * megabytes + cacheReachMb))
         const perMs = memoryBandwidth(spec, memClockMhz) / 1e9
-        const price = (latencyMs - GAP_MS) / (missed / perMs)
+        const slowdown = (latencyMs - GAP_MS) / (missed / perMs)
         const drawn = (count * missed) / latencyMs / perMs
-        expect(price * (1 - (drawn / bandwidthCeiling) ** 2)).toBeCloseTo(1, 3)
+        expect(slowdown * (1 - (drawn / bandwidthCeiling) ** 2)).toBeCloseTo(1, 3)
       }),
       // So little traffic at so low a clock that arithmetic is negligible.
       {
@@ -207,7 +207,7 @@ describe('the price of memory', () => {
     )
   })
 
-  it('is one price for unlike tenants', () => {
+  it('is one slowdown for unlike tenants', () => {
     const megabytes = fc.double({ min: 50, max: 5000, noNaN: true })
     const count = fc.integer({ min: 1, max: 20 })
     const cycles = fc.double({ min: 1, max: 1e4, noNaN: true })
@@ -220,10 +220,13 @@ describe('the price of memory', () => {
         const [mine, theirs] = latencies(model, [...like(1), ...like(other, 'that'), ...like(one)]) as [number, number]
         const all = (one + 1) * first + other * second
         const perMb = ((all / (all + 300)) * 1e9) / memoryBandwidth(spec, memClockMhz)
-        const price = (mine - nothing.gapMs) / (first * perMb)
-        expect((theirs - nothing.gapMs - (1e3 * serialPerBatch) / topMhz) / (second * perMb) / price).toBeCloseTo(1, 3)
+        const slowdown = (mine - nothing.gapMs) / (first * perMb)
+        expect((theirs - nothing.gapMs - (1e3 * serialPerBatch) / topMhz) / (second * perMb) / slowdown).toBeCloseTo(
+          1,
+          3,
+        )
         const drawn = perMb * (((one + 1) * first) / mine + (other * second) / theirs)
-        expect(price * (1 - (drawn / 0.9) ** 2)).toBeCloseTo(1, 3)
+        expect(slowdown * (1 - (drawn / 0.9) ** 2)).toBeCloseTo(1, 3)
       }),
       { numRuns: 200 },
     )
@@ -239,9 +242,9 @@ describe('the price of memory', () => {
           { it: { gapMs: 0, serialPerBatch: CYCLES / 1e3, streamMbPerSample: megabytes / 8 } },
         )
         const latencyMs = latency(model, count, smClockMhz)
-        const price = (latencyMs - CYCLES / smClockMhz) / (megabytes / perMs)
+        const slowdown = (latencyMs - CYCLES / smClockMhz) / (megabytes / perMs)
         const drawn = (count * megabytes) / latencyMs / perMs
-        expect(price * (1 - (drawn / bandwidthCeiling) ** 2)).toBeCloseTo(1, 3)
+        expect(slowdown * (1 - (drawn / bandwidthCeiling) ** 2)).toBeCloseTo(1, 3)
       }),
       { numRuns: 200 },
     )

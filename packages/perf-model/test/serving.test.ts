@@ -175,15 +175,6 @@ describe('ServingModel', () => {
     ['tenants[0].model', () => new ServingModel(model, configuration, [{ ...search, model: 'vgg19' }, photos])],
     ['ratesPerS', () => serving.predict([1])],
     ['ratesPerS[1]', () => serving.predict([1, 0])],
-    [
-      'idlePowerW',
-      () =>
-        new ServingModel(
-          { ...model, predict: (given: Configuration) => model.predict(given) } as never,
-          configuration,
-          [search, photos],
-        ),
-    ],
   ])('refuses a wrong %s by name', (field, make) => {
     expect(make).toThrow(expect.objectContaining({ field }))
   })

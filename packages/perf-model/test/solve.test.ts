@@ -19,7 +19,7 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
   const random = new SeededRandom(17)
   const tpcs = spec.smCount / spec.smPerTpc
 
-  /** The equations as the guide states them, for tenant `i` at a price and a pace of the others. */
+  /** The equations as the guide states them, for tenant `i` at a slowdown and a pace of the others. */
   function timesOf(offsets: readonly number[], memIndex: number, i: number, smClockMhz: number) {
     const c = kinds.records
     const offset = offsets[i]!
@@ -29,8 +29,8 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
     const traffic = offsets.reduce((sum, other) => sum + c[other + at.trafficMb]!, 0)
     const missPart = traffic / (traffic + cacheReachMb)
     const msPerMb = max(2, (of('ownCycles') * missPart) / smClockMhz, board.msPerMb[memIndex]! * missPart)
-    return (price: number, pace: number, topUnqueuedMs?: number) => {
-      const accessMs = msPerMb * price
+    return (slowdown: number, pace: number, topUnqueuedMs?: number) => {
+      const accessMs = msPerMb * slowdown
       const overlapped = max(2, of('cycles') / smClockMhz, of('mixedMb') * accessMs)
       const deviceMs = overlapped + of('streamMb') * accessMs + of('gapMs')
       const load = (1 + pace * others('launchDemand')) / launchClients
@@ -55,9 +55,9 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
       kinds.find(tenants, count, memIndex, found)
       const offsets = [...found.subarray(0, count)]
       prepare(board, kinds.records, offsets, count, memIndex, mix)
-      const atTop = offsets.map((_, i) => timesOf(offsets, memIndex, i, board.topClockMhz)(mix.topPrice, 1))
+      const atTop = offsets.map((_, i) => timesOf(offsets, memIndex, i, board.topClockMhz)(mix.topSlowdown, 1))
       const demand = atTop.reduce((sum, { batchMs, drawnMs }) => sum + drawnMs / batchMs, 0)
-      expect(Math.abs(mix.topPrice * (1 - demand * demand) - 1)).toBeLessThan(1e-9)
+      expect(Math.abs(mix.topSlowdown * (1 - demand * demand) - 1)).toBeLessThan(1e-9)
 
       const smClockMhz = 210 + random.uniform() * (board.topClockMhz - 210)
       solve(board, kinds.records, mix, smClockMhz, solution)
@@ -65,8 +65,8 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
         const { batchMs: topMs, unqueuedMs } = atTop[i]!
         const latencyMs = solution.latencyMs[i]!
         const pace = topMs / latencyMs
-        const price = 1 / (1 - (1 - 1 / mix.topPrice) * pace * pace)
-        const { batchMs } = timesOf(offsets, memIndex, i, smClockMhz)(price, pace, unqueuedMs)
+        const slowdown = 1 / (1 - (1 - 1 / mix.topSlowdown) * pace * pace)
+        const { batchMs } = timesOf(offsets, memIndex, i, smClockMhz)(slowdown, pace, unqueuedMs)
         expect(Math.abs(batchMs / latencyMs - 1)).toBeLessThan(1e-9)
       })
       solve(board, kinds.records, mix, board.topClockMhz, solution)

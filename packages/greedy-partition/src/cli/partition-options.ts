@@ -16,14 +16,15 @@ import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
+import { commonOptions, type RawOptions } from './raw-options.js'
 import { knownName } from './services-file.js'
-import { type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
+import { type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
 
 /** Checked options of one command call. */
 export interface PartitionCall {
   readonly spec: GpuSpec
   readonly networks: readonly NetworkDemand[]
-  /** Set to plan for services instead of a partition. */
+  /** Options of a plan for services; undefined for a partition. */
   readonly services: ServicesCall | undefined
   readonly search: Omit<PartitionOptions, 'models'>
   /** Folder of parameters; undefined for the shipped model. */
@@ -37,22 +38,6 @@ const DEFAULT_BUDGET_MS = 50
 const DEFAULT_RISK = 0.05
 
 const objectives = ['throughput', 'few-processes'] as const
-
-interface RawOptions extends RawServicesOptions {
-  readonly model?: NetworkDemand[]
-  readonly gpu: string
-  readonly params?: string
-  readonly risk?: number
-  readonly latencySlo?: number
-  readonly latencyPercentile: 'mean' | 'p99'
-  readonly minThroughput?: number
-  readonly maxShare?: number
-  readonly maxDistance?: number
-  readonly maxBatch?: number
-  readonly budgetEvaluations?: number
-  readonly explain?: boolean
-  readonly json?: boolean
-}
 
 const referenceSpelling: OptionAliases = {
   '--platform': '--gpu',
@@ -150,25 +135,18 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
 
 function searchOptions(raw: RawOptions): PartitionCall['search'] {
   const objective = raw.objective === 'throughput' ? 'throughput' : 'few-processes'
-  const risk = raw.risk ?? (objective === 'throughput' ? undefined : DEFAULT_RISK)
   return {
     objective,
-    powerCapW: raw.powerCap,
-    powerMarginW: raw.powerMargin,
-    sharePercentStep: raw.mpsStep,
     latencyPercentile: raw.latencyPercentile,
-    seed: raw.seed,
+    ...commonOptions(raw),
     ...searchBudget(raw),
     ...given({
-      memClocksMhz: raw.memClock === undefined ? undefined : [raw.memClock],
-      capExceedanceProbability: risk,
+      capExceedanceProbability: raw.risk ?? (objective === 'throughput' ? undefined : DEFAULT_RISK),
       latencySloMs: raw.latencySlo,
       minTenantThroughput: raw.minThroughput,
-      maxTenants: raw.maxTenants,
       maxSharePercent: raw.maxShare,
       maxDistance: raw.maxDistance,
       maxBatchSize: raw.maxBatch,
-      memoryBytes: raw.memoryMib === undefined ? undefined : raw.memoryMib * 1024 ** 2,
     }),
   }
 }

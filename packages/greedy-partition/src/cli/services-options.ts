@@ -1,7 +1,7 @@
 import { given, UsageError } from '@pctodl/command-line'
 import type { Service } from '@pctodl/platform'
-import type { PartitionObjective } from '../options.js'
 import type { ServiceGoal, ServicePlanOptions } from '../services/plan-options.js'
+import { commonOptions, type RawOptions } from './raw-options.js'
 import { readServicesFile } from './services-file.js'
 
 /** Checked options of a call with `--services`. */
@@ -10,24 +10,6 @@ export interface ServicesCall {
   readonly ratesPerS: readonly number[]
   readonly withoutMaxBatchSize: readonly string[]
   readonly options: ServicePlanOptions
-}
-
-/** Command options used by plans for services. */
-export interface RawServicesOptions {
-  readonly services?: string
-  readonly objective?: ServiceGoal | PartitionObjective
-  readonly rateMargin?: number
-  readonly latencyMargin?: number
-  readonly burstiness?: number
-  readonly powerCap: number
-  readonly powerMargin: number
-  readonly mpsStep: number
-  readonly memClock?: number
-  readonly maxTenants?: number
-  readonly memoryMib?: number
-  readonly seed: number
-  readonly budgetMs?: number
-  readonly budgetEvaluations?: number
 }
 
 export const serviceGoals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
@@ -54,7 +36,7 @@ const forServicesOnly = ['rateMargin', 'latencyMargin', 'burstiness']
  * @returns undefined without `--services`
  * @throws UsageError for options that exclude each other, or a file that cannot be read
  */
-export function servicesCall(raw: RawServicesOptions, wasGiven: (option: string) => boolean): ServicesCall | undefined {
+export function servicesCall(raw: RawOptions, wasGiven: (option: string) => boolean): ServicesCall | undefined {
   const { services: file, objective = file === undefined ? 'few-processes' : 'min-power' } = raw
   const goal = serviceGoals.find((each) => each === objective)
   const stray = (file === undefined ? forServicesOnly : forTenantsOnly).filter(wasGiven).map(spelled)
@@ -70,11 +52,8 @@ export function servicesCall(raw: RawServicesOptions, wasGiven: (option: string)
     ...readServicesFile(file),
     options: {
       objective: goal,
-      powerCapW: raw.powerCap,
-      powerMarginW: raw.powerMargin,
-      sharePercentStep: raw.mpsStep,
-      seed: raw.seed,
       bound: true,
+      ...commonOptions(raw),
       ...given({
         timeBudgetMs: raw.budgetMs,
         now: raw.budgetMs === undefined ? undefined : () => performance.now(),
@@ -82,9 +61,6 @@ export function servicesCall(raw: RawServicesOptions, wasGiven: (option: string)
         rateMargin: raw.rateMargin,
         latencyMargin: raw.latencyMargin,
         burstiness: raw.burstiness,
-        memClocksMhz: raw.memClock === undefined ? undefined : [raw.memClock],
-        maxTenants: raw.maxTenants,
-        memoryBytes: raw.memoryMib === undefined ? undefined : raw.memoryMib * 1024 ** 2,
       }),
     },
   }

@@ -1,10 +1,9 @@
 import type { PerfModel } from '@pctodl/perf-model'
 import { InvalidInputError, type Service } from '@pctodl/platform'
-import { everyLayout } from './every-layout.js'
-import type { Layout } from './layout.js'
+import { fits, type Instances, type Layout } from './layout.js'
 import { bestFirst, LayoutScorer } from './layout-scorer.js'
 import type { ServicePlanOptions } from './plan-options.js'
-import { planProblem } from './plan-problem.js'
+import { type PlanProblem, planProblem } from './plan-problem.js'
 import type { ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
@@ -33,4 +32,34 @@ export function exhaustiveServices(
   const scorer = new LayoutScorer(problem)
   const best = layouts.flatMap((layout) => scorer.score(layout) ?? []).sort(bestFirst)[0]
   return servicePlan(scorer, best, 'exhausted')
+}
+
+/** Enumerate all layouts that fit on the board. */
+function* everyLayout(problem: PlanProblem): Generator<Layout> {
+  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
+    yield* from(problem, memIndex, [], problem.totalUnits, problem.maxTenants)
+  }
+}
+
+function* from(
+  problem: PlanProblem,
+  memIndex: number,
+  services: readonly Instances[],
+  units: number,
+  tenants: number,
+): Generator<Layout> {
+  const of = problem.services[services.length]
+  if (of === undefined) {
+    const layout = { services, memIndex }
+    if (fits(problem, layout)) yield layout
+    return
+  }
+  for (let count = 1; count <= Math.min(problem.maxInstances, tenants); count++) {
+    for (let each = 1; count * each <= units; each++) {
+      for (let batch = 0; batch < of.batchSizes.length; batch++) {
+        const next = [...services, { count, units: each, batch }]
+        yield* from(problem, memIndex, next, units - count * each, tenants - count)
+      }
+    }
+  }
 }

@@ -39,24 +39,22 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
   readonly problem: PlanProblem
   evaluations = 0
   readonly #known = new Map<string, Scored | undefined>()
-  /** For each layout, a cost below which it is known not to get. */
+  /** A lower bound of the cost of each layout that was rejected without a score. */
   readonly #notBelow = new Map<string, number>()
-  readonly #startMs: number
   readonly #attainments: Float64Array
   #clockHint = -1
   #factorHint = 1
 
   constructor(problem: PlanProblem) {
     this.problem = problem
-    this.#startMs = problem.now()
     this.#attainments = new Float64Array(problem.services.length)
   }
 
   /** The spent budget; undefined if no budget is spent. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
-    const { budgetEvaluations, timeBudgetMs, now } = this.problem
+    const { budgetEvaluations, deadlineMs, now } = this.problem
     if (this.evaluations >= budgetEvaluations) return 'evaluation-budget'
-    if (timeBudgetMs < Infinity && now() - this.#startMs >= timeBudgetMs) return 'time-budget'
+    if (now() >= deadlineMs) return 'time-budget'
     return undefined
   }
 
@@ -133,7 +131,7 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
         ) === undefined
       )
     }
-    // Heuristic: a layout with a much lower value at the other layout's clock hardly has a higher value at another
+    // Heuristic: a layout whose value is much lower at the other layout's clock is unlikely to be better at another
     // clock.
     const there = maxValue(this.problem, this.board(layout), clockIndex)
     return (there?.value ?? 0) < -than.cost * HOPEFUL
@@ -163,7 +161,7 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
     if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
     this.#clockHint = clockIndex
     const { powerW } = this.holds(board, clockIndex, ratesPerS)
-    // No mean power of a layout within the limit exceeds the limit, so this layout is compared by its own power.
+    // Above the limit, the power at full load is the cost. It exceeds the mean power of every layout within the limit.
     const cost = powerW > powerLimitW ? powerW : this.#meanPowerW(layout, board, powerW)
     return { layout, clockIndex, shortfall: 0, cost, powerW, ratesPerS }
   }

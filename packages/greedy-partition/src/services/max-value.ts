@@ -55,13 +55,13 @@ export function maxValue(
   }
   let powerW = power()
   if (powerW > powerLimitW) {
-    const worth = rates.map((rate, i) => {
+    const perJoule = rates.map((rate, i) => {
       rates[i] = rate / 2
       const savedW = powerW - power()
       rates[i] = rate
       return (objectives[i]!.weight * rate) / 2 / Math.max(1e-9, savedW)
     })
-    const cheapestFirst = [...worth.keys()].sort((a, b) => worth[a]! - worth[b]!)
+    const cheapestFirst = [...perJoule.keys()].sort((a, b) => perJoule[a]! - perJoule[b]!)
     for (const i of cheapestFirst) {
       const before = rates[i]!
       rates[i] = NONE * problem.ratesPerS[i]!

@@ -3,52 +3,58 @@ import { uniformLayouts } from './layout-starts.js'
 import type { PlanProblem } from './plan-problem.js'
 import type { InfeasibleServicePlan } from './plan-result.js'
 
+/** What explains a plan that was not found. */
+type Why = Pick<InfeasibleServicePlan, 'reason' | 'message'> & Partial<InfeasibleServicePlan>
+
 /** Explain why a search found no plan. `best` is the layout that came closest. */
-export function noPlan(scorer: LayoutScorer, best: Scored | undefined): InfeasibleServicePlan {
-  const { problem, evaluations } = scorer
-  const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }
-  const rest = { lowestFeasibleCapW: null, ...clamped, evaluations }
-  if (best === undefined) {
-    const needed = problem.services.reduce((sum, { memoryBytes }) => sum + memoryBytes[0]!, 0)
-    return {
-      feasible: false,
-      reason: 'memory',
-      message:
-        `a process for each of ${names(problem)} needs ${gib(needed)} at the smallest batches, and there are ` +
-        `${gib(problem.memoryBytes)} for tenants: serve fewer services, or raise memoryBytes`,
-      ...rest,
-    }
-  }
-  if (best.shortfall === 0) return overCap(scorer, best)
-  for (let i = 0; i < problem.services.length; i++) {
-    const alone = aloneOnBoard(problem, i)
-    if (alone !== undefined) return { feasible: false, ...alone, ...rest }
-  }
+export function noPlan({ problem, evaluations }: LayoutScorer, best: Scored | undefined): InfeasibleServicePlan {
+  const { boardLimitW } = problem
+  const why = best === undefined ? noMemory(problem) : best.shortfall === 0 ? overCap(problem, best) : tooSlow(problem)
   return {
     feasible: false,
+    lowestFeasibleCapW: null,
+    ...why,
+    ...(boardLimitW === undefined ? {} : { boardLimitW }),
+    evaluations,
+  }
+}
+
+function noMemory(problem: PlanProblem): Why {
+  const needed = problem.services.reduce((sum, { memoryBytes }) => sum + memoryBytes[0]!, 0)
+  return {
+    reason: 'memory',
+    message:
+      `a process for each of ${names(problem)} needs ${gib(needed)} at the smallest batches, and there are ` +
+      `${gib(problem.memoryBytes)} for tenants: serve fewer services, or raise memoryBytes`,
+  }
+}
+
+function overCap(problem: PlanProblem, best: Scored): Why {
+  const { name, powerLimitW } = problem.model.spec
+  const neededW = Math.ceil(10 * (best.powerW + problem.powerMarginW)) / 10
+  const reachable = neededW <= powerLimitW.max
+  return {
+    reason: 'power-cap',
+    message:
+      `a cap of ${problem.powerCapW} W cannot be kept by ${names(problem)} at these rates on ${name}: ` +
+      (reachable
+        ? `raise it to at least ${neededW} W, or lower the rates (the objective max-load says to which part)`
+        : `it takes ${neededW} W, and the board's highest limit is ${powerLimitW.max} W: lower the rates`),
+    lowestFeasibleCapW: reachable ? neededW : null,
+  }
+}
+
+/** The objectives are missed at any power. */
+function tooSlow(problem: PlanProblem): Why {
+  for (let i = 0; i < problem.services.length; i++) {
+    const alone = aloneOnBoard(problem, i)
+    if (alone !== undefined) return alone
+  }
+  return {
     reason: 'together',
     message:
       `each of ${names(problem)} could be answered in time alone on ${problem.model.spec.name}, but no plan for all was found: ` +
       `lower the rates (the objective max-load says to which part), or let max-value choose what to shed`,
-    ...rest,
-  }
-}
-
-function overCap({ problem, evaluations }: LayoutScorer, best: Scored): InfeasibleServicePlan {
-  const neededW = Math.ceil(10 * (best.powerW + problem.powerMarginW)) / 10
-  const maxW = problem.model.spec.powerLimitW.max
-  const reachable = neededW <= maxW
-  return {
-    feasible: false,
-    reason: 'power-cap',
-    message:
-      `a cap of ${problem.powerCapW} W cannot be kept by ${names(problem)} at these rates on ${problem.model.spec.name}: ` +
-      (reachable
-        ? `raise it to at least ${neededW} W, or lower the rates (the objective max-load says to which part)`
-        : `it takes ${neededW} W, and the board's highest limit is ${maxW} W: lower the rates`),
-    lowestFeasibleCapW: reachable ? neededW : null,
-    ...(problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }),
-    evaluations,
   }
 }
 
@@ -56,10 +62,7 @@ function overCap({ problem, evaluations }: LayoutScorer, best: Scored): Infeasib
  * Reason why one service misses its objective or its rate even alone on the board and without a cap; undefined if it
  * meets both.
  */
-function aloneOnBoard(
-  problem: PlanProblem,
-  index: number,
-): Pick<InfeasibleServicePlan, 'reason' | 'service' | 'bestP99Ms' | 'bestRatePerS' | 'message'> | undefined {
+function aloneOnBoard(problem: PlanProblem, index: number): Why | undefined {
   const only = <T>(list: readonly T[]): readonly T[] => [list[index]!]
   const alone = new LayoutScorer({
     ...problem,

@@ -15,8 +15,8 @@ const CLOCKS = 8
 
 /**
  * Bound that the model gives for any plan: a lower bound of the power (W) for `min-power`, an upper bound of the load
- * factor for `max-load`, or of the weighted requests/s for `max-value`. A request costs at least the energy (above
- * idle) and the board time that it costs a process running alone with full batches.
+ * factor for `max-load`, or of the weighted requests/s for `max-value`. A request needs at least the energy (above
+ * idle) and the board time that it needs in a process that runs alone with full batches.
  *
  * Between two evaluated clocks, the bound takes energy from the lower clock and time from the higher clock: the least
  * energy of a request rises with the clock, and its least time falls.

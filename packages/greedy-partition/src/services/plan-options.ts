@@ -35,7 +35,7 @@ export interface ServicePlanOptions extends SearchOptions {
   readonly smClocksMhz?: readonly number[]
   /** A further starting configuration, such as the current one. It is ignored if it does not fit the options. */
   readonly startFrom?: Configuration
-  /** Whether to compute a bound on any plan, which takes about as long as a few hundred layouts. Default false. */
+  /** Whether to compute a bound on all plans. This takes as long as a few hundred evaluations. Default false. */
   readonly bound?: boolean
 }
 

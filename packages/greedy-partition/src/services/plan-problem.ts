@@ -33,7 +33,9 @@ export interface PlannedService {
 }
 
 /** Validated options with all defaults. */
-export interface PlanProblem extends SearchLimits {
+export interface PlanProblem
+  extends SearchLimits,
+    Required<Pick<ServicePlanOptions, 'rateMargin' | 'loads' | 'maxInstances' | 'bound'>> {
   readonly model: PerfModel
   readonly goal: ServiceGoal
   readonly services: readonly PlannedService[]
@@ -43,16 +45,12 @@ export interface PlanProblem extends SearchLimits {
   readonly ratesPerS: readonly number[]
   /** Requested rates, at least `MIN_RATE_PER_S`. */
   readonly askedPerS: readonly number[]
-  readonly rateMargin: number
-  /** Factors on the rates; the mean power over these loads is minimised. */
-  readonly loads: readonly number[]
+  /** Burstiness of each service's requests. */
   readonly burstiness: readonly number[]
-  readonly maxInstances: number
   /** SM clocks of each memory state, ascending, MHz. */
   readonly smClocksMhz: readonly (readonly number[])[]
   readonly costs: BatchCostTable
   readonly startFrom: ServicePlanOptions['startFrom']
-  readonly bound: boolean
 }
 
 /**

@@ -46,7 +46,7 @@ export interface FeasibleServicePlan {
    */
   readonly score: number
   readonly binds: PlanBinds
-  /** Bound on any plan; present only with the option `bound`. */
+  /** Bound on all plans; present only with the option `bound`. */
   readonly bound?: PlanBound
   /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW?: number

@@ -37,7 +37,7 @@ export function planServices(
   if (problem.goal !== 'max-value') return planFor(problem)
   // If all requests can be answered, the plan of minimum power also has the maximum value.
   const all = planFor({ ...problem, goal: 'min-power' })
-  if (all.feasible) return { ...all, score: worthOfAll(problem), binds: { what: 'nothing' }, ...boundOfAll(problem) }
+  if (all.feasible) return { ...all, score: valueOfAll(problem), binds: { what: 'nothing' }, ...boundOfAll(problem) }
   return planFor(problem)
 }
 
@@ -53,10 +53,10 @@ function planFor(problem: PlanProblem): ServicePlan {
 }
 
 /** Value of admitting all requests. */
-function worthOfAll({ askedPerS, services }: PlanProblem): number {
+function valueOfAll({ askedPerS, services }: PlanProblem): number {
   return askedPerS.reduce((sum, rate, i) => sum + services[i]!.service.weight * rate, 0)
 }
 
 function boundOfAll(problem: PlanProblem): { bound?: PlanBound } {
-  return problem.bound ? { bound: { value: worthOfAll(problem), gap: 0 } } : {}
+  return problem.bound ? { bound: { value: valueOfAll(problem), gap: 0 } } : {}
 }

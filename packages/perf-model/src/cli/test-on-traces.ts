@@ -1,24 +1,18 @@
 import type { Terminal } from '@pctodl/command-line'
-import { SeededRandom } from '@pctodl/numerics'
+import { mean, SeededRandom } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import { commonName } from '../network-of.js'
 import type { PerfModel } from '../perf-model.js'
-import type { Prediction } from '../predictor.js'
 import type { PredictOptions } from './predict-options.js'
 import { newTable } from './prediction-report.js'
 import { findTraceFiles, readTraceFile } from './trace-files.js'
 
-const quantities = ['SM utilization', 'MEM utilization', 'throughput', 'power'] as const
-
-interface Metrics {
-  readonly quantity: string
-  readonly rows: number
-  readonly mae: number
-  readonly rmse: number
-  /** Mean of |error| / max(|measured|, 0.1), percent. */
-  readonly mape: number
-  readonly r2: number
-}
+const quantities = {
+  'SM utilization': 'smUtilPercent',
+  'MEM utilization': 'memUtilPercent',
+  throughput: 'throughput',
+  power: 'powerW',
+} as const
 
 /** Runs `pctodl predict --test`: compares predictions with measured rows, by the metrics of the Python code. */
 export function testOnTraces(
@@ -42,13 +36,14 @@ export function testOnTraces(
   const random = new SeededRandom(seed)
   const drawn = rows.map((row) => ({ row, order: random.uniform() })).sort((a, b) => a.order - b.order)
   const chosen = drawn.slice(0, sample).map((entry) => entry.row)
-  const pairs = chosen.map((row) => ({ row, predicted: quantitiesOf(predictor.predict(row)) }))
-  const metrics = quantities.map((quantity, i) =>
-    metricsOf(
-      quantity,
-      pairs.map(({ row, predicted }) => [quantitiesOf({ ...row, powerW: row.powerAverageW })[i]!, predicted[i]!]),
+  const predictions = chosen.map((row) => predictor.predict(row))
+  const metrics = Object.entries(quantities).map(([quantity, field]) => ({
+    quantity,
+    ...metricsOf(
+      chosen.map((row) => (field === 'powerW' ? row.powerAverageW : row[field])),
+      predictions.map((prediction) => prediction[field]),
     ),
-  )
+  }))
   if (options.json) terminal.stdout.write(`${JSON.stringify({ files, rows: chosen.length, metrics }, null, 2)}\n`)
   else {
     const table = newTable(['quantity', 'rows', 'MAE', 'RMSE', 'MAPE', 'R2'])
@@ -60,35 +55,16 @@ export function testOnTraces(
   return 0
 }
 
-/** Values in the order of `quantities`. */
-function quantitiesOf({
-  smUtilPercent,
-  memUtilPercent,
-  throughput,
-  powerW,
-}: Pick<Prediction, 'smUtilPercent' | 'memUtilPercent' | 'throughput' | 'powerW'>): readonly number[] {
-  return [smUtilPercent, memUtilPercent, throughput, powerW]
-}
-
-function metricsOf(quantity: string, pairs: readonly (readonly [measured: number, predicted: number])[]): Metrics {
-  const count = pairs.length
-  const mean = pairs.reduce((sum, [measured]) => sum + measured, 0) / count
-  let absolute = 0
-  let square = 0
-  let relative = 0
-  let variance = 0
-  for (const [measured, predicted] of pairs) {
-    absolute += Math.abs(predicted - measured)
-    square += (predicted - measured) ** 2
-    relative += Math.abs(predicted - measured) / Math.max(Math.abs(measured), 0.1)
-    variance += (measured - mean) ** 2
-  }
+function metricsOf(measured: readonly number[], predicted: readonly number[]) {
+  const errors = measured.map((value, i) => predicted[i]! - value)
+  const square = mean(errors.map((error) => error ** 2))
+  const average = mean(measured)
   return {
-    quantity,
-    rows: count,
-    mae: absolute / count,
-    rmse: Math.sqrt(square / count),
-    mape: (100 * relative) / count,
-    r2: 1 - square / variance,
+    rows: errors.length,
+    mae: mean(errors.map(Math.abs)),
+    rmse: Math.sqrt(square),
+    /** Mean of |error| / max(|measured|, 0.1), percent. */
+    mape: 100 * mean(errors.map((error, i) => Math.abs(error) / Math.max(Math.abs(measured[i]!), 0.1))),
+    r2: 1 - square / mean(measured.map((value) => (value - average) ** 2)),
   }
 }

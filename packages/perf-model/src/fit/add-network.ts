@@ -1,4 +1,4 @@
-import { factorise, inverseFromFactor, levenbergMarquardt } from '@pctodl/numerics'
+import { levenbergMarquardt, mean, sampleVariance } from '@pctodl/numerics'
 import {
   assertKnownOptions,
   InvalidInputError,
@@ -9,13 +9,12 @@ import {
 import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
 import type { FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
+import { uncorrectedSd } from './fit-corrections.js'
 import { powerParameters, throughputParameters } from './free-parameters.js'
-import { ModelObjective, type Slot, type StageResiduals } from './model-objective.js'
-import { nodeVariances } from './node-variances.js'
+import { ModelObjective, type StageResiduals } from './model-objective.js'
 import { powerResiduals, throughputResiduals } from './stage-residuals.js'
-import { curvatureAt, type ParameterCovariance } from './standard-errors.js'
 import { type TraceTable, traceTable } from './trace-table.js'
-import { type KnownNetwork, WorkLaw } from './work-law.js'
+import { type KnownNetwork, workLaw } from './work-law.js'
 
 export interface AddNetworkOptions {
   /**
@@ -39,11 +38,6 @@ const MAX_ITERATIONS = 15
 const LAW_SD = 0.4
 /** Exceptions to `LAW_SD`, by parameter. */
 const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSampleMs: 0.1, gapMs: 0.2 }
-/**
- * Residual standard deviations of ln(throughput) and ln(power) for a network without corrections of its own. They are
- * the errors with ten rows, measured by leaving out known networks.
- */
-const UNCORRECTED_SD = { speed: 0.03, power: 0.012 }
 /** Prior standard deviation of the other networks' parameters, small enough to keep them practically fixed. */
 const HELD_SD = 1e-4
 
@@ -105,7 +99,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   }
   const others = teachers.map((teacher) => parameters.networks.find((network) => network.name === teacher.name)!)
   const network: NetworkParameters = {
-    ...lawOf(model, teachers).parametersOf(work),
+    ...lawOf(model, teachers)(work),
     name,
     hostSpeed: meanGrid(
       others.map(({ hostSpeed }) => hostSpeed),
@@ -130,17 +124,17 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   )
 }
 
-const laws = new WeakMap<PerfModel, { readonly teachers: string; readonly law: WorkLaw }>()
+const laws = new WeakMap<PerfModel, { readonly teachers: string; readonly law: ReturnType<typeof workLaw> }>()
 
 /**
  * Returns the work law of a model's networks. Fitting the law takes most of the time, so it is cached for further calls
  * with the same model.
  */
-function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
+function lawOf(model: PerfModel, known: readonly KnownNetwork[]): ReturnType<typeof workLaw> {
   const teachers = JSON.stringify(known)
   const found = laws.get(model)
   if (found?.teachers === teachers) return found.law
-  const law = new WorkLaw(model, known)
+  const law = workLaw(model, known)
   laws.set(model, { teachers, law })
   return law
 }
@@ -163,7 +157,6 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
     const speed = quantity === 'speed'
     const free = { board: [], network: (speed ? throughputParameters : powerParameters).network }
     const residuals: StageResiduals = speed ? throughputResiduals : powerResiduals
-    const pull = (slots: readonly Slot[]) => pullOf(slots, index)
     const objective = new ModelObjective(
       spec,
       table,
@@ -172,49 +165,24 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
       networks,
       free,
       residuals,
-      pull,
+      ({ network: of, key }) => 1 / (of === index ? (lawSds[key] ?? LAW_SD) : HELD_SD),
       Number.POSITIVE_INFINITY,
     )
     const limits = { lower: objective.lower(), upper: objective.upper() }
     const options = { ...limits, huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-4 }
     const result = levenbergMarquardt(objective, objective.pack(), options)
     objective.settle(result.parameters)
-    const covariance = covarianceAfter(objective, result.parameters, index)
-    objective.settle(result.parameters)
-    const variances = nodeVariances(objective, index, covariance, speed ? 'totalThroughput' : 'powerW')
-    // Never below what the error model already covers for the fitted networks.
+    const knownSd = uncorrectedSd(quantity, table.rows.filter((row) => row.networks.includes(index)).length)
+    // At least the uncertainty of the fitted networks at their own rows.
     const { unknownSd } = parameters.profile
-    const judged = speed ? unknownSd.throughput : unknownSd.power
-    network.corrections.forEach((correction, m) => {
+    const fittedSd = speed ? unknownSd.throughput : unknownSd.power
+    for (const correction of network.corrections) {
       const sds = speed ? correction.speedSd : correction.powerSd
-      variances[m]!.forEach((variance, i) => {
-        const sd = Math.hypot(judged, sds[i]!, Math.sqrt(variance), UNCORRECTED_SD[quantity], unseenSd)
-        sds[i] = Number(sd.toPrecision(4))
+      sds.forEach((scatter, i) => {
+        sds[i] = Number(Math.hypot(fittedSd, scatter, knownSd, unseenSd).toPrecision(4))
       })
-    })
+    }
   }
-}
-
-/**
- * Covariance of a network's parameters at the posterior mode: the inverse of the curvature there, prior included
- * (Laplace approximation: C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
- */
-function covarianceAfter(objective: ModelObjective, point: Float64Array, network: number): ParameterCovariance {
-  const n = objective.parameterCount
-  const { normal } = curvatureAt(objective, point, [...Array(n).keys()], HUBER)
-  factorise(normal, n)
-  const covariance = inverseFromFactor(normal, n)
-  const free = objective.slots.flatMap((slot, j) => (slot.network === network ? [j] : []))
-  return { free, covariance: Float64Array.from(free.flatMap((j) => free.map((k) => covariance[j * n + k]!))) }
-}
-
-function pullOf(slots: readonly Slot[], index: number): Float64Array {
-  const n = slots.length
-  const factor = new Float64Array(n * n)
-  slots.forEach(({ network, key }, j) => {
-    factor[j * n + j] = 1 / (network === index ? (lawSds[key] ?? LAW_SD) : HELD_SD)
-  })
-  return factor
 }
 
 function knownNetworks(model: PerfModel, known: Readonly<Record<string, NetworkWork>>): KnownNetwork[] {
@@ -276,17 +244,14 @@ function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: num
 /** Mean of the grids, value by value. Empty (no correction) if all grids are empty. */
 function meanGrid(grids: readonly (readonly number[])[], nodes: number): number[] {
   if (grids.every((grid) => grid.length === 0)) return []
-  return Array.from({ length: nodes }, (_, i) => {
-    const mean = grids.reduce((sum, grid) => sum + (grid[i] ?? 0), 0) / grids.length
-    return Number(mean.toFixed(5))
-  })
+  return Array.from({ length: nodes }, (_, i) => Number(mean(grids.map((grid) => grid[i] ?? 0)).toFixed(5)))
 }
 
+/** Standard deviation of the grids, value by value. */
 function scatterOf(grids: readonly (readonly number[])[]): number[] {
   return Array.from({ length: CORRECTION_NODES }, (_, i) => {
     const values = grids.map((grid) => grid[i] ?? 0)
-    const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
-    return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length - 1))
+    return values.length < 2 ? 0 : Math.sqrt(sampleVariance(values))
   })
 }
 

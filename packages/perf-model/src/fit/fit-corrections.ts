@@ -19,6 +19,10 @@ const UNLIKE_WEIGHT = 0.5
  * reduced their measured power.
  */
 const NEAR_LIMIT = 0.97
+/** Standard deviations of ln(throughput) and ln(power) of a network without corrections, if ten rows or more are known. */
+const MEASURED_SD = { speed: 0.03, power: 0.012 }
+/** Further standard deviations of a network without rows. They and `MEASURED_SD` follow from leaving out known networks. */
+const UNMEASURED_SD = { speed: 0.3, power: 0.08 }
 /** Number of fits. The corrections act inside a fixed point, so one fit is not exact. */
 const SPEED_PASSES = 2
 
@@ -35,8 +39,8 @@ export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[]
       const grids = table.memClocksMhz.map((_, m) => (found ? gridOf(found.values, m) : []))
       if (found) makeMonotone(grids)
       table.memClocksMhz.forEach((memClockMhz, m) => {
-        const sd = found ? deviations(table, found, m) : []
-        setCorrection(network, memClockMhz, { speed: grids[m]!.map(rounded), speedSd: sd })
+        const speedSd = found ? deviations(table, found, m) : uncorrectedSds('speed', own.length)
+        setCorrection(network, memClockMhz, { speed: grids[m]!.map(rounded), speedSd })
       })
       const hostFrom = table.memClocksMhz.length * CORRECTION_NODES
       network.hostSpeed = found ? Array.from(found.values.subarray(hostFrom), rounded) : []
@@ -71,11 +75,26 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
     const found = own.length >= MIN_ROWS ? krigeNetwork(table, own) : undefined
     table.memClocksMhz.forEach((memClockMhz, m) => {
       const dynamicPower = found ? gridOf(found.values, m).map(rounded) : []
-      const powerSd = found ? gridOf(found.variances, m).map((variance) => rounded(Math.sqrt(variance))) : []
+      const powerSd = found
+        ? gridOf(found.variances, m).map((variance) => rounded(Math.sqrt(variance)))
+        : uncorrectedSds('power', own.length)
       setCorrection(network, memClockMhz, { dynamicPower, powerSd })
     })
   })
   objective.readCorrections()
+}
+
+/**
+ * Standard deviation of ln(throughput) or ln(power) of a network without corrections.
+ *
+ * @param rows number of measured rows with the network
+ */
+export function uncorrectedSd(quantity: 'speed' | 'power', rows: number): number {
+  return Math.hypot(MEASURED_SD[quantity], UNMEASURED_SD[quantity] / (1 + rows))
+}
+
+function uncorrectedSds(quantity: 'speed' | 'power', rows: number): number[] {
+  return new Array<number>(CORRECTION_NODES).fill(rounded(uncorrectedSd(quantity, rows)))
 }
 
 interface Observation extends NodeObservation {

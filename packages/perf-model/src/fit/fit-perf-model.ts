@@ -1,19 +1,11 @@
-import { quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { assertKnownOptions, type GpuSpec, InvalidInputError, type TraceRow } from '@pctodl/platform'
-import {
-  type ErrorSummary,
-  type FittedProfile,
-  PARAMETER_SCHEMA_VERSION,
-  type PerfModelParameters,
-} from '../parameters.js'
+import { type ErrorSummary, PARAMETER_SCHEMA_VERSION, type PerfModelParameters } from '../parameters.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
 import { type FittedParameter, fitRows } from './fit-rows.js'
 import type { ModelObjective } from './model-objective.js'
 import { profileOf } from './profile-of.js'
 import { type TableRow, traceTable } from './trace-table.js'
-
-/** Quantile of the rows' standard deviations that defines a distance of 1. */
-const COVERED = 0.99
 
 export interface FitOptions {
   /** Description of the rows, stored with the parameters. */
@@ -35,20 +27,9 @@ export interface FitOptions {
   readonly unlockedClock?: 'measured' | 'nominal'
   /** Parameters of a board of the same kind. A fit that starts from them needs fewer rows and less time. */
   readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
-  /** Called after each finished fit: first after the fit of all rows, then after each fold. */
-  readonly onProgress?: (done: number, total: number) => void
 }
 
-const knownOptions = [
-  'source',
-  'seed',
-  'folds',
-  'starts',
-  'maxIterations',
-  'unlockedClock',
-  'from',
-  'onProgress',
-] as const
+const knownOptions = ['source', 'seed', 'folds', 'starts', 'maxIterations', 'unlockedClock', 'from'] as const
 
 export interface FitReport {
   readonly rows: number
@@ -85,20 +66,21 @@ export interface FittedModel {
  */
 export function fitPerfModel(traceRows: readonly TraceRow[], spec: GpuSpec, options: FitOptions): FittedModel {
   const steps = fitSteps(traceRows, spec, options)
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-    options.onProgress?.(step.value.done, step.value.total)
-  }
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
 }
 
-/** `fitPerfModel` as a generator. Each step takes seconds, and the caller can do other work between steps. */
+/**
+ * `fitPerfModel` as a generator. A step is one fit: first the fit of all rows, then one for each fold. Each takes
+ * seconds, and the caller can do other work between steps.
+ */
 export function* fitSteps(
   traceRows: readonly TraceRow[],
   spec: GpuSpec,
-  options: Omit<FitOptions, 'onProgress'>,
+  options: FitOptions,
 ): Generator<{ readonly done: number; readonly total: number }, FittedModel> {
-  assertKnownOptions('options', options as FitOptions, knownOptions)
+  assertKnownOptions('options', options, knownOptions)
   const { seed = 1, folds = 5, starts = 2, maxIterations = 80 } = options
   const table = traceTable(traceRows, spec, { unlockedClock: options.unlockedClock })
   const groups = [...new Set(table.rows.map((row) => row.group))]
@@ -142,7 +124,7 @@ export function* fitSteps(
       },
       boardParameters: full.objective.board,
       networks: [...full.objective.networks],
-      profile: { ...profileOf(table), unknownSd: unknownSdOf(full.objective, table.rows) },
+      profile: profileOf(table, full.objective),
       errors: (folds > 0 ? heldOut : inSample).errorStates(table.networkNames),
     },
     report: {
@@ -161,19 +143,4 @@ export function* fitSteps(
 function addErrors(errors: ErrorCollector, objective: ModelObjective, row: TableRow): void {
   const powerW = objective.powerOf(row)
   errors.add(row, objective.evaluate(row), objective.featuresOf(row), powerW)
-}
-
-function unknownSdOf(objective: ModelObjective, rows: readonly TableRow[]): FittedProfile['unknownSd'] {
-  const features = rows.map((row) => {
-    objective.evaluate(row)
-    return objective.featuresOf(row)
-  })
-  const most = (of: 'speedSd' | 'powerSd') =>
-    Number(
-      quantile(
-        features.map((entry) => entry[of]),
-        COVERED,
-      ).toPrecision(4),
-    )
-  return { throughput: most('speedSd'), power: most('powerSd') }
 }

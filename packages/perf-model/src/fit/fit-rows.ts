@@ -12,10 +12,9 @@ import {
   utilisationParameters,
 } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
-import { nodeVariances } from './node-variances.js'
 import { powerLimitHeld } from './power-limit-held.js'
 import { powerResiduals, throughputResiduals, utilisationResiduals } from './stage-residuals.js'
-import { parameterCovariance, relativeStandardErrors } from './standard-errors.js'
+import { relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /** Strength of the prior towards the start, in standard deviations per unit of ln(parameter). It is very weak. */
@@ -73,7 +72,7 @@ export function fitRows(
   let limitW = Number.POSITIVE_INFINITY
   const results: { objective: ModelObjective; result: LevenbergMarquardtResult }[] = []
   const stage = (free: FreeParameters, residuals: StageResiduals, race = false): ModelObjective => {
-    const objective = new ModelObjective(spec, table, rows, board, networks, free, residuals, PRIOR, limitW)
+    const objective = new ModelObjective(spec, table, rows, board, networks, free, residuals, () => PRIOR, limitW)
     const bounds = { lower: objective.lower(), upper: objective.upper(), huber: HUBER }
     const start = race ? bestStart(objective, bounds, starts, seed) : objective.pack()
     const result = levenbergMarquardt(objective, start, { ...bounds, maxIterations, costTolerance: COST_TOLERANCE })
@@ -91,12 +90,8 @@ export function fitRows(
   fitPowerCorrections(table, rows, objective)
   objective = stage(utilisationParameters, utilisationResiduals)
   fitMemory(table, rows, board, networks)
-  const covariances = results.map(({ objective: of, result }) => parameterCovariance(of, result, HUBER))
-  addParameterVariances(results[0]!.objective, covariances[0]!, 'speedSd')
-  addParameterVariances(results[1]!.objective, covariances[1]!, 'powerSd')
-  objective.readCorrections()
-  const fitted = results.flatMap(({ objective: of, result }, i) => {
-    const errors = relativeStandardErrors(covariances[i]!, of.parameterCount)
+  const fitted = results.flatMap(({ objective: of, result }) => {
+    const errors = relativeStandardErrors(of, result, HUBER)
     return Array.from(errors, (error, j): FittedParameter => {
       const value = Math.exp(result.parameters[j]!)
       return { name: of.nameOf(j), value, relativeStandardError: Number.isNaN(error) ? null : error }
@@ -113,26 +108,6 @@ function idlePowers(
 ): Pick<BoardParameters, 'idlePowerW'> {
   const at = (memClockMhz: number) => idlePowerW.find((entry) => entry.memClockMhz === memClockMhz) ?? idlePowerW[0]!
   return { idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: at(memClockMhz).powerW })) }
-}
-
-/** Widen the corrections' standard deviations at each node by the variance due to the parameters. */
-function addParameterVariances(
-  objective: ModelObjective,
-  covariance: ReturnType<typeof parameterCovariance>,
-  key: 'speedSd' | 'powerSd',
-): void {
-  const { memClocksMhz } = objective.table
-  objective.networks.forEach((network, k) => {
-    const variances = nodeVariances(objective, k, covariance, key === 'speedSd' ? 'totalThroughput' : 'powerW')
-    network.corrections = memClocksMhz.map((memClockMhz, m) => {
-      const before = network.corrections.find((entry) => entry.memClockMhz === memClockMhz)
-      const correction = before ?? { memClockMhz, speed: [], dynamicPower: [], speedSd: [], powerSd: [] }
-      const sds = Array.from(variances[m]!, (variance, i) =>
-        Number(Math.sqrt(variance + (correction[key][i] ?? 0) ** 2).toFixed(4)),
-      )
-      return { ...correction, [key]: sds }
-    })
-  })
 }
 
 /** Shortest batch time (ms) and fewest SM mega-cycles per sample of a network, over its rows with like tenants. */

@@ -62,12 +62,8 @@ export class ModelObjective implements LeastSquaresProblem {
     readonly networks: readonly NetworkParameters[],
     free: FreeParameters,
     readonly stage: StageResiduals,
-    /**
-     * Strength of the prior towards the start, in standard deviations per unit of ln(parameter). For a prior that
-     * couples parameters: a function of the slots that returns the upper factor U of the prior's precision U'U,
-     * row-major.
-     */
-    readonly prior: number | ((slots: readonly Slot[]) => Float64Array),
+    /** Strength of a parameter's prior towards the start, in standard deviations per unit of ln(parameter). */
+    prior: (slot: Slot) => number,
     /** Cap on the predicted power of rows with a nominal clock, W. */
     readonly limitW: number,
   ) {
@@ -96,7 +92,7 @@ export class ModelObjective implements LeastSquaresProblem {
     this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
     this.#start = this.pack()
-    this.#pull = typeof prior === 'number' ? diagonal(prior, slots.length) : prior(slots)
+    this.#pull = Float64Array.from(slots, prior)
   }
 
   lower(): Float64Array {
@@ -137,12 +133,9 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#refresh()
     for (let r = 0; r < this.#rows.length; r++) this.#writeRow(r, out)
     const priorStart = this.#rowStart[this.#rows.length]!
-    const n = this.parameterCount
-    for (let j = 0; j < n; j++) {
-      let sum = 0
-      for (let k = j; k < n; k++) sum += this.#pull[j * n + k]! * (point[k]! - this.#start[k]!)
-      out[priorStart + j] = sum
-    }
+    this.#pull.forEach((pull, j) => {
+      out[priorStart + j] = pull * (point[j]! - this.#start[j]!)
+    })
   }
 
   jacobian(point: Float64Array, residuals: Float64Array, out: Float64Array): void {
@@ -164,7 +157,10 @@ export class ModelObjective implements LeastSquaresProblem {
       this.#set(slot, value)
       this.#refresh(slot.network)
     })
-    out.set(this.#pull, this.#rowStart[this.#rows.length]! * n)
+    const priorStart = this.#rowStart[this.#rows.length]!
+    this.#pull.forEach((pull, j) => {
+      out[(priorStart + j) * n + j] = pull
+    })
   }
 
   /** Reload the networks' corrections after they have changed. */
@@ -250,10 +246,4 @@ export class ModelObjective implements LeastSquaresProblem {
   #owner(slot: Slot): BoardParameters | NetworkParameters {
     return slot.network < 0 ? this.board : this.networks[slot.network]!
   }
-}
-
-function diagonal(value: number, size: number): Float64Array {
-  const matrix = new Float64Array(size * size)
-  for (let i = 0; i < size; i++) matrix[i * size + i] = value
-  return matrix
 }

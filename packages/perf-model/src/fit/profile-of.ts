@@ -1,8 +1,21 @@
+import { quantile } from '@pctodl/numerics'
 import { type FittedProfile, mixes } from '../parameters.js'
+import type { ModelObjective } from './model-objective.js'
 import type { TraceTable } from './trace-table.js'
 
-/** Ranges that the rows of a table cover. */
-export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): Omit<FittedProfile, 'unknownSd'> {
+/** Quantile of the rows' standard deviations that defines a distance of 1. */
+const COVERED = 0.99
+
+/** Ranges that the rows of a table cover, and the uncertainty of the fit at these rows. */
+export function profileOf(
+  { networkNames, memClocksMhz, rows }: TraceTable,
+  objective: Pick<ModelObjective, 'evaluate' | 'featuresOf'>,
+): FittedProfile {
+  const features = rows.map((row) => {
+    objective.evaluate(row)
+    return objective.featuresOf(row)
+  })
+  const covered = (sds: readonly number[]) => Number(quantile(sds, COVERED).toPrecision(4))
   return {
     networks: networkNames.map((name, k) => {
       const own = rows.filter((row) => row.networks.includes(k))
@@ -19,6 +32,10 @@ export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): Omi
       range: range(rows.filter((row) => row.memIndex === m).map((row) => row.row.smClockMhz)),
     })),
     mixes: mixes.filter((mix) => rows.some((row) => row.mix === mix)),
+    unknownSd: {
+      throughput: covered(features.map(({ speedSd }) => speedSd)),
+      power: covered(features.map(({ powerSd }) => powerSd)),
+    },
   }
 }
 

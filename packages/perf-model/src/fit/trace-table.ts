@@ -1,7 +1,8 @@
 import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type TraceRow } from '@pctodl/platform'
 import { mixOf } from '../domain.js'
-import { MAX_BATCH_SIZE, type TenantKind } from '../kind.js'
+import type { TenantKind } from '../kind.js'
 import type { Mix } from '../parameters.js'
+import { assertBatch, assertShare, assertShares } from '../tenant-checks.js'
 
 /** One usable row of a trace, with its tenants as indices of kinds. */
 export interface TableRow {
@@ -121,21 +122,13 @@ export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, n
     throw new InvalidInputError(`${name}.smClockMhz`, smClockMhz, `a clock above 0 and up to ${clocks.at(-1)} MHz`)
   }
   if (tenants.length === 0) throw new InvalidInputError(`${name}.tenants`, tenants, 'at least one tenant')
+  const owner = `${name}.`
   tenants.forEach(({ mpsPercent, batchSize }, i) => {
-    if (!(typeof mpsPercent === 'number' && mpsPercent > 0 && mpsPercent <= 100)) {
-      throw new InvalidInputError(`${name}.tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
-    }
-    if (!(Number.isInteger(batchSize) && batchSize >= 1)) {
-      throw new InvalidInputError(`${name}.tenants[${i}].batchSize`, batchSize, 'an integer of at least 1')
-    }
+    assertShare(mpsPercent, i, owner)
+    assertBatch(batchSize, i, owner)
   })
-  const shares = tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
-  if (shares > 100 + 1e-9) {
-    const expected = 'at most 100; the model knows no time slicing'
-    throw new InvalidInputError(`sum of ${name}.tenants[].mpsPercent`, shares, expected)
-  }
-  const batch = tenants.find((tenant) => tenant.batchSize > MAX_BATCH_SIZE)
-  if (batch) {
-    throw new InvalidInputError(`${name}.tenants[].batchSize`, batch.batchSize, `at most ${MAX_BATCH_SIZE}`)
-  }
+  assertShares(
+    tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0),
+    owner,
+  )
 }

@@ -54,86 +54,69 @@ const counts = [1, 3]
 const clockParts = [0.25, 0.6, 1]
 
 /**
- * Predicts the parameters of a network (cycles, traffic, energies) from its work. The law is fitted to the model's
+ * Fit a law that gives a network's parameters (cycles, traffic, energies) from its work. It is fitted to the model's
  * predictions for known networks.
+ *
+ * @param known at least two networks of the model
  */
-export class WorkLaw {
-  readonly #coefficients: Coefficients
-  readonly #memory: (work: NetworkWork) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>
-  readonly #countedPerElement: number
-
-  /** @param known at least two networks of the model */
-  constructor(model: PerfModel, known: readonly KnownNetwork[]) {
-    const { parameters } = model
-    const own = known.map(({ name, work }) => ({
-      parameters: parameters.networks.find((network) => network.name === name)!,
-      work,
+export function workLaw(model: PerfModel, known: readonly KnownNetwork[]): (work: NetworkWork) => LawParameters {
+  const { parameters, spec } = model
+  const own = known.map(({ name, work }) => ({
+    parameters: parameters.networks.find((network) => network.name === name)!,
+    work,
+  }))
+  const memory = memoryLaw(own)
+  const countedPerElement = median(own.map((each) => each.parameters.countedMbPerSample / elements(each.work)))
+  const lawOf = (coefficients: Coefficients) => (work: NetworkWork) => ({
+    ...timesAndEnergies(coefficients, work),
+    countedMbPerSample: countedPerElement * elements(work),
+    ...memory(work),
+  })
+  const points = known.flatMap(({ name }) => pointsOf(model, name))
+  const wanted = points.map((configuration) => model.predict(configuration))
+  const residuals = (logs: Float64Array, out: Float64Array) => {
+    const law = lawOf(coefficientsOf(logs))
+    const networks = own.map(({ parameters: { name, hostSpeed, corrections }, work }) => ({
+      ...law(work),
+      name,
+      hostSpeed,
+      corrections,
     }))
-    this.#memory = memoryLaw(own)
-    this.#countedPerElement = median(own.map((each) => each.parameters.countedMbPerSample / elements(each.work)))
-    this.#coefficients = this.#fit(model, known, own)
-  }
-
-  parametersOf(work: NetworkWork): LawParameters {
-    return this.#parametersOf(this.#coefficients, work)
-  }
-
-  #fit(
-    model: PerfModel,
-    known: readonly KnownNetwork[],
-    own: readonly { parameters: NetworkParameters }[],
-  ): Coefficients {
-    const { parameters, spec } = model
-    const points = known.flatMap(({ name }) => pointsOf(model, name))
-    const wanted = points.map((configuration) => {
-      const { throughput, powerW } = model.predict(configuration)
-      return { throughput: Math.log(throughput), power: Math.log(powerW) }
+    const lawful = new PerfModel({ ...parameters, networks }, spec)
+    points.forEach((configuration, i) => {
+      const { throughput, powerW } = lawful.predict(configuration)
+      out[2 * i] = Math.log(throughput / wanted[i]!.throughput) / THROUGHPUT_SD
+      out[2 * i + 1] = Math.log(powerW / wanted[i]!.powerW) / POWER_SD
     })
-    const residualCount = 2 * points.length + names.length
-    const residuals = (logs: Float64Array, out: Float64Array) => {
-      const coefficients = coefficientsOf(logs)
-      const networks = known.map(({ name, work }, i) => {
-        const { hostSpeed, corrections } = own[i]!.parameters
-        return { ...this.#parametersOf(coefficients, work), name, hostSpeed, corrections }
-      })
-      const lawful = new PerfModel({ ...parameters, networks }, spec)
-      points.forEach((configuration, i) => {
-        const { throughput, powerW } = lawful.predict(configuration)
-        out[2 * i] = (Math.log(throughput) - wanted[i]!.throughput) / THROUGHPUT_SD
-        out[2 * i + 1] = (Math.log(powerW) - wanted[i]!.power) / POWER_SD
-      })
-      startLogs.forEach((log, j) => {
-        out[2 * points.length + j] = (logs[j]! - log) / START_SD
-      })
-    }
-    const problem = { parameterCount: names.length, residualCount, residuals }
-    const options = { huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-3 }
-    return coefficientsOf(levenbergMarquardt(problem, Float64Array.from(startLogs), options).parameters)
+    startLogs.forEach((log, j) => {
+      out[2 * points.length + j] = (logs[j]! - log) / START_SD
+    })
   }
+  const problem = { parameterCount: names.length, residualCount: 2 * points.length + names.length, residuals }
+  const options = { huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-3 }
+  return lawOf(coefficientsOf(levenbergMarquardt(problem, Float64Array.from(startLogs), options).parameters))
+}
 
-  #parametersOf(of: Coefficients, work: NetworkWork): LawParameters {
-    const { denseGflops, depthwiseMelements, computedMelements, movedMelements, weightMelements, kernels } = work
-    return {
-      computePerSample:
-        of.cyclesPerGflop * denseGflops +
-        of.cyclesPerComputed * computedMelements +
-        of.cyclesPerDepthwise * depthwiseMelements +
-        of.cyclesPerMoved * movedMelements,
-      computePerBatch: of.cyclesPerWeight * weightMelements,
-      serialPerBatch: of.serialPerKernel * kernels,
-      serialPerSample: SERIAL_PER_SAMPLE,
-      mixedMbPerSample: of.mbPerComputed * computedMelements,
-      mixedMbPerBatch: of.mbPerWeight * weightMelements,
-      streamMbPerSample: of.mbPerMoved * movedMelements,
-      gapMs: of.gapMsPerKernel * kernels,
-      launchMs: of.launchMsPerKernel * kernels,
-      hostPerSampleMs: of.hostMs,
-      coreEnergyMj: of.mjPerGflop * denseGflops + of.mjPerElement * elements(work),
-      batchEnergyMj: of.mjPerWeight * weightMelements,
-      memoryEnergyMj: of.memoryMjPerElement * elements(work),
-      countedMbPerSample: this.#countedPerElement * elements(work),
-      ...this.#memory(work),
-    }
+function timesAndEnergies(of: Coefficients, work: NetworkWork) {
+  const { denseGflops, depthwiseMelements, computedMelements, movedMelements, weightMelements, kernels } = work
+  return {
+    computePerSample:
+      of.cyclesPerGflop * denseGflops +
+      of.cyclesPerComputed * computedMelements +
+      of.cyclesPerDepthwise * depthwiseMelements +
+      of.cyclesPerMoved * movedMelements,
+    computePerBatch: of.cyclesPerWeight * weightMelements,
+    serialPerBatch: of.serialPerKernel * kernels,
+    serialPerSample: SERIAL_PER_SAMPLE,
+    mixedMbPerSample: of.mbPerComputed * computedMelements,
+    mixedMbPerBatch: of.mbPerWeight * weightMelements,
+    streamMbPerSample: of.mbPerMoved * movedMelements,
+    gapMs: of.gapMsPerKernel * kernels,
+    launchMs: of.launchMsPerKernel * kernels,
+    hostPerSampleMs: of.hostMs,
+    coreEnergyMj: of.mjPerGflop * denseGflops + of.mjPerElement * elements(work),
+    batchEnergyMj: of.mjPerWeight * weightMelements,
+    memoryEnergyMj: of.memoryMjPerElement * elements(work),
   }
 }
 

@@ -1,7 +1,5 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { relativeVoltage } from '../board-constants.js'
 import type { PerfModel } from '../perf-model.js'
-import type { Predictor } from '../predictor.js'
-import { idlePower } from './idle-power.js'
 
 /** Times and energies of a tenant's batches, by batch size, when the tenant runs alone. */
 export interface BatchCosts {
@@ -14,39 +12,28 @@ export interface BatchCosts {
 const MAX_KEPT = 200_000
 
 /**
- * Cached times and energies of batches of tenants that run alone. Pass one table to every `ServingModel` of a
- * predictor, so that configurations with common tenants and clocks share its entries.
+ * Cached times and energies of batches of tenants that run alone. Pass one table to every `ServingModel` of a model, so
+ * that configurations with common tenants and clocks share its entries.
  */
 export class BatchCostTable {
-  readonly predictor: Predictor
-  readonly #idleW: number | undefined
   readonly #kept = new Map<string, BatchCosts>()
 
-  /**
-   * @param idlePowerW power of the board at its clocks with idle processes, W; required unless the predictor is a
-   * `PerfModel`
-   * @throws InvalidInputError if `idlePowerW` is required and missing
-   */
-  constructor(predictor: Predictor, idlePowerW?: number) {
-    if (idlePowerW === undefined && (predictor as Partial<PerfModel>).parameters === undefined) {
-      throw new InvalidInputError('idlePowerW', undefined, 'watts, for a predictor that is no PerfModel')
-    }
-    this.predictor = predictor
-    this.#idleW = idlePowerW
-  }
+  constructor(readonly model: PerfModel) {}
 
-  /** Power of the board with idle processes, W. */
+  /** Power of the board with idle processes, W: power at zero activity plus the clock tree's power. */
   idlePowerW(smClockMhz: number, memClockMhz: number): number {
-    if (this.#idleW !== undefined) return this.#idleW
-    const { parameters } = this.predictor as PerfModel
-    return idlePower(parameters, this.predictor.spec.boostClockMhz, smClockMhz, memClockMhz)
+    const { boardParameters } = this.model.parameters
+    const clock = smClockMhz / this.model.spec.boostClockMhz
+    const voltage = relativeVoltage(boardParameters, clock)
+    const { powerW } = boardParameters.idlePowerW.find((entry) => entry.memClockMhz === memClockMhz)!
+    return powerW + voltage * voltage * clock * boardParameters.clockTreePowerW
   }
 
   /**
    * Costs of a tenant's batches when it runs alone.
    *
    * @param sizes result of `batchSizesUpTo` for the largest batch
-   * @throws what the predictor throws
+   * @throws what `PerfModel.predict` throws
    */
   of(model: string, mpsPercent: number, sizes: readonly number[], smClockMhz: number, memClockMhz: number): BatchCosts {
     const key = `${model} ${mpsPercent} ${sizes.at(-1)} ${smClockMhz} ${memClockMhz}`
@@ -71,7 +58,7 @@ export class BatchCostTable {
     const energyJ = new Float64Array(sizes.length)
     for (let s = 0; s < sizes.length; s++) {
       const tenants = [{ model, mpsPercent, batchSize: sizes[s]! }]
-      const { powerW, tenants: predicted } = this.predictor.predict({ tenants, smClockMhz, memClockMhz })
+      const { powerW, tenants: predicted } = this.model.predict({ tenants, smClockMhz, memClockMhz })
       aloneMs[s] = predicted[0]!.latencyMs
       energyJ[s] = Math.max(0, (powerW - idleW) * aloneMs[s]!) / 1000
     }

@@ -1,5 +1,5 @@
 import { assertServices, type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
-import type { Predictor } from '../predictor.js'
+import type { PerfModel } from '../perf-model.js'
 import { type BatchCosts, BatchCostTable, batchSizesUpTo } from './batch-costs.js'
 import { BatchQueue } from './batch-queue.js'
 
@@ -31,13 +31,6 @@ export interface ServingPrediction {
   readonly powerW: number
   /** Predictions in the order of the services. */
   readonly services: readonly ServicePrediction[]
-}
-
-export interface ServingModelOptions {
-  /** Power of the board at its clocks with idle processes, W. Required unless the predictor is a `PerfModel`. */
-  readonly idlePowerW?: number
-  /** Cached batch costs, to share with other configurations of the same predictor. */
-  readonly costs?: BatchCostTable
 }
 
 /** Maximum rounds of the fixed-point iteration between batch times and utilisations. */
@@ -81,27 +74,27 @@ export class ServingModel {
 
   /**
    * @param configuration every tenant names a service; tenants of one service have equal batch sizes
-   * @throws InvalidInputError that names the field, and what the predictor throws
+   * @param options.costs cached batch costs, to share with other configurations of the same model
+   * @throws InvalidInputError that names the field, and what the model throws
    */
   constructor(
-    predictor: Predictor,
+    model: PerfModel,
     configuration: Configuration,
     services: readonly Service[],
-    options: ServingModelOptions = {},
+    { costs = new BatchCostTable(model) }: { readonly costs?: BatchCostTable } = {},
   ) {
     assertServices(services)
     const { tenants, smClockMhz, memClockMhz } = configuration
-    tenants.forEach(({ service: name, model }, i) => {
+    tenants.forEach(({ service: name, model: network }, i) => {
       const service = services.find((candidate) => candidate.name === name)
       if (!service) {
         throw new InvalidInputError(`tenants[${i}].service`, name, services.map((each) => each.name).join(' or '))
       }
-      if (service.model !== model) {
-        throw new InvalidInputError(`tenants[${i}].model`, model, `'${service.model}', the network of ${name}`)
+      if (service.model !== network) {
+        throw new InvalidInputError(`tenants[${i}].model`, network, `'${service.model}', the network of ${name}`)
       }
     })
-    const costs = options.costs ?? new BatchCostTable(predictor, options.idlePowerW)
-    if (costs.predictor !== predictor) throw new InvalidInputError('costs', costs, 'a table of the same predictor')
+    if (costs.model !== model) throw new InvalidInputError('costs', costs, 'a table of the same model')
     this.#idleW = costs.idlePowerW(smClockMhz, memClockMhz)
     const own = services.map((service) => tenants.filter((tenant) => tenant.service === service.name))
     const sized = own.map((of, i) => {
@@ -113,8 +106,8 @@ export class ServingModel {
       return of.map((tenant) => ({ ...tenant, batchSize: most }))
     })
     const mix = sized.flat()
-    const atLargest = predictor.predict({ tenants: mix, smClockMhz, memClockMhz }).tenants
-    const ofOne = predictor.predict({ tenants: mix.map(withOne), smClockMhz, memClockMhz }).tenants
+    const atLargest = model.predict({ tenants: mix, smClockMhz, memClockMhz }).tenants
+    const ofOne = model.predict({ tenants: mix.map(withOne), smClockMhz, memClockMhz }).tenants
     let index = 0
     this.#services = services.map((service, i) => {
       const of = sized[i]!
@@ -122,11 +115,11 @@ export class ServingModel {
       const sizes = batchSizesUpTo(most)
       const kinds: TenantTimes[] = []
       let shares = 0
-      for (const { model, mpsPercent } of of) {
+      for (const { model: network, mpsPercent } of of) {
         const alike = kinds.find((kind) => kind.mpsPercent === mpsPercent)
         if (alike !== undefined) alike.count++
         else {
-          const alone = costs.of(model, mpsPercent, sizes, smClockMhz, memClockMhz)
+          const alone = costs.of(network, mpsPercent, sizes, smClockMhz, memClockMhz)
           const togetherMs = together(alone, ofOne[index]!.latencyMs, atLargest[index]!.latencyMs)
           kinds.push({ mpsPercent, count: 1, aloneMs: alone.aloneMs, energyJ: alone.energyJ, togetherMs })
         }

@@ -5,8 +5,8 @@ import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 /** Weight of the prior, in rows, when the scale of the variances is estimated. */
 const PRIOR_ROWS = 30
 /**
- * Number of rows that carry as much information as one independent row. The equations err alike on similar
- * configurations.
+ * Number of rows that carry as much information as one independent row, because the equations make similar errors on
+ * similar configurations.
  */
 const ROWS_PER_NEWS = 2
 /** Lower bound of a standard deviation. */
@@ -14,17 +14,17 @@ const MIN_SD = 5e-4
 /** Upper bound of a standard deviation, for extrapolations far from any row. */
 const MAX_SD = 1
 
-/** Terms of one row's prediction, and its error ln(measured / predicted), where the equations alone predict. */
+/** Terms of the error model for one row, and ln(measured / predicted), where the equations alone give the prediction. */
 export interface ErrorRow extends Pick<ErrorTerms, 'phi' | 'residual'> {
   readonly error: number
 }
 
 /**
  * Model of the error ln(measured / predicted) of the equations. Boards of one kind differ from the equations, and from
- * each other, in few ways: error = phi . (mean + the sum of a_k factor_k) + residual. Each a_k is standard normal among
- * boards. One more such position per network moves that network alone. Rows of a board update the positions in closed
- * form (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 2.1). A common scale of
- * all variances is learnt too; it grows if a board deviates more than expected.
+ * each other, in few ways: error = phi . (mean + the sum of a_k factor_k) + residual. Among boards, each coefficient a_k
+ * is standard normal. Each network has one more coefficient, which applies to that network only. Rows of a board update
+ * the coefficients in closed form (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section
+ * 2.1) and a common scale of all variances, which grows if a board deviates more than expected.
  */
 export class ErrorModel {
   readonly state: ErrorState
@@ -32,7 +32,7 @@ export class ErrorModel {
   /** Weights of the terms phi in the mean over boards, and in each factor. */
   readonly #mean: Float64Array
   readonly #factorWeights: readonly Float64Array[]
-  /** The same weights of the factors, term by term. A CPU overlaps the sums over one term's weights. */
+  /** The same weights of the factors, term by term. In this order, the sums of all factors are computed in parallel. */
   readonly #weights: Float64Array
   /** Weights of the terms phi in the posterior mean. */
   readonly #centreWeights: Float64Array
@@ -40,8 +40,8 @@ export class ErrorModel {
   readonly #residual: Float64Array
   readonly #learnt: Float64Array
   /**
-   * Covariance of the learnt positions. Undefined before the first row: the positions are then independent, with
-   * variance 1.
+   * Covariance of the coefficients. Undefined before the first row: the coefficients are then independent, with variance
+   * 1.
    */
   readonly #covariance: Float64Array | undefined
   /** Values of the factors for the terms that were entered last. */
