@@ -77,7 +77,7 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
     missed.push(`stationary cases: ${(100 * quantile(stationary, 0.5)).toFixed(1)} % of the oracle in the median`)
   }
   return {
-    markdown: `${withoutEmptyColumns([titles, ...rows])}\n\nWithin in all: ${totals.join(', ')}${over.length === 0 ? '' : `\n\nThroughput over another policy's, where both are within, median / worst (cases): ${over.join(', ')}`}`,
+    markdown: `${withoutEmptyColumns([titles, ...rows])}\n\nCases within, of all: ${totals.join(', ')}${over.length === 0 ? '' : `\n\nThroughput relative to each policy, in cases where both are within, median / worst (cases): ${over.join(', ')}`}`,
     missed,
   }
 }

@@ -1,6 +1,6 @@
 import { openBackend } from '@pctodl/backend'
 
-/** What a board draws with two inference processes on it, five seconds after they run. */
+/** Returns the power of a board on which two inference processes have run for five seconds. */
 export async function watchBoard(gpu: string): Promise<string> {
   const backend = await openBackend({ kind: 'sim', gpu, seed: 7 })
   try {

@@ -61,7 +61,7 @@ export class MpsTenants implements TenantPool {
     const { openMps, makePool } = this.#options
     const mps = openMps ? await openMps() : null
     this.#mps = mps
-    // Also ends both if the program is terminated before it calls `close`.
+    // Also ends tenants and daemon if the program is terminated before it calls `close`.
     const forget = [
       onEnding({ stage: 'tenants', what: 'the tenants', deadlineMs: 10_000, end: () => this.stop() }),
       onEnding({

@@ -35,8 +35,8 @@ export interface RealBackendOptions {
   /** PyTorch workers reuse inputs that stay in GPU memory instead of copying them for each batch. Default false. */
   readonly residentInputs?: boolean
   /**
-   * Refuse an MPS client that the driver does not list on the board. Set it to false if the driver hides the processes
-   * of containers; `occupancy` then shows which tenants are on the board. Default true.
+   * Whether to refuse an MPS client that the driver does not list on the board. Set it to false if the driver hides the
+   * processes of containers; `occupancy` then shows which tenants are on the board. Default true.
    */
   readonly verifyBoard?: boolean
   /** Seed of the images. Default 1. */

@@ -22,12 +22,12 @@ const FIRST_LEVEL = 5
 const MAX_BATCH = 255
 
 /**
- * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS), from which the port in
- * PctoDL's Python code differs. One tenant has the whole board, at the highest memory clock. It starts with a batch
- * size of 1 at the sixth of ten clocks. At most every 3 s it decides, by the largest power reading since the last
- * decision. Between 0.8 of the cap and the cap it changes nothing. Below, it bisects the batch size upwards; above,
- * downwards. If the bisection reaches one of its bounds, this bound moves back to the end of the table. The clock rises
- * only at the largest batch size, and falls only at the smallest.
+ * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS). PctoDL's Python code contains
+ * a port that differs from it. One tenant has the whole board, at the highest memory clock. It starts with a batch size
+ * of 1 at the sixth of ten clocks. The policy decides at most every 3 s, by the largest power reading since the last
+ * decision. Between 0.8 of the cap and the cap it changes nothing. Below this band it bisects the batch size upwards;
+ * above, downwards. If the bisection reaches one of its bounds, this bound moves back to the end of the table. The
+ * clock rises only at the largest batch size, and falls only at the smallest.
  *
  * This version differs from the authors' program in two ways. It uses the board's clocks that are nearest below the
  * same fractions of the highest clock. A batch that does not fit into memory is never tried again.
@@ -105,8 +105,8 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
   }
 
   /**
-   * To be called if a batch did not fit into memory. Uses the largest batch size of at most half of it, and never tries
-   * that size or a larger one again.
+   * To be called if a batch did not fit into memory. Uses the largest batch size of at most half the failed one, and
+   * never tries the failed size or a larger one again.
    */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batch]! || failedBatch <= this.#ladder[0]!) return undefined

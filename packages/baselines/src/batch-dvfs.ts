@@ -130,7 +130,8 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
   }
 
   /**
-   * To be called if a batch did not fit into memory. Uses half of it, and never tries that size or a larger one again.
+   * To be called if a batch did not fit into memory. Uses at most half of its size, and never tries that size or a
+   * larger one again.
    */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batchIndex]! || failedBatch <= this.#ladder[0]!) return undefined

@@ -13,7 +13,7 @@ export interface DirectCapPlan {
 
 export interface DirectCapOptions {
   readonly spec: GpuSpec
-  /** The network, which the tenants of the plan also name. */
+  /** The network of all tenants in the plan. */
   readonly model: string
   /** The planner. `start` and `onCapChange` throw its errors, e.g. InfeasibleCapError. */
   readonly plan: (powerCapW: number) => DirectCapPlan
@@ -52,7 +52,7 @@ export class DirectCapPolicy implements PowerCapPolicy {
     const action = this.#adopt(powerCapW)
     const { spec, variant, scheduled = false } = this.#options
     if (variant !== 'published') return action
-    // The published form locks the highest memory clock, and leaves boards with a single memory clock alone.
+    // The published form locks the highest memory clock. It sets no lock on boards with a single memory clock.
     const several = spec.performanceMemClocksMhz.length > 1
     const highest = Math.max(...spec.performanceMemClocksMhz)
     this.#memClockMhz = highest

@@ -7,8 +7,7 @@ const STEP_MS = 2000
 
 /**
  * One step of feedback. If power is above the cap, the clock falls in proportion to the excess, by at least one state.
- * Otherwise it rises by one state, unless power would then exceed the cap if it grew with the square of the clock.
- *
+ * Otherwise it rises by one state, unless power, taken to grow with the square of the clock, would then exceed the cap.
  * @param clocksMhz ascending
  * @returns the clock to lock, MHz
  */

@@ -34,8 +34,8 @@ export interface LimitPolicyOptions {
 const REPLAN_AFTER_MS = 35_000
 
 /**
- * Planned tenants under the board's own power limit at the cap. A new cap changes limit and clocks at once; new tenants
- * are planned once the cap has stayed for a while. Tenants that serve requests are not changed.
+ * Runs planned tenants under the board's own power limit, which is set to the cap. A new cap changes limit and clocks
+ * at once; new tenants are planned once the cap has stayed for a while. Tenants that serve requests are not changed.
  */
 export class LimitPolicy implements PowerCapPolicy {
   readonly name: string

@@ -11,7 +11,7 @@ export interface MeasuredPolicyOptions extends Omit<LimitPolicyOptions, 'plan' |
 }
 
 const SEARCH_MS = 60_000
-/** One-second average power above the cap by at most this factor is tolerated, as in the verdict of a run. */
+/** A window's mean power up to this multiple of the cap is tolerated, as in the verdict of a run. */
 const ABOVE_CAP = 1.01
 
 /**

@@ -1,6 +1,6 @@
 import type { WindowObservation } from '@pctodl/scheduler'
 
-/** Mean power above the cap by more than this factor counts as exceeding it. */
+/** Mean power above the cap times this factor counts as exceeding the cap. */
 const EXCEEDED = 1.02
 const WINDOWS_TO_STEP_DOWN = 5
 const WINDOWS_PER_CANDIDATE = 5

@@ -43,8 +43,8 @@ export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> 
 }
 
 /**
- * Source: `batchdvfs` files of the model configurations in PctoDL's Python code (commit f7f9d87). The batch size 892 is
- * theirs.
+ * Source: `batchdvfs` files of the model configurations in PctoDL's Python code (commit f7f9d87). They contain the odd
+ * batch size 892.
  */
 export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFigures>> = {
   mnasnet1_0: { alpha: 0.98, batchLadder: [...standardBatchLadder, 512] },

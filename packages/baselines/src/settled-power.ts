@@ -2,8 +2,8 @@ import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
 /**
  * Time at the start of each window that the Python code's sampler ignores, ms. A one-second average still contains the
- * clock of the previous window. If it counted, the highest power of the window would cause another step down after each
- * step down.
+ * clock of the previous window. If such readings counted, the highest power of the window would cause another step down
+ * after each step down.
  */
 const SETTLING_MS = 2000
 

@@ -5,7 +5,7 @@ export interface CommandEntry {
   readonly name: string
   /** Description in one line. */
   readonly summary: string
-  /** Name of the program with which the command's package provides the command separately; absent if it does not. */
+  /** Name of the separate program that the package installs for this command; absent if there is none. */
   readonly binary?: string
   /** Loads the package of the command. Packages of other commands are not loaded. */
   readonly load: () => Promise<CommandFunction>

@@ -10,7 +10,7 @@ const binaryNames = new RegExp(`(?<![\\w/.@-])(?:${[...nameHere.keys()].join('|'
 
 /**
  * Returns a terminal that replaces the names of other binaries by `pctodl`'s commands in messages. If only `pctodl` is
- * installed, there is for example no `pctodld` on PATH. JSON output (`--json`) and files are not changed.
+ * installed, the other names, such as `pctodld`, are not on PATH. JSON output (`--json`) and files are not changed.
  */
 export function speakingAsPctodl(words: readonly string[], terminal: Terminal): Terminal {
   const end = words.indexOf('--')

@@ -6,13 +6,13 @@ import { readMapped, readVllm } from './metrics/histograms.js'
 import { type BatchLimits, type EndpointState, endpointState, type ServiceSample } from './metrics/service-sample.js'
 import { PENDING, readTriton, readTritonLimits } from './metrics/triton.js'
 
-/** If an answer takes longer, the server counts as not answering, ms. */
+/** Time limit of an answer, ms. If it is exceeded, the server counts as not answering. */
 const TIMEOUT_MS = 1000
 /** Time limit of the first answer, ms. It is longer, because without that answer the program cannot start. */
 const FIRST_TIMEOUT_MS = 10_000
 /** Interval between readiness probes, ms. */
 const PROBE_MS = 1000
-/** If a server gives no fresh sample for this time, it counts as away, ms. */
+/** Time without a fresh sample after which a server counts as away, ms. */
 const STALE_MS = 2500
 /** Number of samples to wait for after a server has come back. */
 const RECOVERY_SAMPLES = 2
@@ -51,7 +51,7 @@ export class Endpoint {
     return `${config.name}: the objective of ${config.objective.ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
   }
 
-  /** Whether the operator's clocks must apply, because the server drains, or has not answered, or is just back. */
+  /** Whether the operator's clocks must apply: the server drains, has not answered, or has only just come back. */
   isAway(timeMs: number): boolean {
     return this.state === 'draining' || this.#good < RECOVERY_SAMPLES || timeMs - this.sampleMs > STALE_MS
   }

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 
-/** If an answer is larger, the server counts as not answering, bytes. */
+/** Maximum size of an answer, bytes. If it is exceeded, the server counts as not answering. */
 const MAX_BYTES = 4 * 1024 * 1024
 const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
 

@@ -7,11 +7,11 @@ import type { Layer, LayerGraph, OperatorWork } from '@pctodl/model-zoo'
 const WINDOW = 64
 
 /**
- * Highest share of the tensor peak that attention over more than `WINDOW` positions attains, for long sequences. At
- * `HALF` positions it attains half of this share. Both hold for one kernel and for three. Identified on prefill
- * attention of an A100 (aiconfigurator, 128 features a head, 128 to 16,384 positions; within 6 %). Faster tensor units
- * need proportionally more positions, because their exponentials are no faster. Measurements of H100, H200 and GB200
- * agree.
+ * Share of the tensor peak that attention over more than `WINDOW` positions approaches for long sequences. At `HALF`
+ * positions it attains half of this share. Both apply whether attention runs as one kernel or as three. Identified on
+ * prefill attention of an A100 (aiconfigurator, 128 features a head, 128 to 16,384 positions; within 6 %). Faster
+ * tensor units need proportionally more positions, because their exponentials are no faster. Measurements of H100, H200
+ * and GB200 agree.
  */
 const PEAK = 0.57
 const HALF = 200

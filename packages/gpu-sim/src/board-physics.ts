@@ -1,9 +1,9 @@
 import type { OperatorClass } from '@pctodl/model-zoo'
 
 /**
- * Coefficients of one board, without those of its host machine (`HostProfile`). They are what a data sheet (`GpuSpec`)
- * does not state and only measurements show. They are the same for every network. `pnpm --filter @pctodl/gpu-sim
- * calibrate` fits those that can be fitted.
+ * Coefficients of one board, without those of its host machine (`HostProfile`). A data sheet (`GpuSpec`) does not state
+ * them; only measurements show them. They are the same for every network. `pnpm --filter @pctodl/gpu-sim calibrate`
+ * fits those that can be fitted.
  */
 export interface BoardPhysics {
   readonly work: WorkPhysics
@@ -35,7 +35,8 @@ export interface WorkPhysics {
   /**
    * Energy per operation of matrix products and attention, relative to `flopPj`: `tensor` in half precision on tensor
    * units, `vector` in single precision on vector units. It is set for boards on which it was measured separately from
-   * convolutions. Default: the energy of convolutions, where a busy unit draws the same power at any precision.
+   * convolutions. By default it is the energy of convolutions, which assumes that a busy unit draws the same power at
+   * any precision.
    */
   readonly productEnergy?: { readonly tensor: number; readonly vector: number }
   /** DRAM bandwidth that one SM can request at the boost clock, GB/s. */
@@ -51,8 +52,9 @@ export interface WorkPhysics {
   /** L2 bandwidth of an SM, relative to the DRAM bandwidth that one SM can request. */
   readonly l2BandwidthFactor: number
   /**
-   * How much a tenant's DRAM traffic is slowed by co-runners that are not memory-bound at the same time. 1: not at all,
-   * as memory-bound phases are independent. 0: as if all traffic occurred at once, with an equal split.
+   * Exponent on the fraction of time in which a tenant uses DRAM. The result is the weight of the tenant's DRAM demand
+   * in the contention with co-runners. 1: the demand counts in proportion to that fraction. 0: as if the tenant used
+   * DRAM all the time.
    */
   readonly contentionExponent: number
   /**
@@ -118,7 +120,7 @@ export interface PowerPhysics {
   /** Energy of a byte of DRAM traffic, pJ/B. */
   readonly dramBytePj: number
   /**
-   * Slope of the voltage curve: decrease of V/V(boost) per decrease of f/f(boost), as long as the voltage is above
+   * Slope of the voltage curve: decrease of V/V(boost) per decrease of f/f(boost), while the voltage is above
    * `voltageFloor`.
    */
   readonly voltageSlope: number
@@ -156,8 +158,8 @@ export interface FirmwarePhysics {
   /** Additional margin, W. */
   readonly marginW: number
   /**
-   * A lower bound on power that the board applies by itself at every limit up to `plateauUpToW`, W; null if it has
-   * none.
+   * Power that the board does not exceed at any limit up to `plateauUpToW`, even if the limit allows more, W; null if
+   * the board has no such bound.
    */
   readonly plateauW: number | null
   /** Power limit above which `plateauW` does not apply, W. */
@@ -185,7 +187,7 @@ export interface SensorPhysics {
    */
   readonly averageWindowMs: number
   readonly instantWindowMs: number
-  /** Standard deviation around 1 of the constant gain of individual units, and the range of gains found on units. */
+  /** The gain of a unit is constant. Standard deviation of the units' gains around 1, and the range of gains found. */
   readonly gainSigma: number
   readonly gainRange: readonly number[]
   /** Standard deviation of the constant offset of individual units, W. */

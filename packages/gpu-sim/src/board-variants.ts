@@ -7,11 +7,14 @@ import { derivePhysics, type KnownBoard } from './derive-physics.js'
 import { type HostProfile, hostOfBoard } from './host-profile.js'
 import { calibratedBoards, energiesOf, originOfBoard, physicsOfBoard } from './physics-of-board.js'
 
-/** A board that agrees with the measurements like the shipped board, but has other equations or coefficients. */
+/**
+ * A board that agrees with the measurements about as well as the shipped board, but has other equations or
+ * coefficients.
+ */
 export interface BoardVariant {
   /**
-   * Board, seed unless it is 1, and index, e.g. `A100~v3` or `A100~s7v3`. Every option that takes a board's name
-   * accepts it.
+   * Name made of the board, the seed (left out if it is 1) and the index, e.g. `A100~v3` or `A100~s7v3`. Every option
+   * that takes a board's name accepts it.
    */
   readonly name: string
   /** Description of the differences from the shipped board. */
@@ -48,10 +51,10 @@ const fits: Readonly<Record<string, readonly StructureFit[]>> = {
 }
 
 /**
- * Returns boards that agree with the measurements like the shipped board, but differ from it and from each other. They
- * differ in coefficients (drawn from the posterior of the fit), in the equations for contention, saturation, voltage
- * and host, and in firmware, cooler and sensor. A method that works only on one exact board fails on some of them. The
- * first variants of a seed are the same for every `count`.
+ * Returns boards that agree with the measurements about as well as the shipped board, but differ from it and from each
+ * other. They differ in coefficients (drawn from the posterior of the fit), in the equations for contention,
+ * saturation, voltage and host, and in firmware, cooler and sensor. A method that works only on one exact board fails
+ * on some of them. The first variants of a seed are the same for every `count`.
  *
  * @param board key, product name or alias
  * @throws UnknownNameError for a board that cannot be simulated
@@ -83,7 +86,7 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
   const random = new SeededRandom(seedFrom(spec.key, seed, 'variant', index))
   const origin = originOfBoard(spec)
   const ofOrigin = fits[origin]!
-  // Combinations of equations take turns, so that even a few variants have different ones.
+  // Variants cycle through the combinations of equations, so that even a few variants have different ones.
   const fit = ofOrigin[index % ofOrigin.length]!
   const drawn = drawCoefficients(fit, random)
   const known = { spec: findGpuSpec(origin), physics: drawn.physics }
@@ -128,8 +131,8 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
 }
 
 /**
- * Returns a variant of a derived board whose energies are scaled from another board than its other coefficients. The
- * energies vary like those of the board that they are scaled from.
+ * Returns a variant of a derived board. If its energies are scaled from another board than its other coefficients, they
+ * change by the same ratios as the energies of the drawn board from those of the shipped one.
  */
 function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
   const energies = energiesOf(spec)
@@ -153,8 +156,8 @@ const LARGEST_SHARE = 0.99
 const SHORTEST_STEP = 0.3
 
 /**
- * Largest difference of a coefficient's natural logarithm from its fitted value. Beyond it, the fit error is not a
- * parabola.
+ * Largest difference of a coefficient's natural logarithm from its fitted value. Beyond it, a parabola no longer
+ * approximates the fit error.
  */
 const FURTHEST = 0.5
 
@@ -209,7 +212,7 @@ function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRa
   return { physics, words }
 }
 
-/** Draws another averaging window and refresh interval, as with another driver or another NVML field. */
+/** Draws another averaging window and noise, as with another driver or another NVML field. */
 function drawSensor(spec: GpuSpec, sensor: SensorPhysics, random: SeededRandom): SensorPhysics {
   const windows = spec.powerReading === 'one-second-average' ? [1000, 1000, 100] : [25, 25, 100]
   return {

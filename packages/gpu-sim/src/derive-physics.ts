@@ -17,9 +17,7 @@ export interface DeriveOptions {
    * Default true.
    */
   readonly sustain?: boolean
-  /**
-   * Board whose energies are scaled. The voltage curve is still scaled from the first board. Default: the first board.
-   */
+  /** Board whose energies are scaled. Default: the board from which all other coefficients are scaled. */
   readonly energies?: KnownBoard
 }
 
@@ -54,7 +52,7 @@ export function derivePhysics(
 
 /**
  * Reduces the energies of a board until it can run every network of the zoo at its base clock within its default power
- * limit, as vendors promise. If the scaled coefficients cannot, the energies are too high: the chip runs at a lower
+ * limit, as vendors promise. If it cannot with the scaled energies, these are too high: the chip runs at a lower
  * voltage than its process alone suggests.
  *
  * @throws InvalidInputError if the board exceeds its limit without any work

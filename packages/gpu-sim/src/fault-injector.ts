@@ -54,7 +54,7 @@ export class FaultInjector {
     }
   }
 
-  /** Returns the telemetry that a fault puts in place of the reading; undefined if no such fault is active. */
+  /** Returns the telemetry by which an active fault replaces the reading; undefined if no such fault is active. */
   telemetry(timeMs: number): Telemetry | undefined {
     if (this.#schedule.active('telemetry-failing')) return { ...unreadable, timeMs }
     return this.#frozen ? { ...this.#frozen, timeMs } : undefined
@@ -77,7 +77,7 @@ export class FaultInjector {
     return this.#schedule.active('setter-ignored', concerns) === undefined
   }
 
-  /** @returns factor by which a process that is launched now takes longer to load */
+  /** @returns factor on the load time of a process that is launched now */
   loadFactor(): number {
     return this.#schedule.active('slow-load')?.factor ?? 1
   }
@@ -136,7 +136,7 @@ export class FaultInjector {
         return this.#strikeClient(fault)
       default:
         // These kinds (faults of setters, telemetry, load time and speed) do nothing now. They take effect when the
-        // board asks for them.
+        // board asks the injector about them.
         return undefined
     }
   }

@@ -59,7 +59,7 @@ export type FaultKind = Fault['kind']
 /** The faults of a run. With the same scenario, every policy meets the same faults. */
 export interface FaultScenario {
   readonly faults: readonly Fault[]
-  /** Seed that chooses the tenant of faults that name none, and draws the delays. Default 1. */
+  /** Seed for the delays, and for the choice of a tenant if a fault names none. Default 1. */
   readonly seed?: number
   /** Maximum random delay of the start of each fault, ms. Default 0. */
   readonly jitterMs?: number

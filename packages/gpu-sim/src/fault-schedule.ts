@@ -37,7 +37,7 @@ export class FaultSchedule {
   }
 
   /**
-   * Adds a fault. The caller must have taken all begins and ends that are due.
+   * Adds a fault. Before, the caller must take all begins and ends that are due (see `next`).
    *
    * @param nowMs time from which the fault's `atMs` counts, ms
    * @throws InvalidInputError for an invalid fault

@@ -6,17 +6,14 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
-/** Power at which the firmware regulates under a power limit, W. */
+/** Power to which the firmware regulates under a power limit, W. */
 export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number): number {
   const { margin, marginW, plateauW, plateauUpToW } = firmware
   const bound = plateauW !== null && powerLimitW <= plateauUpToW ? plateauW : Number.POSITIVE_INFINITY
   return (1 - margin) * Math.min(powerLimitW, bound) - marginW
 }
 
-/**
- * Gain of the integral law: number of clock states per period by which the clock moves, per relative excess of power
- * over the target.
- */
+/** Gain of the integral law: clock states per period for a relative excess of 1 over the target power. */
 const INTEGRAL_GAIN = 6
 /**
  * Relative excess of power over the target above which the clock drops at once, by a number of states proportional to
@@ -35,9 +32,12 @@ export class FirmwareGovernor {
   #states: readonly number[]
   /** Index of the present clock in the clock table. */
   #index: number
-  /** Fractional clock index that the integral law wants as the mean over time. */
+  /** Clock index, with a fraction, that the integral law requests as the mean over time. */
   #level: number
-  /** Fraction of the upper state that is still owed while the clock alternates between two states, 0..1. */
+  /**
+   * Accumulated fractions of `#level`, 0..1. When their sum reaches 1, the clock runs the upper of two states for a
+   * period.
+   */
   #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0

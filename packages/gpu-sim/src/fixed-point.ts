@@ -10,8 +10,8 @@ export interface UnitMap {
 /**
  * Finds fixed points of functions of a few dozen numbers within 0..1, by Anderson acceleration. The next guess is the
  * combination of recent guesses whose residual would be smallest if the function were linear. If two tenants displace
- * each other, plain iteration needs half steps and about forty of them; this needs about eight. Memory is kept between
- * calls.
+ * each other, plain iteration would need about forty half steps; this method needs about eight steps. Memory is kept
+ * between calls.
  */
 export class FixedPoint {
   #size = 0

@@ -8,7 +8,7 @@ import type { ServingEngine } from './serving/serving-engine.js'
 import { type FailureKind, SimulatedProcess } from './simulated-process.js'
 import { idleState, type SteadyState, SteadyStateSolver, scaledState } from './steady-state.js'
 
-/** What processes share: the whole board, or one MIG instance. */
+/** The part of a board that processes share: the whole board, or one MIG instance. */
 export class GpuPartition {
   readonly spec: GpuSpec
   readonly processes: SimulatedProcess[] = []
@@ -25,7 +25,7 @@ export class GpuPartition {
   readonly #settled = new Map<number, SteadyState>()
   readonly #hung = new Map<object, SimulatedProcess>()
 
-  /** @param share fraction of the board's memory that the partition has, 0..1 */
+  /** @param share fraction of the board's memory that belongs to the partition, 0..1 */
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution, share = 1) {
     this.spec = spec
     this.#physics = physics

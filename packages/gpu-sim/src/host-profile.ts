@@ -15,8 +15,8 @@ export interface HostProfile {
   /** Host time per input image (conversion and copy), us. */
   readonly imageHostUs: number
   /**
-   * Further host time per image if the input batch exceeds the host's cache, which happens from about `spillBatch`
-   * images on, us.
+   * Additional host time per image if the input batch exceeds the host's cache, us. This happens from about
+   * `spillBatch` images on.
    */
   readonly imageSpillUs: number
   readonly spillBatch: number
@@ -50,7 +50,7 @@ export interface HostProfile {
 export const hostNames = ['paper', 'eager-pytorch', 'eager-pytorch-nchw', 'tensorrt-like', 'device-only'] as const
 export type HostName = (typeof hostNames)[number]
 
-/** For hosts whose inputs were prepared elsewhere and are already on the device. */
+/** Values for hosts whose inputs were prepared elsewhere and are already on the device. */
 const preparedInputs = { imageHostUs: 0, imageSpillUs: 0, spillBatch: 45, imageCapacityPerS: 1e9 } as const
 
 /** Launch times of eager PyTorch on a recent processor: 5 to 8 us per operator. */

@@ -1,9 +1,9 @@
 import type { Layer, LayerGraph } from '@pctodl/model-zoo'
 
 /**
- * Returns a network in which each convolution is followed by a copy of its result into the framework's layout, which
- * reads and writes it once. timm's benchmarks of the same networks in both layouts on an RTX 3090 agree with one copy
- * per convolution; two copies would cost twice as much.
+ * Returns a network in which each convolution is followed by a copy of its result into the framework's layout. The copy
+ * reads and writes the result once. timm's benchmarks of the same networks in both layouts on an RTX 3090 agree with
+ * one copy per convolution; two copies would cost twice as much.
  */
 export function withLayoutCopies(graph: LayerGraph): LayerGraph {
   const layers = graph.layers.flatMap((layer) =>

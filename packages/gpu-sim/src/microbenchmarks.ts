@@ -18,8 +18,8 @@ export const microbenchmarks: readonly LayerGraph[] = [
     layer('attention', 4 * HEADS * POSITIONS ** 2 * FEATURES, 1.5 * keysAndValues, 0.5 * keysAndValues),
   ]),
   graph('attention_decode', [layer('attention', 2 * keysAndValues, keysAndValues, HEADS * FEATURES)]),
-  // The class `pool` moves each value once, as a streaming copy does. The class of copy operators is not used: it is a
-  // permutation, with traffic fitted to MaxViT.
+  // The class `pool` moves each value once, as a streaming copy does. The class `copy` does not fit: it stands for
+  // permutations, with traffic fitted to MaxViT.
   graph('stream_copy', [layer('pool', 0, COPIED_ELEMENTS, COPIED_ELEMENTS)]),
   graph('transformer', Array.from({ length: 12 }, () => encoderLayer(128, 768)).flat()),
 ]

@@ -22,7 +22,7 @@ export const operatorClasses: readonly OperatorClass[] = [
  */
 export interface NetworkWork {
   readonly name: string
-  /** The network's graph, from which some hosts make other kernels. */
+  /** The network's graph. Some hosts run a modified graph, which is made from this one. */
   readonly graph: LayerGraph
   readonly size: number
   /**

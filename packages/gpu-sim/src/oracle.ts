@@ -119,7 +119,7 @@ class OracleSearch {
   readonly #limitW: number
   readonly #bytesOfBatch: readonly number[]
   readonly #seen = new Map<string, Found | null>()
-  /** Index of the highest clock within the cap, by memory clock. */
+  /** Index of the highest clock found within the cap, by memory clock. The next search starts there. */
   readonly #lastIndex = new Map<number, number>()
   #evaluations = 0
   #lowestW = Number.POSITIVE_INFINITY
@@ -263,7 +263,10 @@ class OracleSearch {
     return found.throughput > atLeast ? found : null
   }
 
-  /** Adds the fraction of time in the next higher clock state at which mean power equals the limit. */
+  /**
+   * Returns the mean of alternating between the locked clock and the next higher state, in the proportion at which mean
+   * power equals the limit.
+   */
   #withStateAbove(
     locked: Found,
     tried: ReadonlyMap<number, Found>,

@@ -4,10 +4,7 @@ import { type BoardVariant, findBoardVariant } from './board-variants.js'
 import type { HostProfile } from './host-profile.js'
 import { physicsOfBoard } from './physics-of-board.js'
 
-/**
- * A board given by its key, product name or alias, by the name of a variant (`A100~v3`), as a specification, or as a
- * variant.
- */
+/** A board: its key, product name or alias, the name of a variant (`A100~v3`), a specification, or a variant. */
 export type SimulatedBoard = string | GpuSpec | BoardVariant
 
 export interface ResolvedBoard {

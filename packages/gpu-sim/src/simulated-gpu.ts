@@ -55,9 +55,9 @@ export interface Truth {
   readonly powerW: number
   readonly energyJ: number
   /**
-   * Energy on the scale of the board's sensor, in whose watts limits are set and regulated, J. It counts every instant.
-   * It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor faults, which
-   * distort power readings but not the energy counter.
+   * Energy in the watts of the board's sensor, in which limits are set and regulated, J. Unlike the readings, it covers
+   * every instant. It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor
+   * faults, which distort power readings but not the energy counter.
    */
   readonly meteredEnergyJ: number
   readonly temperatureC: number
@@ -463,8 +463,8 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Factor by which other busy MIG instances slow one instance, through what they share. `busyNeighbours` counts the
-   * slices of the others; each is a seventh of the board.
+   * Factor by which other busy MIG instances slow one instance, through what they share. It grows with the number of
+   * these instances; with six, the full cost applies.
    */
   #slowdownBeside(busyNeighbours: number): number {
     return busyNeighbours <= 0 ? 1 : 1 + this.physics.work.migNeighbourCost * Math.min(1, busyNeighbours / 6)

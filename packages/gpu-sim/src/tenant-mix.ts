@@ -47,8 +47,8 @@ export interface Kind {
   deviceS: number
   workS: number
   /**
-   * `presence`: how much its resident kernels slow co-runners. `exposure`: how much co-runners slow it. Both 0..1, see
-   * `neighbourLaw`.
+   * `presence`: how much the kind's resident kernels slow co-runners. `exposure`: how much co-runners slow the kind.
+   * Both 0..1, see `neighbourLaw`.
    */
   presence: number
   exposure: number
@@ -87,8 +87,8 @@ export class TenantMix implements UnitMap {
    */
   readonly #dramBytes: Float64Array
   /**
-   * Time of an operator's arithmetic, and of its L2 traffic, at the present clock, each raised to the saturation
-   * exponent.
+   * `#computeSP`: time of an operator's arithmetic at the present clock, raised to the saturation exponent. `#l2S`:
+   * time of its L2 traffic, s.
    */
   readonly #computeSP: Float64Array
   readonly #l2S: Float64Array

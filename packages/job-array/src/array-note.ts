@@ -5,7 +5,7 @@ import { readNote, writeNote } from './work-folder.js'
 
 /**
  * State of an array, written just before the array is submitted. If this call never gets Slurm's answer, a later call
- * with the same jobs finds the array by it.
+ * with the same jobs finds the array by this note.
  */
 export interface ArrayNote {
   /** Hash that identifies the jobs. */

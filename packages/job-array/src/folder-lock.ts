@@ -7,7 +7,7 @@ import { readNote, writeNote } from './work-folder.js'
 
 /**
  * Process that holds a folder. The start time distinguishes it from a later process with the same PID. Boot ID and PID
- * namespace show whether this process can see it.
+ * namespace show whether the holder is visible from this process.
  */
 interface Holder {
   readonly pid: number

@@ -70,8 +70,9 @@ export class SlurmExecutor implements JobExecutor {
 
   /**
    * @throws PctodlError `SLURM` with the error text of the Slurm command; `SLURM_ANSWER` if `sbatch` prints no ID;
-   * `SLURM_UNREACHABLE` if Slurm does not answer for too long (its jobs are left running); `FOLDER_IN_USE` if another
-   * call, or an array of other jobs, uses the folder; InvalidInputError if others may write to `workDir`
+   *   `SLURM_UNREACHABLE` if Slurm does not answer for too long (its jobs are left running); `FOLDER_IN_USE` if another
+   *   call, or an array of other jobs, uses the folder; `NOT_OWN` if `workDir` belongs to another user or others may
+   *   write to it; InvalidInputError if it is a symlink
    */
   async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
     options.signal?.throwIfAborted()

@@ -94,8 +94,8 @@ export class SlurmJobs {
   /**
    * Creates the folders in `workDir`, and locks `workDir` until `close`.
    *
-   * @throws InvalidInputError if the folder belongs to another user or others may write to it; PctodlError
-   * `FOLDER_IN_USE` if a live process, this one included, holds it
+   * @throws PctodlError `NOT_OWN` if the folder belongs to another user or others may write to it, `FOLDER_IN_USE` if a
+   *   live process, this one included, holds it; InvalidInputError if the folder is a symlink
    */
   constructor(options: SlurmJobsOptions) {
     this.#options = { ...options, workDir: workFolder(options.workDir) }

@@ -22,7 +22,7 @@ export interface SlurmNodesOptions extends SlurmPatienceOptions {
 /** Prefixes of the Slurm states in which a node starts no jobs. Its running jobs must leave or are lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
 
-/** The states among them in which no job runs any more; a `failing` node still has jobs. */
+/** Those of these states in which no job runs any more; a `failing` node still has jobs. */
 const LOST = /^(down|fail(?!ing|g)|err|unk)/i
 
 /** State of a node that Slurm no longer lists, because it was removed from the cluster or from every partition. */
@@ -59,12 +59,14 @@ export class SlurmNodes {
     return this.#lookAtMs
   }
 
-  /** Whether any node is unusable. It may come back although no job runs. */
+  /** Whether any node is unusable. Such a node may come back even if no job is running. */
   get anyUnusable(): boolean {
     return this.#unusable.size > 0
   }
 
-  /** Sets the state of a node from an earlier process: whether its jobs are lost, or null if the node is usable. */
+  /**
+   * Sets the state of a node as an earlier process knew it: whether its jobs are lost, or null if the node is usable.
+   */
   assume(node: string, isLost: boolean | null): void {
     if (isLost === null) this.#unusable.delete(node)
     else this.#unusable.set(node, isLost)

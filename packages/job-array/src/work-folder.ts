@@ -4,8 +4,8 @@ import { makePrivateFolder, readOwnFile, writeFileAtomically } from '@pctodl/com
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * The group may write to the folders above, because many systems create folders that way, but not to the work folder
- * itself.
+ * Write permission that the folders above the work folder may not have. Their group may write to them, because many
+ * systems create folders that way.
  */
 const ALL_MAY_WRITE = 0o002
 const MAX_BYTES = 64 * 2 ** 20
@@ -14,7 +14,8 @@ const MAX_BYTES = 64 * 2 ** 20
  * Returns a folder that only this user can write to, and creates it if needed.
  *
  * @returns the absolute path. Symlinks above the folder are kept, because nodes may mount their targets elsewhere
- * @throws InvalidInputError for a symlink; PctodlError `NOT_OWN` if others could write to the folder or replace it
+ * @throws InvalidInputError for a symlink; PctodlError `NOT_OWN` if the folder belongs to another user, or others could
+ *   write to it or replace it
  */
 export function workFolder(folder: string): string {
   const absolute = path.resolve(folder)

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** A decoder-only language model, described by those sizes that determine its work. */
+/** A decoder-only language model, described by the sizes that determine its work. */
 export interface Decoder {
   readonly family: string
   readonly layers: number

@@ -8,7 +8,7 @@ import type {
   WeightTensor,
 } from './network-graph.js'
 
-/** The output of a node while a graph is built. A next layer with weights needs its number of channels. */
+/** The output of a node while a graph is built. A following layer with weights needs the number of its channels. */
 export interface Activation {
   readonly id: string
   readonly channels: number
@@ -45,7 +45,7 @@ interface NodeTensors {
 
 /**
  * Builds a network operator by operator, in the order in which an eager framework calls them. Every method adds one
- * node (or a few) and returns its output. For a square kernel or stride, one number is given.
+ * node (or a few) and returns its output. One number describes a square kernel or stride.
  */
 export class GraphBuilder {
   readonly #nodes: GraphNode[] = []
@@ -161,7 +161,7 @@ export class GraphBuilder {
     return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })
   }
 
-  /** Adds an operator of an attention layer that has no method of its own here. */
+  /** Adds an attention operator for which this class has no method of its own. */
   operator<Kind extends AttentionKind>(
     id: string,
     kind: Kind,

@@ -11,8 +11,8 @@ export interface Layer extends OperatorWork {
   /** Kind of operator: a kind of the zoo, or the ONNX operators that the layer stands for (`Conv`, `Sigmoid+Mul`). */
   readonly operator: string
   /**
-   * Names of the layers or network inputs that this layer reads. For a view, the name is that of the layer whose memory
-   * it shows.
+   * Names of the layers or network inputs that this layer reads. If it reads a view, this is the layer whose memory the
+   * view uses.
    */
   readonly inputs: readonly string[]
   /** Shape of the layer's first output as read from the file, including the batch. */
@@ -20,14 +20,14 @@ export interface Layer extends OperatorWork {
 }
 
 /**
- * All operators of one name whose work is unknown. They count by the elements that they read and write, without
- * arithmetic.
+ * Operators of one name whose work is unknown. They count only as memory traffic: the elements that they read and
+ * write.
  */
 export interface UnknownOperator {
   /** Name of the operator, with its domain unless it is one of ONNX's own: `com.example:Foo`. */
   readonly operator: string
   readonly occurrences: number
-  /** Fraction of all activation elements that the network reads and writes which these operators cause, 0..1. */
+  /** Fraction of the activation elements read and written in the network that is due to these operators, 0..1. */
   readonly shareOfElements: number
   /** Where the output size comes from: stated in the file, or assumed equal to the input size. */
   readonly outputSize: 'stated' | 'assumed'
@@ -35,7 +35,7 @@ export interface UnknownOperator {
 
 /** A network, of the zoo or from a file, as a list of operators with the work that each causes on a device. */
 export interface LayerGraph {
-  /** Name for tenants. */
+  /** Name by which tenants refer to the network. */
   readonly name: string
   /** The operators in the order of execution. */
   readonly layers: readonly Layer[]

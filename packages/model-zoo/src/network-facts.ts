@@ -22,7 +22,7 @@ export interface NetworkFacts {
 }
 
 /**
- * Returns those sizes of a network that determine its memory and time.
+ * Returns the sizes of a network that determine its memory and time.
  *
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError if the network cannot take images of that size.

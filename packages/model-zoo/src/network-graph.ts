@@ -27,7 +27,7 @@ export interface OperatorAttributes {
    * contiguous memory in the same call.
    */
   layerNorm: { readonly features: number; readonly epsilon: number; readonly copiesInput: boolean }
-  /** Over the last axis. */
+  /** Linear layer over the last axis. */
   linear: { readonly inFeatures: number; readonly outFeatures: number; readonly bias: boolean }
   relu: { readonly inPlace: boolean }
   relu6: { readonly inPlace: boolean }
@@ -36,7 +36,7 @@ export interface OperatorAttributes {
   gelu: { readonly inPlace: false }
   sigmoid: { readonly inPlace: false }
   tanh: { readonly inPlace: false }
-  /** Sum of two tensors with broadcasting. In place, it overwrites the first one. */
+  /** Sum of two tensors with broadcasting. If it is in place, it overwrites the first tensor. */
   add: { readonly inPlace: boolean }
   /** Product of two tensors with broadcasting. */
   mul: { readonly inPlace: false }
@@ -73,8 +73,8 @@ export interface OperatorAttributes {
   matmul: { readonly transposeB: boolean }
   softmax: { readonly axis: -1 }
   /**
-   * Looks up a learned bias for each pair of the `size` x `size` positions of a window, which differ by (dy, dx), in
-   * table row (dy + size - 1) * (2 size - 1) + dx + size - 1. The output has shape [size^4, heads].
+   * Looks up a learned bias for each pair of positions in a `size` x `size` window. The bias of positions that differ
+   * by (dy, dx) is in table row (dy + size - 1) * (2 size - 1) + dx + size - 1. The output has shape [size^4, heads].
    */
   relativePositionBias: { readonly size: number; readonly heads: number }
   /** Moves heads to the front: [pairs, heads] to [heads, positions, positions]; a copy. */

@@ -28,7 +28,7 @@ export function inputShapes(node: GraphNode, shapes: ReadonlyMap<string, Shape>)
   return node.inputs.map((id) => shapeOf(id, shapes))
 }
 
-/** Elements of a tensor. */
+/** Number of elements of a tensor. */
 export function elementCount(shape: Shape): number {
   let count = 1
   for (const size of shape) count *= size

@@ -40,7 +40,8 @@ export interface OperatorWork {
   readonly outputElements: number
   /**
    * Elements that are read once per batch, whatever its size: weights, biases, norm statistics, and the
-   * relative-position bias. For the lookup of this bias in its table, they are the elements that it writes.
+   * relative-position bias. For the operator that looks up this bias in its table, they are the elements that it
+   * writes.
    */
   readonly weightElements: number
 }
@@ -143,7 +144,7 @@ function classOf(node: GraphNode): OperatorClass {
   }
 }
 
-/** Elements of tensors in total. */
+/** Total number of elements of several tensors. */
 export function sumElements(tensors: readonly { readonly elements: number }[]): number {
   return tensors.reduce((sum, tensor) => sum + tensor.elements, 0)
 }

@@ -3,7 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
-  /** Maximum device memory, bytes (whole MiB count), by the numbers by which the client sees the devices. */
+  /** Maximum device memory by device number, bytes (whole MiB). The numbers are those that the client sees. */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
   /** Priority of the client: 0 normal, 1 below normal. */
   readonly priority?: 0 | 1

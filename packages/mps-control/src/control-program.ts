@@ -96,7 +96,7 @@ export class ControlProgram {
       all: true,
       timeout: timeoutMs,
       ...(signal ? { cancelSignal: signal } : {}),
-      // If the call is aborted, nobody waits for it.
+      // After an abort, no caller waits for the program, so it is killed soon.
       forceKillAfterDelay: 100,
       cwd: '/',
       // The daemon searches for programs such as the server in the folder of the control program.

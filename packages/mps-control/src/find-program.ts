@@ -35,7 +35,7 @@ export function findProgram(program: string, searchPath: string): FoundProgram {
   )
 }
 
-/** @param place where the program is not, e.g. `on PATH` */
+/** @param place where the program was not found, e.g. `on PATH` */
 export function noProgram(program: string, place: string, cause?: unknown): MpsError {
   const source = 'it comes with the NVIDIA driver (Debian, Ubuntu: `apt install nvidia-cuda-mps`)'
   return new MpsError('MPS_NO_PROGRAM', `${program} is not ${place}; ${source}`, { cause })

@@ -197,8 +197,8 @@ export class MpsDaemon {
   }
 
   /**
-   * Recovers from a `fault`: a server once its last client has exited, a daemon that is gone with the options of its
-   * start.
+   * Recovers from a `fault`: restarts a faulty server once its last client has exited, or a lost daemon, with the
+   * options of its start.
    * @throws MpsError `MPS_FAULT` if clients remain after `graceMs`
    */
   async recover({ graceMs = 10_000 }: StopOptions = {}): Promise<void> {

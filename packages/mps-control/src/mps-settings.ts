@@ -68,7 +68,7 @@ export class MpsSettings {
 
   /**
    * Changes a setting and reads it back.
-   * @param target arguments that say of what, each after a space
+   * @param target arguments that select the target of the setting, each after a space
    * @throws MpsError `MPS_REFUSED` unless the new value is read back
    */
   async #set(setting: string, target: string, value: string | number): Promise<void> {

@@ -4,7 +4,7 @@ import type { MpsServer } from './servers.js'
 /** `fault`: a client's GPU fault has stopped a server, or the daemon is gone. `recover` or `stop` ends this state. */
 export type MpsState = 'stopped' | 'starting' | 'active' | 'draining' | 'fault'
 
-/** `daemon` is null if its process is not visible, `servers` if it does not answer. */
+/** `daemon` is null if its process is not visible; `servers` is null if the daemon does not answer. */
 export function judgeState(
   before: MpsState,
   daemon: ProcessIdentity | null,

@@ -27,13 +27,13 @@ export interface AuditEntry {
   readonly instance?: string
   readonly peer?: Peer
   readonly program?: string
-  /** Details for people. They contain no arguments of programs. */
+  /** Details for people, without arguments of programs. */
   readonly detail?: string
 }
 
 /** Maximum size of a log file, bytes. One older file is kept, so the log takes at most twice this space. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Maximum number of refusals that are logged per user and minute. Further ones are only counted. */
+/** Maximum number of refusals that are logged per user and minute. Further refusals are only counted. */
 const MAX_REFUSALS = 30
 /** Maximum length of an entry's detail, characters. The detail may contain text from a client. */
 const MAX_DETAIL = 500
@@ -149,7 +149,7 @@ export class AuditLog {
   }
 }
 
-/** Escapes control characters that JSON does not escape, and that a terminal that prints the log would execute. */
+/** Escapes control characters that JSON leaves as they are. A terminal that shows the log would execute them. */
 function harmless(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

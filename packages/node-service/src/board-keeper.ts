@@ -9,7 +9,7 @@ import type { Policy } from './policy.js'
 type BoardState = ServiceResults['status']['boards'][number]
 type Condition = BoardState['condition']
 
-/** Minimum time between the starts of two leases, ms. Otherwise leases without end could displace the log's entries. */
+/** Minimum time between two leases, ms, so that one client cannot displace all other entries of the log. */
 const BETWEEN_LEASES_MS = 50
 
 export interface BoardKeeperOptions {
@@ -40,7 +40,7 @@ export class BoardKeeper {
   /** The last readings, for metrics; null if the board could not be read. */
   readings: BoardReadings | null = null
   #reading: Promise<BoardReadings | null> | null = null
-  /** Settles when the board's settings are as the present policy allows. */
+  /** Settles once the board's settings comply with the present policy. */
   tightening: Promise<void> = Promise.resolve()
   readonly #options: BoardKeeperOptions
   readonly #held = new Map<string, HeldLease>()
@@ -67,7 +67,7 @@ export class BoardKeeper {
     return [...this.#held.values()]
   }
 
-  /** The board, its instances, and instances that were removed while leased. Each with its lease. */
+  /** The board, its instances, and instances that were removed while leased; each with its lease, if any. */
   get targets(): readonly { readonly uuid: string; readonly lease: HeldLease | null }[] {
     const uuids = new Set([this.uuid, ...this.instances.map(({ uuid }) => uuid), ...this.#held.keys()])
     return [...uuids].map((uuid) => ({ uuid, lease: this.#held.get(uuid) ?? null }))
@@ -104,7 +104,7 @@ export class BoardKeeper {
     holder: Holder,
     silenceMs?: number,
   ): Promise<{ readonly held: HeldLease; readonly found: FoundState }> {
-    // If a conflicting lease is ending, its end is awaited, and the request is not refused.
+    // A conflicting lease that is about to end is awaited, so it does not lead to a refusal.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
       const waitMs = this.#leasedMs + BETWEEN_LEASES_MS - performance.now()
@@ -221,7 +221,7 @@ export class BoardKeeper {
     return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
-  /** Returns the board's readings; null if reading fails or takes longer. Calls at the same time share one reading. */
+  /** Returns the board's readings; null if reading fails or takes longer. Concurrent calls share one reading. */
   read(timeoutMs: number): Promise<BoardReadings | null> {
     const ask = () => this.#options.process.ask('readings').catch(() => null)
     this.#reading ??= ask().finally(() => {
@@ -353,8 +353,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Returns the leases that conflict with a new one: any lease of the same target and, if other programs hold them, for
-   * an instance the lease of the board, and for the board the leases of its instances.
+   * Returns the leases that conflict with a new one: each lease of the same target, and leases of other programs that
+   * are for the board of an instance, or for an instance of a board.
    */
   #inTheWay(target: string, holder: Holder): HeldLease[] {
     return this.leases.filter((held) => {
@@ -388,7 +388,7 @@ export class BoardKeeper {
     this.#reason = reason
   }
 
-  /** Logs an event. If it cannot be written, nothing follows: a full disk must not prevent restoring a board. */
+  /** Logs an event. A failure to write it is ignored, because a full disk must not prevent restoring a board. */
   #log(event: AuditEntry['event'], holder?: Holder, detail?: string, target?: string): void {
     this.#options.audit.note(this.#entry(event, holder, detail, target))
   }

@@ -227,7 +227,7 @@ export class ClientConnection {
   }
 }
 
-/** Ends the leases of a holder: at once those that it has, and later those that its requests in progress acquire. */
+/** Ends a holder's leases: the present ones at once, and those of requests in progress after these requests. */
 export async function endLeasesOf(
   holder: Holder,
   boards: () => readonly BoardKeeper[],
@@ -242,7 +242,7 @@ export async function endLeasesOf(
   await Promise.all([first, end()])
 }
 
-/** Logs that a request has failed. Returns what the client learns: an unexpected error only appears in the journal. */
+/** Logs that a request has failed. Returns the error for the client; unexpected errors go to systemd's journal. */
 export function answerOf(
   error: unknown,
   { peer, program }: Holder,

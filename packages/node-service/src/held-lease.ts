@@ -79,7 +79,7 @@ export class HeldLease {
     throw new PctodlError('LEASE_RELEASED', `the lease on ${this.target} is being ended: ${why}`)
   }
 
-  /** Time since the lease began, ms, whatever the system time. */
+  /** Time since the lease began, ms, unaffected by changes of the system time. */
   get lastedMs(): number {
     return performance.now() - this.#sinceMs
   }
@@ -99,8 +99,8 @@ export class HeldLease {
     try {
       await this.mps.verifyClient(pid, { timeoutMs: 10_000, signal })
     } catch (error) {
-      // If the lease is ending, this is the error to report. Another attempt would keep the daemon's folder in use and
-      // delay restoring the board.
+      // If the lease is ending, the client gets this error. A retry would keep the daemon's folder in use and delay
+      // restoring the board.
       if (signal.aborted) throw this.#hasEnded()
       throw error
     }

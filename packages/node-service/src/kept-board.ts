@@ -51,7 +51,7 @@ export interface BoardLook {
   readonly found: FoundState | null
   /** What became of settings that a former lease left changed. */
   readonly left: 'nothing' | 'in-use' | 'restored' | 'rebooted' | { readonly failed: string }
-  /** Settings that other programs have changed, not the holder. */
+  /** Settings that a program other than the holder has changed. */
   readonly others: readonly string[]
 }
 
@@ -78,7 +78,7 @@ export class KeptBoard {
   #lock: FileLock | null = null
   #lease: NvmlLease | null = null
   #ceiling: Ceiling = noCeiling
-  /** The clock locks that apply while no lease sets others, as last set here, because NVML cannot read them. */
+  /** The clock locks that apply while no lease sets others. They are remembered, because NVML cannot read them. */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
   /** Runs `look`, `acquire` and `release` one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
@@ -115,7 +115,7 @@ export class KeptBoard {
     })
   }
 
-  /** Notices a power limit of another program. Returns what is known of a change, and what `release` restores. */
+  /** Detects another program's power limit. Returns the state of a change and what `release` restores. */
   before(change: BoardChange): Record<'isInForce' | 'isSupported', boolean> & { readonly found: FoundState } {
     const lease = this.#held()
     lease.noticeLimit()
@@ -270,7 +270,7 @@ export class KeptBoard {
       unlessFailed(() => lease?.amend({ ...locks, ...(isFoundAbove ? { powerLimitW } : {}) }))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
-        // A limit that the lease has not changed is not set through it, because its end would undo the change.
+        // A limit that the lease has not changed is not set through the lease, whose end would undo the change.
         if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }

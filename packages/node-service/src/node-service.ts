@@ -54,7 +54,7 @@ const SOON_MS = 400
 /** Maximum number of connections of the policy's users. Root's do not count: root can always end leases. */
 const MAX_CONNECTIONS = 256
 const MAX_CONNECTIONS_OF_STRANGERS = 32
-/** Of one user. One person can have many subordinate user ids, so the totals are limited, too. */
+/** Maximum number of connections of one user. The totals are limited too: a person may have many user ids. */
 const MAX_CONNECTIONS_OF_USER = 32
 
 /** The service: on its node, the only program that changes boards. It owns all leases, journals and MPS daemons. */

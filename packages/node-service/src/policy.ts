@@ -166,7 +166,7 @@ export class Policy {
     return this.#rules.some((each) => isMember(peer, each))
   }
 
-  /** Returns why a lease of this age must end; null if it may continue. The longest of several durations counts. */
+  /** Returns why a lease of this age must end; null if it may continue. The longest duration of its rules counts. */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
     const rules = this.#rulesFor(peer, board, target)
     if (rules.length === 0) return 'the policy has no rule for it any more'
@@ -230,7 +230,7 @@ function isMember({ uid, groups }: Peer, { uids, gids }: Members): boolean {
   return uids.has(uid) || groups.some((gid) => gids.has(gid))
 }
 
-/** Parses JSON and rejects objects with a duplicate key, of which one value would be ignored without notice. */
+/** Parses JSON. Rejects an object with a duplicate key, because one of its values would be ignored without notice. */
 function parseOnce(text: string): unknown {
   let keys = 0
   const value: unknown = JSON.parse(text, function (this: unknown, _, each: unknown) {
@@ -243,14 +243,14 @@ function parseOnce(text: string): unknown {
   return value
 }
 
-/** Whether a rule allows a change; the range that it allows if it has one for this setting. */
+/** Returns whether a rule allows a change or, for a setting with a range, the range that the rule allows. */
 function allowanceOf(rule: Rule, kind: BoardChange['kind']): Span | boolean | undefined {
   const { computeMode, persistence, powerLimitW, smClockMhz, memClockMhz } = rule
   const clocks = { 'sm-clock': smClockMhz, 'mem-clock': memClockMhz }
   return { 'compute-mode': computeMode, persistence, 'power-limit': powerLimitW, ...clocks }[kind]
 }
 
-/** Returns the numbers that spans and ceilings bound; null if the change removes a lock, so that no bound holds. */
+/** Returns the numbers of a change that must be within a rule's range; null if the change removes a lock. */
 function numbersOf(change: BoardChange): number[] | null {
   if (change.kind === 'power-limit') return [change.powerLimitW]
   if (!('range' in change)) return []
@@ -260,8 +260,8 @@ function numbersOf(change: BoardChange): number[] | null {
 function allows(rule: Rule, change: BoardChange): boolean {
   const allowed = allowanceOf(rule, change.kind)
   if (typeof allowed !== 'object') return allowed === true
-  // Without a lock the board may run at its maximum clock, so no range allows to remove the lock. It is allowed only in
-  // order to restore the value that the lease found.
+  // Without a lock, the board may run at its maximum clock, so no range allows the removal of a lock. It is allowed
+  // only to restore the value that the lease found.
   return numbersOf(change)?.every((each) => each >= allowed.min && each <= allowed.max) ?? false
 }
 

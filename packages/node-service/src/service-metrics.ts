@@ -15,7 +15,7 @@ interface Observed {
 /** Labels of boards and leases, named as in dcgm-exporter. A metric omits the labels that it does not use. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
 
-/** The labels of a value, and the value. A value that could not be read is null or undefined, and is omitted. */
+/** One value of a metric, after its labels. A value that could not be read is null or undefined, and is omitted. */
 type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
 
 const gaugesOfReadings: readonly (readonly [
@@ -42,8 +42,7 @@ export class ServiceMetrics {
   constructor({ boards, connections, isReady }: Observed) {
     const registers = [this.registry]
     const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => Iterable<Sample>) => {
-      // The driver counts the values of counters from when it was loaded, and they only grow. So each metric is set to
-      // the driver's value.
+      // The driver's counters start when it is loaded, and only grow. So each metric is set to the driver's value.
       const collect = function (this: Gauge | Counter) {
         this.reset()
         for (const [labels, value] of samples()) if (typeof value === 'number') this.inc(labels, value)

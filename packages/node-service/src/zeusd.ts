@@ -25,7 +25,7 @@ const MAX_BODY_BYTES = 4096
 /** Idle time after which the server closes a connection, ms. Zeus closes it after 5 s; the server must wait longer. */
 const KEEP_ALIVE_MS = 30_000
 const READ_MS = 400
-/** Interval at which it is checked whether client processes still run, ms. */
+/** Interval between two checks whether client processes still run, ms. */
 const LOOK_MS = 500
 
 const statusOfCode: Readonly<Record<string, number>> = {
@@ -69,7 +69,7 @@ export class ZeusdServer {
   readonly #host: ZeusdHost
   readonly #server: Server
   readonly #peers = new Map<Socket, Peer>()
-  /** By the process and user that they are of. */
+  /** The sessions, by process and user of the client. */
   readonly #sessions = new Map<string, ZeusSession>()
   readonly #timer: NodeJS.Timeout = setInterval(() => this.#endGone(), LOOK_MS).unref()
 

@@ -1,12 +1,8 @@
 import { incompleteBeta } from './gamma-functions.js'
 
 /**
- * P(
- * T
- * >
- * t
- * ) for Student's t with n = `freedom` degrees of freedom, to 1e-8. It equals the regularised incomplete beta function
- * I(n / (n + t^2); n/2, 1/2).
+ * P(|T| > |t|) for Student's t with n = `freedom` degrees of freedom, to 1e-8. It equals the regularised incomplete
+ * beta function I(n / (n + t^2); n/2, 1/2).
  */
 export function studentTwoSided(t: number, freedom: number): number {
   return incompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5)

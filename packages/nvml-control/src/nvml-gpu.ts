@@ -121,7 +121,7 @@ async function boardAccess(
   }
 }
 
-/** As `putRight`, with messages. An unusable lease folder is only reported: to read boards, none is needed. */
+/** Like `putRight`, with messages. An unusable lease folder is only reported, because reading boards needs none. */
 export async function putRightFirst(nvml: Nvml, { onMessage, ...options }: OpenGpuOptions): Promise<void> {
   try {
     for (const outcome of await putRight(nvml, options)) {

@@ -105,7 +105,7 @@ function Page(): JSX.Element {
         />
         {floor !== 'learn' && (
           <Links
-            label="What it is about"
+            label="Kind of load"
             links={[
               ['Services', `${floor}/services`],
               ['Saturated processes', floor],
@@ -131,11 +131,11 @@ function Page(): JSX.Element {
         {room.value === 'learn' && <LearnRoom state={states.learn} />}
       </main>
       <footer>
-        Boards here are simulated, and no GPU of ours has confirmed them:{' '}
+        The boards are simulated; no physical GPU has confirmed them (
         <a href="https://github.com/pctodl/pctodl/blob/main/docs/how-the-simulator-was-validated.md">
           how the simulator was validated
         </a>
-        . Nothing that you do here leaves this page.
+        ). Your input stays in this page.
       </footer>
     </>
   )

@@ -8,7 +8,7 @@ import { PctodlError } from '@pctodl/platform'
  * @throws PctodlError `NOT_BUILT` in a clone that was not built
  */
 export function pageFile(): string {
-  // The page is next to the built code. If the sources run, the page is in the build folder.
+  // The page is next to the built code. When the code runs from sources, the page is in the build folder.
   const places = ['./site/index.html', '../dist/site/index.html'].map((place) =>
     fileURLToPath(new URL(place, import.meta.url)),
   )

@@ -12,7 +12,7 @@ export interface ServedPage {
 }
 
 /**
- * Host names with which the page may be requested. They keep out other websites whose name resolves to this machine.
+ * Host names under which the page may be requested. Names of other websites that resolve to this machine are rejected.
  */
 const ownNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 

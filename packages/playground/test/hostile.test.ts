@@ -83,7 +83,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       expect(await page.locator('img, iframe, main script').count(), address).toBe(0)
     }
     await page.evaluate("location.hash = '#/plan?gpu=A100&model=vgg19&cap=180'")
-    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 do on NVIDIA A100")')
+    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 on NVIDIA A100")')
     expect(complaints).toEqual([])
     await page.close()
   })
@@ -160,7 +160,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await page.locator('.decisions').textContent()).toContain(`a process failed: ${markup}`)
     expect(await page.locator('main img, main script').count()).toBe(0)
     expect(await page.evaluate('globalThis.injected')).toBeUndefined()
-    await page.click('summary:has-text("A run of your own")')
+    await page.click('summary:has-text("Show an earlier run")')
     await page.click('button:has-text("Close records")')
     expect(await page.locator('table.policies tbody tr').count()).toBe(1)
     expect(complaints).toEqual([])

@@ -49,7 +49,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     // By the keyboard: the slider, then a second network.
     const slider = page.locator('.slider input[type=range]')
     await slider.press('ArrowLeft')
-    await page.waitForSelector('h2:has-text("at most 199 W")')
+    await page.waitForSelector('h2:has-text("within 199 W")')
     await compare()
     // The same board, network and cap in the next room, and back.
     await page.click('button:has-text("Run resnet50 under this cap")')
@@ -68,7 +68,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await again.close()
 
     await page.waitForSelector('[data-swept=true]')
-    await page.locator('text=The best plan under every cap, as a table').click()
+    await page.locator('text=Table: the best plan under each cap').click()
     expect(await page.locator('.as-table tbody tr').count()).toBe(40)
     expect(complaints).toEqual([])
     await page.close()
@@ -102,7 +102,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       expect(await page.locator('.slider .problem').textContent()).toBe('watts above 0')
     }
     await cap.fill('200')
-    await page.locator('select:has-text("mean power below")').selectOption('mean')
+    await page.locator('select:has-text("mean power within the cap")').selectOption('mean')
     await page.waitForSelector('.refusal:has-text("exceeds the cap with probability 0.")')
     expect(await page.locator('pre').first().textContent()).not.toContain('--risk')
     await page.click('button:has-text("Plan for a risk of 5 %")')

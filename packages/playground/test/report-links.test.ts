@@ -87,7 +87,9 @@ describe('a report of bench-runner', () => {
       const page = await playground.open(new URL(link!, pathToFileURL(`${out}/`)).hash, complaints)
       await page.click('button:has-text("100 ×")')
       await page.waitForSelector('.room[data-over=true] tr[data-over=true]')
-      expect(await page.locator('#question').textContent()).toContain('resnet50 on NVIDIA GeForce RTX 3080 Ti')
+      expect(await page.locator('#question').textContent()).toContain(
+        'resnet50 fastest under a cap on NVIDIA GeForce RTX 3080 Ti',
+      )
       expect(await page.locator('[role=alert]').count()).toBe(0)
       expect(complaints).toEqual([])
     } finally {

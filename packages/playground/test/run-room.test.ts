@@ -38,7 +38,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await page.click('button[aria-label="Save the record of pctodl"]')
     const file = await (await saved).path()
     expect(readFileSync(file, 'utf8')).toMatch(/^\{"timeMs":0,"type":"run-start"[^\n]*\n[\s\S]*"outcome":"done"\}\n$/)
-    await page.click('summary:has-text("A run of your own")')
+    await page.click('summary:has-text("Show an earlier run")')
     await page.setInputFiles('input[aria-label="Records of runs"]', file)
     await page.waitForSelector('tr[data-policy=pctodl] >> nth=1')
     expect(await page.locator('tr[data-policy=pctodl] [data-figure=throughput]').allTextContents()).toEqual(
@@ -74,7 +74,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await again.waitForSelector('.room[data-over=true] tr[data-over=true]')
     expect(await figures(again)).toEqual(await figures(page))
     await again.close()
-    await page.click('button:has-text("Forget all of it")')
+    await page.click('button:has-text("Remove all changes")')
     await page.waitForURL((address) => !address.hash.includes('kill'))
     expect(complaints).toEqual([])
     await page.close()

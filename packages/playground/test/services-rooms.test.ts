@@ -97,7 +97,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     const refusal = (await page.locator('[role=alert]').textContent())!
     const written = (i: number) => page.locator('pre').nth(i).textContent()
     expect(await said(pctodlPartition, (await written(1))!, (await written(0))!)).toContain(refusal)
-    await page.click('button:has-text("How much of this mix is possible?")')
+    await page.click('button:has-text("Find the highest load of this mix")')
     await page.waitForSelector('[data-planned=true] [data-figure=load]')
     expect(await page.evaluate('location.hash')).toContain('objective=max-load')
     expect(complaints).toEqual([])

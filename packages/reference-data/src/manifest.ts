@@ -22,7 +22,7 @@ export interface ReferenceFile {
   readonly source: string
   /** Hash of the content as tests read it. */
   readonly sha256: string
-  /** The file it is based on. */
+  /** The file from which this one was made. */
   readonly original: { readonly name: string; readonly sha256: string }
   /** Description of what was removed and by which rule; null if the content is the original. */
   readonly reduced: string | null

@@ -40,11 +40,11 @@ export function golden(name: string): string {
   return contentOf(file).toString('utf8')
 }
 
-/** A reference file in JSON. @throws UnknownReferenceError */
+/** Returns the parsed content of a JSON reference file. @throws UnknownReferenceError */
 // biome-ignore lint/suspicious/noExplicitAny: the caller knows the file's type
 export const goldenJson = (name: string): any => JSON.parse(golden(name))
 
-/** Rows of a CSV reference file with a header, as text by column. @throws UnknownReferenceError */
+/** Returns the rows of a CSV reference file with a header, as text by column. @throws UnknownReferenceError */
 export function goldenRows(name: string): Record<string, string>[] {
   return parse(golden(name), { columns: true })
 }

@@ -24,7 +24,9 @@ export function restartedCount(present: readonly Tenant[], next: readonly Tenant
   return restarted
 }
 
-/** Samples lost in a change of tenants: what the restarted tenants would have completed while they load. */
+/**
+ * Samples lost in a change of tenants: the samples that the restarted tenants would have completed while they load.
+ */
 export function restartCostSamples(
   present: readonly Tenant[],
   next: readonly Tenant[],

@@ -24,11 +24,11 @@ export function servedNetworks({ model, models }: ServedNetworks): string | read
 }
 
 /**
- * Returns the best configuration for one or several networks under a cap, or throws if there is none. The same question
- * to the same predictor is searched once.
+ * Returns the best configuration for one or several networks under a cap, or throws if there is none. A search with the
+ * same options and predictor runs only once.
  *
  * @throws InfeasibleCapError with the lowest feasible cap; PctodlError `INFEASIBLE_PLAN` if memory or latency prevents
- * a plan
+ *   a plan
  */
 export function planPartition(predictor: Predictor, { model, models, ...options }: PlanOptions): Configuration {
   const served = servedNetworks({ model, models })

@@ -1,8 +1,8 @@
 import type { MeasuredWindow, RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 
 /**
- * Changes that a policy requests. A setting without a field stays as it is. `unlocked` returns the choice of a clock to
- * the firmware.
+ * Changes that a policy requests. A setting without a field stays as it is. `unlocked` lets the firmware choose the
+ * clock.
  */
 export interface Action {
   /** Tenants to run; an empty list ends all tenants. */
@@ -48,7 +48,7 @@ export interface SampleObservation {
   readonly failures: readonly TenantFailure[]
   /** Share of the running tenants that complete batches, 0..1; null if no tenant runs. */
   readonly activeShare?: number | null
-  /** Longest time in which the slowest tenant may complete no batch before it counts as stalled, ms. */
+  /** Time without a completed batch after which the slowest tenant counts as stalled, ms. */
   readonly stallNoticeMs?: number
   /** The board's power by another meter, W; null if there is no other meter or it has not answered yet. */
   readonly meterPowerW?: number | null
@@ -75,7 +75,7 @@ export interface TenantWindow {
   readonly failure: string | null
 }
 
-/** Requests of a service in one window. */
+/** Request counts of a service in one window. */
 export interface ServiceWindow {
   readonly service: string
   readonly arrived: number
@@ -106,7 +106,7 @@ export interface WindowObservation extends MeasuredWindow {
   readonly applied: AppliedState
 }
 
-/** A decision of a policy, or something that it noticed, with the reason. Plain JSON; `kind` names it. */
+/** A decision of a policy, or an event that it noticed, with the reason. Plain JSON; `kind` names it. */
 export interface Decision {
   readonly kind: string
   readonly reason: string

@@ -1,13 +1,14 @@
-/** Results kept for a predictor; when there are more, all are forgotten. */
+/** Maximum number of results kept for a predictor. Beyond it, all its results are discarded. */
 const KEPT = 256
 
 const known = new WeakMap<object, Map<string, unknown>>()
 
 /**
- * The result of a search that depends on nothing but a predictor and a question. Searches take long, and every run of a
- * policy on one kind of board needs the same plans. Results are frozen, because the callers share them.
+ * Returns the result of a search that depends only on a predictor and a question, and remembers it. Searches take long,
+ * and every run of a policy on one kind of board needs the same plans. Results are frozen, because callers share them.
  *
- * @param question tells the search from all others with this predictor; a question with a function is not remembered
+ * @param question identifies the search among all searches with this predictor. If it contains a function, the result
+ *   is not remembered
  */
 export function remembered<Result>(predictor: object, question: unknown, search: () => Result): Result {
   const results = known.get(predictor) ?? new Map<string, unknown>()

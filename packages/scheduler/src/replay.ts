@@ -2,7 +2,7 @@ import type { Tenant } from '@pctodl/platform'
 import { lockOf } from './actuator.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js'
 import type { ActionSource, RunEvent } from './run-event.js'
-import { asksForSomething, toldCapW } from './run-policy.js'
+import { asksForSomething, visibleCapW } from './run-policy.js'
 
 /** A difference between the actions and decisions of the replayed policy and those in the record. */
 export interface ReplayDifference {
@@ -85,26 +85,26 @@ class Replayer {
     const { timeMs } = event
     if (event.type === 'run-start') {
       this.#tolerancePercent = event.sensorTolerancePercent ?? 0
-      this.#capW = this.#told(event.caps[0]!.powerCapW)
+      this.#capW = this.#visibleCapW(event.caps[0]!.powerCapW)
       this.#inForce = { ...this.#inForce, powerLimitW: event.powerLimitW }
       this.#call(0, 'start', () => policy.start(this.#capW))
     } else if (event.type === 'window') {
       this.#windows++
       const { window } = event
-      const powerCapW = this.#told(window.powerCapW)
+      const powerCapW = this.#visibleCapW(window.powerCapW)
       this.#call(timeMs, 'window', () =>
         policy.onWindow({ ...window, powerCapW, applied: { ...window.applied, tenants: this.#tenants } }),
       )
     } else if (event.type === 'cap') {
-      this.#capW = this.#told(event.powerCapW)
+      this.#capW = this.#visibleCapW(event.powerCapW)
       this.#call(timeMs, 'cap-change', (applied) => policy.onCapChange(this.#capW, applied))
     } else if (event.type === 'services') {
       this.#call(timeMs, 'services-change', (applied) => policy.onServicesChange?.(event.services, applied))
     }
   }
 
-  #told(powerCapW: number): number {
-    return toldCapW(powerCapW, this.#tolerancePercent)
+  #visibleCapW(powerCapW: number): number {
+    return visibleCapW(powerCapW, this.#tolerancePercent)
   }
 
   /** Calls the policy, compares its answer with the record, and updates the settings in force. */
@@ -146,8 +146,8 @@ class Replayer {
 }
 
 /**
- * Whether an event belongs to the preceding sample: the loop reports windows, cap changes and service changes to the
- * policy before that sample.
+ * True if an event belongs to the preceding sample. The loop reports windows, cap changes and service changes to the
+ * policy before it reports that sample.
  */
 function belongsToSample({ type }: RunEvent): boolean {
   return type === 'window' || type === 'cap' || type === 'services'

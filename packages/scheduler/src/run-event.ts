@@ -20,7 +20,7 @@ export type RunEventBody =
       readonly samplePeriodMs: number
       /** Power limit that the board had before the run, W. */
       readonly powerLimitW: number
-      /** Tolerance for a sensor that reads low, percent of the cap. Policies get a cap reduced by it. */
+      /** Tolerance for a sensor that reads low, percent. Policies get a cap that is lower by this percentage. */
       readonly sensorTolerancePercent?: number
       /** Anything that the caller adds to the record, e.g. command-line options. */
       readonly about?: Readonly<Record<string, unknown>>

@@ -31,9 +31,9 @@ export interface RunOptions {
   /** Time between samples, ms. Default 100. */
   readonly samplePeriodMs?: number
   /**
-   * Safety margin for a board sensor that reads low, percent. The cap applies to power as the board's own sensor reads
-   * it, like the board's own limit. With this margin, every policy gets a cap reduced by it, so that true power stays
-   * below the cap. It costs throughput on boards whose sensor is right. Default 0.
+   * Safety margin for a board sensor that reads low, percent. Every policy gets a cap that is lower by this margin, so
+   * that true power stays below the cap. Without it, the cap applies to power as the board's own sensor reads it. The
+   * margin costs throughput on boards whose sensor is right. Default 0.
    */
   readonly sensorTolerancePercent?: number
   /**
@@ -108,7 +108,7 @@ class Run {
     const signal = this.#options.signal ? anySignal([this.#options.signal, ending.signal]) : ending.signal
     const { powerLimitW, uuid } = await gpu.info()
     const powerCapW = capAt(caps, 0)
-    const first = policy.start(this.#told(powerCapW))
+    const first = policy.start(this.#visibleCapW(powerCapW))
     const lease = await gpu.acquire()
     const actuator = new Actuator(lease, pool, powerLimitW, signal, (event) => this.#emit(event))
     this.#startMs = clock.now()
@@ -189,7 +189,7 @@ class Run {
         await this.#carryOut(
           actuator,
           'window',
-          policy.onWindow({ ...closed, powerCapW: this.#told(powerCapW) }),
+          policy.onWindow({ ...closed, powerCapW: this.#visibleCapW(powerCapW) }),
           timeMs,
         )
       }
@@ -200,13 +200,13 @@ class Run {
         await this.#carryOut(
           actuator,
           'cap-change',
-          policy.onCapChange(this.#told(powerCapW), actuator.applied),
+          policy.onCapChange(this.#visibleCapW(powerCapW), actuator.applied),
           timeMs,
         )
       }
       await this.#changeServices(actuator, timeMs)
       const { applied } = actuator
-      const sample = { ...noticed, timeMs, powerCapW: this.#told(powerCapW), applied }
+      const sample = { ...noticed, timeMs, powerCapW: this.#visibleCapW(powerCapW), applied }
       await this.#carryOut(actuator, 'sample', policy.onSample(sample), timeMs)
       if (policy.onIdle) await this.#carryOut(actuator, 'idle', policy.onIdle(timeMs, actuator.applied), timeMs)
     }
@@ -241,8 +241,8 @@ class Run {
   }
 
   /** The cap that policies see, W. */
-  #told(powerCapW: number): number {
-    return toldCapW(powerCapW, this.#options.sensorTolerancePercent)
+  #visibleCapW(powerCapW: number): number {
+    return visibleCapW(powerCapW, this.#options.sensorTolerancePercent)
   }
 
   #timeMs(): number {
@@ -255,7 +255,7 @@ class Run {
 }
 
 /** The cap that policies get: reduced by the tolerance for the sensor, W. */
-export function toldCapW(powerCapW: number, sensorTolerancePercent = 0): number {
+export function visibleCapW(powerCapW: number, sensorTolerancePercent = 0): number {
   return powerCapW * (1 - sensorTolerancePercent / 100)
 }
 

@@ -3,7 +3,7 @@ import type { TenantCounters } from '@pctodl/platform'
 /** A tenant counts as stalled if it completes no batch for `BATCHES` mean batch times plus `LONGER_MS`. */
 const BATCHES = 3
 const LONGER_MS = 300
-/** The same time before a tenant's first batch, ms. */
+/** Time without a batch after which a tenant counts as stalled before its first batch, ms. */
 const FIRST_MS = 2000
 
 interface Progress {
@@ -11,11 +11,11 @@ interface Progress {
   readonly sinceMs: number
 }
 
-/** Tells stalled tenants from a lighter load: how many of the tenants complete batches. */
+/** How many of the running tenants complete batches. This distinguishes stalled tenants from a lighter load. */
 interface Activity {
   /** Share of the running tenants that complete batches, 0..1; null if no tenant runs. */
   readonly activeShare: number | null
-  /** Longest time in which the slowest tenant may complete no batch before it counts as stalled, ms. */
+  /** Time without a completed batch after which the slowest tenant counts as stalled, ms. */
   readonly stallNoticeMs: number
 }
 
@@ -26,7 +26,7 @@ export class TenantActivity {
   /** @param timeMs time at which the counters were read, ms; must not decrease */
   update(timeMs: number, counters: readonly TenantCounters[]): Activity {
     const before = this.#progress
-    // Only tenants that run now are kept: one that starts again begins anew.
+    // Only tenants that run now are kept. A tenant that restarts is counted from its new start.
     this.#progress = new Map()
     let running = 0
     let active = 0

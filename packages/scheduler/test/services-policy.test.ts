@@ -279,7 +279,7 @@ describe('dead tenants', () => {
     expect(served.decisions.at(-1)).toMatchObject({ kind: 'tenants-died', reason: 'killed by signal 9', timeMs: 9100 })
     expect(served.starts().at(-1)).toMatchObject({
       timeMs: 9100,
-      action: { tenants: tenantsOf(45, 45), reason: 'dead tenants are started again, attempt 1' },
+      action: { tenants: tenantsOf(45, 45), reason: 'dead tenants are restarted, attempt 1' },
     })
     served.for(3000, usual, { failures, reconfiguring: true })
     expect(served.starts()).toHaveLength(2)

@@ -1,6 +1,6 @@
 import { assertRunning, InferencePool, onnxWorker, syntheticImages, type WorkerKind } from '@pctodl/tenants'
 
-/** Two networks on one machine, and what each of them gets done meanwhile. */
+/** Runs two networks on one machine at the same time, and returns the speed of each. */
 export async function measureTwo(
   cacheFolder: string,
   worker: WorkerKind = onnxWorker({ device: 'cpu' }),

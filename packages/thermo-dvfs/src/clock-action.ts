@@ -31,14 +31,14 @@ export interface ClockAction {
 }
 
 /**
- * The most probable state of the clock and of the sensor, and the correction by which a disagreeing meter lowers the
- * target.
+ * The most probable state of the clock and of the sensor, and the correction that lowers the target while another meter
+ * reads more power.
  */
 export interface BoardSeen {
   readonly clock: ClockHypothesis
   readonly sensor: SensorHypothesis
   /** Estimated delay of the power readings, in addition to the delay that averaging causes, ms. */
   readonly delayMs: number
-  /** Factor by which the power reading is too low according to another meter; 1 if no meter disagrees. */
+  /** Factor by which another meter reads more power than the sensor; 1 if no meter disagrees. */
   readonly correction: number
 }

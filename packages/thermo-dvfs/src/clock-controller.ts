@@ -26,7 +26,9 @@ export interface ClockMemory {
   index: number
   changedMs: number
   raisedMs: number
-  /** Model power about which the clock has stayed, W. `movedMs` is the time since when. */
+  /**
+   * Model power of the requested clock when it last changed by more than 3 %, W. `movedMs` is the time of that change.
+   */
   steadyW: number
   movedMs: number
   /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
@@ -52,12 +54,12 @@ export interface ClockMemory {
   trustedRatio: number
 }
 
-/** What one control step works with once it has processed its sensor reading. */
+/** Inputs of the clock decision in one control step. */
 interface Outlook {
   readonly capW: number
   /** Mean power of the last second, W. */
   readonly meanW: number | null
-  /** Whether the board's own limit holds the cap. */
+  /** True if the board's own power limit is set to the cap and has not let too much power pass. */
   readonly held: boolean
   readonly first: boolean
 }
@@ -128,8 +130,8 @@ export class ClockController {
    * Set the model's power at every clock for the present tenants and memory clock. Call it again after a repartition.
    * The learnt ratio of board to model power carries over.
    *
-   * @param predictedPowerW power at each clock, W. Where it falls as the clock rises, the highest power of all lower
-   * clocks is used.
+   * @param predictedPowerW power at each clock, W. If it falls from one clock to the next, the highest power of all
+   *   lower clocks is used instead.
    * @throws InvalidInputError
    */
   setPlant(predictedPowerW: ArrayLike<number>): void {
@@ -150,8 +152,8 @@ export class ClockController {
   }
 
   /**
-   * A clock that is safe with the present model, MHz. Request it together with new tenants, before they draw power. It
-   * is never above the present clock.
+   * Returns the highest clock that is safe with the present model, but at most the present clock, MHz. Request it
+   * together with new tenants, before they draw power.
    */
   clockBefore(powerCapW: number): number {
     const capW = powerCapW * this.#capFactor
@@ -181,15 +183,16 @@ export class ClockController {
     const planned = this.#decideBase(seen, { capW, meanW, held, first })
     const trims = this.#trims(held)
     const limited = Math.min(trims ? m.base + 1 : this.#limited(capW, ran, innovationW), m.ceiling)
-    // A reading above the cap never leads to a higher clock. After a clock was lowered, it rises again only once the
-    // effect has shown in the readings.
+    // While a reading is above the cap, the clock does not rise. After a change of clock, it rises only after the dwell
+    // time, unless the plan or cap is new.
     const above = this.#sensor.newestW > seen.powerCapW
     const sinceMs = m.timeMs - m.changedMs
     const rises = first || (!above && (planned || sinceMs >= control.dwellMs))
     let index = rises ? limited : Math.min(limited, m.index)
     if (ran < m.index && !planned) {
-      // Each lock above the running clock suspends the firmware's trimming for a while. So a lowered lock does not stay
-      // above it, except for the state to be trimmed, and at most one lock a second is above it.
+      // Each new lock above the running clock suspends the firmware's trimming for a while. So a lowered lock goes down
+      // to the running clock (one state above it while the firmware trims). A lock above the running clock is set at
+      // most once a second.
       const runs = this.#runningIndex(ran)
       if (index < m.index) index = Math.min(index, trims ? runs + 1 : runs)
       if (held && index > runs && sinceMs < SECOND_MS) index = Math.min(m.index, m.ceiling)
@@ -213,7 +216,8 @@ export class ClockController {
   }
 
   /**
-   * Index of the clock that ran until now: the requested clock, unless the board reports another clock with a reason.
+   * Index of the clock that ran until now. It is the requested clock, unless the board refused it, throttles it, or has
+   * run another clock for some seconds.
    */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
@@ -245,7 +249,8 @@ export class ClockController {
     const { readW, windowMs } = this.#sensor
     // The board may report late that it is no longer idle; the tenants' own activity is known at once.
     const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
-    // After a long pause, even late readings describe the load from which full load rises. So its rise shows the delay.
+    // After a long pause, even delayed readings describe the paused load. Its power is written into the history, so
+    // that the rise to full load shows the delay.
     const paused = timeMs - m.activeMs > control.maxDelayMs + windowMs + control.sampleMs
     if (active && paused && readW !== null) {
       this.#history.settle(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
@@ -260,8 +265,8 @@ export class ClockController {
     const lookBackMs = this.#lookBackMs
     const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
     const full = fullMs >= lookBackMs
-    // While the delay is unknown, readings may describe an earlier load, and a different clock than the other meter's
-    // readings.
+    // While the delay is unknown, the longest is assumed: the readings may describe an earlier load or clock than the
+    // other meter's readings.
     const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
     const seenMs = lateMs + SECOND_MS + 2 * control.sampleMs
     const askedW = this.#modelW[m.index]!
@@ -279,7 +284,7 @@ export class ClockController {
     }
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
-    // Firmware that trims alternates between clocks, and a sample sees only one of these.
+    // Firmware that trims alternates between clocks, and a sample shows only one of them.
     const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
     const spread = control.sampleMs
     const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
@@ -300,7 +305,7 @@ export class ClockController {
       noticeMs,
     }
     const innovationW = this.#observer.observe(innovation)
-    // Let the other meters measure anew from the time at which the power fell.
+    // When the power falls, the comparison with the other meters starts again.
     if (this.#observer.state.lowSinceMs === timeMs && !this.#sensor.contradicted) this.#sensor.askAnew()
     return innovationW
   }
@@ -320,8 +325,8 @@ export class ClockController {
   }
 
   /**
-   * Whether the firmware is relied on to hold the mean power between two clocks. It trims too slowly to hold a
-   * one-second window after a change of cap or load.
+   * True if the firmware can be relied on to keep the mean power at the cap by alternating between two clocks. After a
+   * change of cap or load it trims too slowly for this, so readings must first show the new state for the dwell time.
    */
   #trims(held: boolean): boolean {
     return held && !this.#m.leaks && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
@@ -334,7 +339,8 @@ export class ClockController {
   /**
    * Update the clock that follows from the estimate. It is lowered at once and raised after a dwell time.
    *
-   * @returns true if the clock may rise at once: after a new plan, cap or ceiling, or after a raise
+   * @returns true if the requested clock may rise at once: after a new plan or cap, a higher ceiling, or a raise of
+   *   this clock
    */
   #decideBase(seen: ClockObservation, { capW, meanW, held, first }: Outlook): boolean {
     const m = this.#m
@@ -398,8 +404,8 @@ export class ClockController {
   }
 
   /**
-   * The base clock, or if it is lower, the highest clock that keeps each of the coming one-second windows within the
-   * cap's energy.
+   * Returns the index of the base clock, or of the highest clock below it that does not let a coming one-second window
+   * exceed the cap's energy.
    */
   #limited(capW: number, ran: number, innovationW: number): number {
     const m = this.#m
@@ -420,9 +426,12 @@ export class ClockController {
     return budgetW >= Math.min(this.#power(m.base), capW) ? m.base : Math.min(m.base, this.#highest(budgetW))
   }
 
-  /** The highest clock whose estimated power is within a limit; the lowest clock if no clock is. */
+  /**
+   * Index of the highest clock whose estimated power is at most `limitW` and, with a margin for uncertainty, at most
+   * `sureW`; 0 if there is none.
+   */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
-    // A wrong clock stays for the length of the sensor's delay, so a delayed sensor needs more confidence.
+    // A clock that is too high is noticed only after the sensor's delay, so a longer delay needs a wider margin.
     const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
@@ -436,8 +445,8 @@ export class ClockController {
   }
 
   /**
-   * Index of the clock that ran. If the firmware alternates between clocks, it is the clock of the mean power over the
-   * last half second since the last change.
+   * Index of the clock that ran. If the firmware alternates between clocks, it is the highest clock whose model power
+   * is at most the mean of the last half second, or of the time since the clock last changed if that is shorter.
    */
   #runningIndex(ran: number): number {
     const { index: asked, timeMs, changedMs } = this.#m
@@ -455,7 +464,7 @@ export class ClockController {
     return timeMs - Math.max(fromMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.shortMs
   }
 
-  /** Time that readings look back, ms. Earlier events no longer show in the readings. */
+  /** Time that readings look back, ms. Events before that no longer show in the readings. */
   get #lookBackMs(): number {
     return this.#delay.delayMs + this.#sensor.windowMs + 2 * control.sampleMs
   }

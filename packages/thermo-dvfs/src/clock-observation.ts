@@ -16,7 +16,7 @@ export interface ClockObservation {
   readonly loading: boolean
   /** True if the board refused the last requested clock and runs another one. Default false. */
   readonly refused?: boolean
-  /** Reading of the board's energy counter, J. It measures the power independently. */
+  /** Reading of the board's energy counter, J: an independent measurement of the power. */
   readonly energyJ?: number | null
   /** Power of this board by another meter, W, such as a meter in its supply or at its socket. */
   readonly meterPowerW?: number | null

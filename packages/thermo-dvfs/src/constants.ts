@@ -16,15 +16,16 @@ export const control = {
   statesOff: 2,
 
   /**
-   * An innovation (reading minus expectation) beyond this many standard deviations is not noise. Half as many are the
-   * margin of a chosen clock.
+   * An innovation (reading minus expectation) beyond this many standard deviations is not noise. A chosen clock keeps a
+   * margin of half as many below the cap.
    */
   outlier: 3,
   /** A smaller innovation than this is not a change of load, as a fraction of the model power. */
   outlierShare: 0.015,
   /**
-   * Fraction used for three things: the change in the ratio of two meters that counts, the blind descent per second,
-   * and the standard deviation that new tenants add to the ratio of board to model power.
+   * Smallest relative change that counts, of the ratio of two meters or of the model power. It is also the fall per
+   * second without readings, the margin below the cap that ends a hold-off early, and the standard deviation that a new
+   * model adds to the ratio of board to model power.
    */
   changedShare: 0.03,
   /**
@@ -33,7 +34,7 @@ export const control = {
    */
   ratioSd: 0.15,
   driftSd: 0.003,
-  /** Standard deviation of the slope between model and board power, as a fraction of the difference. */
+  /** Standard deviation of a modelled power difference between two clocks, as a fraction of that difference. */
   slopeSd: 0.3,
   /**
    * Standard deviation of the readings' noise before it has been measured, as a fraction of the model power. A quarter
@@ -50,11 +51,14 @@ export const control = {
   /** Step between the candidate delays of the sensor, ms. `maxDelayMs` is the largest candidate. */
   delayStepMs: 200,
   maxDelayMs: 2000,
-  /** Unexplained change by which another delay must beat the present one, in standard deviations of a reading. */
+  /**
+   * Advantage in unexplained change that another delay needs to replace the present one, in standard deviations of a
+   * reading.
+   */
   delayEvidence: 30,
   /**
    * Time of three readings, ms. A raise needs a reading that is newer than this, and one-second averages are averaged
-   * over it. One-second windows that end later than this from now are kept within the cap's energy.
+   * over it. One-second windows that end more than this time ahead are kept within the cap's energy.
    */
   shortMs: 300,
   /**

@@ -45,19 +45,19 @@ export class CrossCheck {
     if (s.first === 0) s.sinceMs = timeMs - durationMs
     s.first += firstW * durationMs
     s.second += secondW * durationMs
-    // Act on a reading that is too low after one second.
+    // A reading that is too low counts after one second, any other difference after two.
     if (timeMs - s.sinceMs < (this.contradicts ? SECOND_MS : control.maxDelayMs)) return
     this.#conclude(s.second / s.first)
     this.interrupt()
   }
 
-  /** Discard an interval in which the two meters did not measure the same time. */
+  /** Discard the unfinished window, in which the two meters may have measured different times or loads. */
   interrupt(): void {
     this.state.first = 0
     this.state.second = 0
   }
 
-  /** The other meter no longer reports, so it no longer disagrees. */
+  /** Drop the disagreement of a meter that no longer reports. */
   dismiss(): void {
     this.interrupt()
     this.state.disagrees = false

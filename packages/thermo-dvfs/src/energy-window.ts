@@ -6,13 +6,14 @@ export interface WindowOutlook {
   readonly capW: number
   /** Power at the present clock, W. The board draws it until a new request takes effect. */
   readonly presentW: number
-  /** Power of a slot of the history, W. */
+  /** Estimated power during a time slot of the history, W. */
   readonly slotW: (slot: HistorySample) => number
 }
 
 /**
- * Returns the power that the board may draw from now on, so that no one-second window that ends 0.3 to 1.1 s ahead
- * exceeds the cap's energy. Past energy counts against the cap that was valid at its time.
+ * Returns the power that the board may draw from now on, W, so that no one-second window that ends 0.3 to 1.1 s ahead
+ * exceeds the cap's energy. Past energy counts against the cap of its time, or against the present cap if that is
+ * higher.
  */
 export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, slotW }: WindowOutlook): number {
   const { samples } = history

@@ -47,8 +47,8 @@ export class MemoryClockControl {
   #state: MemoryClockState
 
   /**
-   * @param memClocksMhz memory clocks for work, MHz
-   * @param memClockMhz the memory clock that the plan wants, one of `memClocksMhz`
+   * @param memClocksMhz memory clocks that the board supports under load, MHz
+   * @param memClockMhz memory clock of the plan, MHz; one of `memClocksMhz`
    * @param state state of an earlier control with the same clocks, to continue where it stopped
    * @throws InvalidInputError
    */
@@ -66,7 +66,7 @@ export class MemoryClockControl {
     return this.#state.memClockMhz
   }
 
-  /** Set the memory clock of a new plan that is in force. */
+  /** Take over the memory clock of a new plan. Call it when the board runs that clock. */
   setHome(memClockMhz: number): void {
     this.#requireState(memClockMhz)
     this.#state = planned(memClockMhz)

@@ -44,7 +44,10 @@ export class PowerHistory {
     this.#remodel(({ modelW }) => factor * modelW)
   }
 
-  /** Set the model power of the slots after a time to that of a load which only its readings tell, W. */
+  /**
+   * Replace the model power of all slots after `afterMs` by `loadW`, W: the power of a load that is known only from
+   * readings.
+   */
   settle(afterMs: number, loadW: number): void {
     this.#remodel(({ timeMs, modelW }) => (timeMs > afterMs ? loadW : modelW))
   }
@@ -59,7 +62,7 @@ export class PowerHistory {
     }
   }
 
-  /** Mean model power of a window, W. Before the history, the power of the oldest slot is used. */
+  /** Mean model power of a window, W. For times before the history, the power of the oldest slot is used. */
   modelMeanW(fromMs: number, toMs: number): number {
     return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
   }
@@ -76,7 +79,7 @@ export class PowerHistory {
     return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
   }
 
-  /** Standard deviation of the model power over the slots since a time, W; 0 without a slot. */
+  /** Standard deviation of the model power over the slots since a time, W; 0 if there is none. */
   modelSdW(fromMs: number): number {
     const slotsW = this.#samples.flatMap(({ timeMs, modelW }) => (timeMs > fromMs ? [modelW] : []))
     const meanW = mean(slotsW)

@@ -26,7 +26,7 @@ export interface Innovation {
   readonly windowMs: number
   /** True if all tenants worked throughout that window. */
   readonly full: boolean
-  /** True if a reading below the expected power may also change the estimate; otherwise only one above it may. */
+  /** Whether readings below the expected power may change the estimate, too; otherwise only readings above it may. */
   readonly lowCounts: boolean
   /** Time for which power must be low to count as a lighter load, ms. */
   readonly noticeMs: number
@@ -34,8 +34,9 @@ export interface Innovation {
 
 /**
  * Estimates the ratio of board to model power, its variance, and the noise of the readings with a one-state Kalman
- * filter. Two consecutive high readings are believed at once. Low readings are believed only at full load, and only
- * after a stalled tenant would have been noticed. At part load, readings give only a lower bound.
+ * filter. High readings are believed once their excess adds up to 1 % of a second's energy, after two readings at the
+ * earliest. Low readings are believed only at full load, and only after a stalled tenant would have been noticed. At
+ * part load, readings give only a lower bound.
  */
 export class PowerObserver {
   readonly state: PowerObserverState
@@ -58,7 +59,10 @@ export class PowerObserver {
     this.state.noiseVarW2 = (control.noiseSd * modelW) ** 2
   }
 
-  /** Adapt to a model that changed by a factor with its tenants or memory clock. The ratio carries over. */
+  /**
+   * Adapt to a model whose power changed by a factor, because the tenants or the memory clock changed. The ratio
+   * carries over.
+   */
   rebase(factor: number): void {
     this.state.referenceW *= factor
     this.state.lastModelW *= factor
@@ -102,7 +106,8 @@ export class PowerObserver {
     const priorVarW2 = this.#varW2(modelW)
     // Readings with overlapping windows carry less information than independent ones.
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
-    // Part load does not narrow the estimate, so any reading above it counts.
+    // At part load a reading is a lower bound. So if it is above the estimate it counts, however uncertain the estimate
+    // is.
     const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
     const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
     // One reading alone is not evidence, however high it is.

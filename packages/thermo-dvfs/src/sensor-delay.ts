@@ -2,7 +2,7 @@ import { control } from './constants.js'
 import type { PowerHistory } from './power-history.js'
 
 const CANDIDATES = control.maxDelayMs / control.delayStepMs + 1
-/** Number of candidates between the two readings whose difference is compared. */
+/** Distance in time between the two compared readings, in steps between candidates. */
 const APART = 2
 
 export interface SensorDelayState {
@@ -15,11 +15,12 @@ export interface SensorDelayState {
 }
 
 /**
- * Estimates the delay of power readings from the controller's own moves. It chooses the delay that leaves the least
- * change unexplained. A wrong delay sees each move twice, once in the model and once in the readings. It sees a change
- * of load once, as every delay does. By the triangle inequality, a change of load therefore never favours a wrong
- * delay, even if it cancels a move. The moves of a longer delay may not have shown yet, so a longer delay must also
- * explain more than the assumption that the readings follow nothing.
+ * Estimates the delay of power readings from the clock changes that the controller makes. For each candidate delay, it
+ * sums the changes in the readings that the model does not explain. It chooses the candidate with the smallest sum.
+ * With a wrong delay, each clock change counts twice: once when the model changes, once when the readings change. A
+ * change of load counts once with every delay. By the triangle inequality, a change of load therefore never favours a
+ * wrong delay, even if it cancels a clock change. The clock changes of a longer delay may not have shown yet. So a
+ * longer delay must also explain more than the assumption that readings do not follow the clock at all.
  */
 export class SensorDelay {
   readonly state: SensorDelayState
@@ -32,7 +33,7 @@ export class SensorDelay {
     return this.state.chosen * control.delayStepMs
   }
 
-  /** True if the power has moved enough to determine the delay. */
+  /** True if the power has changed enough to determine the delay. */
   get known(): boolean {
     const { losses, chosen } = this.state
     return losses[chosen]! <= control.delayEvidence && Math.max(...losses) > control.delayEvidence
@@ -55,7 +56,7 @@ export class SensorDelay {
     const changesW = losses.map((_, i) => (i < CANDIDATES ? modelW[i]! - modelW[i + APART]! : 0))
     if (Math.max(...changesW) - Math.min(...changesW) < control.outlier * noiseSdW) return false
     for (let i = 0; i <= CANDIDATES; i++) losses[i]! += Math.abs(readW - beforeW - changesW[i]!) / noiseSdW
-    // The losses are bounded, so that one or two moves can overrule the present estimate.
+    // The losses are bounded, so that one or two clock changes can overrule the present estimate.
     const bound = 4 * control.delayEvidence
     const minLoss = Math.min(...losses.slice(0, CANDIDATES))
     for (let i = 0; i <= CANDIDATES; i++) losses[i] = Math.max(-bound, Math.min(bound, losses[i]! - minLoss))

@@ -70,7 +70,7 @@ export class SensorWatch {
     s.variedModelW = modelW
   }
 
-  /** Factor by which other meters read more power, at least 1. */
+  /** Factor by which other meters read more power than the sensor, at least 1. */
   get correction(): number {
     return Math.max(1, ...this.#checks.map(({ correction }) => correction))
   }
@@ -87,8 +87,8 @@ export class SensorWatch {
   }
 
   /**
-   * Let the other meters measure anew from now on. The plain reading is not included, because as a one-second average
-   * it describes longer times.
+   * Restart the comparison with the energy counter and the external meter. The comparison with the plain reading
+   * continues, because that reading is a one-second average and still contains earlier power.
    */
   askAnew(): void {
     this.#counter.interrupt()
@@ -163,7 +163,7 @@ export class SensorWatch {
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }
-    // If a counter restarts, it is used from then on.
+    // A counter that restarted is used from its new value on.
     if (energyJ !== null && energyJ !== s.energyJ) {
       s.energyJ = energyJ
       s.energyMs = timeMs

@@ -49,7 +49,7 @@ export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers 
   return { leftovers, leftAlone, runGoesOn: holders.size > 0 }
 }
 
-/** Processes that hold a lease on a board, by board; also on boards whose settings are not changed yet. */
+/** Pids of the processes that hold a lease, by board, including boards whose settings are not changed yet. */
 function holdersOf(folder: LeaseFolder, load: () => Nvml): Map<string, number> {
   const holders = new Map<string, number>()
   for (const uuid of new Set([...folder.journaled(), ...boardsThatAnswer(load)])) {

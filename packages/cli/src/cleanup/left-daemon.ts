@@ -13,7 +13,7 @@ export interface LeftDaemonOptions {
 
 /**
  * Finds unused MPS daemons in this project's folders, and files of dead daemons. A daemon that another user started, or
- * that has clients, is left alone, as is a folder in which others can write.
+ * that has clients, is left alone. So is a folder to which others can write.
  */
 export async function leftDaemons({ mpsDir, runGoesOn, endedFirst }: LeftDaemonOptions): Promise<Leftovers> {
   const folder = mpsDir ?? defaultMpsFolder()

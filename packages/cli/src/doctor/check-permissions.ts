@@ -6,8 +6,8 @@ import { PctodlError } from '@pctodl/platform'
 import { absent, broken, type Finding, ok } from './finding.js'
 
 /**
- * Checks whether this user may change clocks and limits, through the node service or as root. The service would tell
- * its policy only on a request for a lease, which this check does not make. Changes nothing.
+ * Checks whether this user may change clocks and limits, through the node service or as root. The service reveals its
+ * policy only in answer to a request for a lease, and this check makes none. Changes nothing.
  */
 export async function checkPermission(nvml: Nvml | undefined): Promise<Finding> {
   const check = 'permission'

@@ -10,7 +10,7 @@ const tenants = [
 ]
 const REINSTALL = 'install pctodl again; if that does not help, report it with this output'
 
-/** Lets a simulated board work for ten seconds. Every command without a GPU depends on it. */
+/** Runs a simulated board for ten seconds of its time. Without a GPU, every command depends on it. */
 export async function checkSimulatedBoard(): Promise<Finding> {
   const check = 'simulated board'
   try {
@@ -47,7 +47,7 @@ export function checkPredictor(): Finding {
   }
 }
 
-/** Checks for the compiler with which `pctodl sim host` builds its NVML library at first use. */
+/** Checks for a C compiler, with which `pctodl sim host` builds its NVML library if no prebuilt one fits. */
 export async function checkCompiler(signal: AbortSignal): Promise<Finding> {
   const check = 'C compiler'
   const compiler = process.env['CC'] || 'cc'

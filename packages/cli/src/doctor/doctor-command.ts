@@ -4,7 +4,7 @@ import { rewordedText } from '../speaking-as-pctodl.js'
 import { type ExamineOptions, examineMachine } from './examine-machine.js'
 import type { Finding } from './finding.js'
 
-/** Checks that every command depends on. A failure of another check matters only for some commands. */
+/** Names of the checks on which every command depends. A failure of another check matters only for some commands. */
 const essential: readonly string[] = ['simulated board', 'predictor']
 
 /**

@@ -8,7 +8,7 @@ export interface TimesPrior {
   readonly weight: number
   /** Factor on the weight of old batches at each interval. */
   readonly kept: number
-  /** Assumed ratio of the times of a batch of twice the size and of the batch, until it is measured. */
+  /** Assumed factor on the time of a batch if its size doubles, until it is measured. */
   readonly double: number
 }
 
@@ -28,7 +28,7 @@ export class BatchTimes {
   readonly #topMhz: number
   readonly #prior: TimesPrior
   readonly #fit: NonNegativeFit
-  /** Sums over the batches, which lose weight as those of the fit do. */
+  /** Sums over the batches. Old batches lose weight at the same rate as in the fit. */
   #count = 0
   #items = 0
   #ratios = 0
@@ -79,7 +79,9 @@ function clockFactor(ratio: number): number {
   return 1 - CLOCK_SHARE + CLOCK_SHARE * ratio
 }
 
-/** A mean time, divided by itself so that relative errors are fitted. */
+/**
+ * Returns a reading for the fit. All its numbers are divided by the measured time, so that relative errors are fitted.
+ */
 function reading(size: number, ratio: number, ms: number, weight: number): Reading {
   return { terms: [1, size, ratio, size * ratio].map((term) => term / ms), value: 1, weight }
 }

@@ -11,12 +11,12 @@ export interface Work {
   readonly busy: number
 }
 
-/** Share of the boost clock below which the core voltage is constant, and that voltage over the one at boost. */
+/** Below this share of the boost clock, the core voltage is constant: `VOLTAGE_FLOOR` of the voltage at boost. */
 const KNEE = 0.7
 const VOLTAGE_FLOOR = 0.72
 /** Factor on the weight of old readings with each new one. */
 const KEPT = 0.9995
-/** Weights of the prior, and its power over the board's limit: for the board's terms, and for a service's terms. */
+/** Prior of the board's terms and of a service's terms: its weight, and its power as a share of the board's limit. */
 const PRIOR = { board: { weight: 0.1, share: 0.12 }, service: { weight: 0.005, share: 0.25 } }
 
 interface Spent {
@@ -29,8 +29,8 @@ interface Spent {
 /**
  * Models the board's power as P = a + b x v^2 + sum over services of (c full + d busy x) v^2. x is the clock and v the
  * voltage, both relative to boost; `full` and `busy` are a service's work. The terms are idle power, a part that
- * depends on the clock, and a part for each service. By this model, it attributes the board's energy to services: each
- * gets its own part and an equal share of the first two terms, scaled so that all sum to the board's energy counter.
+ * depends on the clock, and a part for each service. The model divides the board's energy among services: each gets its
+ * own part and an equal share of the first two terms, scaled so that all sum to the board's energy counter.
  */
 export class BoardPower {
   /** Clock above which a unit of work takes more energy, because the voltage rises, MHz. */

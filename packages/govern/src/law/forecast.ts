@@ -19,7 +19,7 @@ export interface Interval {
   readonly ratePerS: number
 }
 
-/** Arrivals to plan for. `burstiness` is the variance divided by the mean of their number in an interval. */
+/** Arrivals to plan for. `burstiness` is the variance of their number in an interval, divided by its mean. */
 export interface Arrivals {
   readonly perS: number
   readonly burstiness: number

@@ -25,9 +25,15 @@ export interface GovernDecision {
   readonly reason: string
 }
 
-/** If no clock meets the objective, a lower clock may cost this part of the aimed share compared with the highest. */
+/**
+ * If no clock meets the objective, a clock suffices whose attainment is below that of the highest clock by at most this
+ * fraction of the aimed share of late requests.
+ */
 const GIVEN_UP = 0.6
-/** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */
+/**
+ * The clock falls only by more than `BAND_STATES` states, and by at most the share `LARGEST_FALL`, so that the clocks
+ * in between are measured.
+ */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
 /**
@@ -144,7 +150,9 @@ export class GovernLaw {
     return now.smClockMhz > kneeMhz ? now : { smClockMhz: kneeMhz, reason: 'knee' }
   }
 
-  /** The lowest sufficient clock for the present load or the one ahead, and the constraint that prevents a lower one. */
+  /**
+   * Returns the lowest sufficient clock for the present load or the load ahead, and why a lower one is insufficient.
+   */
   #lowest(load: 'now' | 'ahead'): Need {
     const clocks = this.#clocks
     const goals = this.services.map((service) => {

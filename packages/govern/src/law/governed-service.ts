@@ -23,8 +23,8 @@ const WAIT_SPREAD = 2.2
 const SPENT = 0.5
 const FIRST_AIM = 0.6
 /**
- * Bounds of the aim, and the time over which it follows the late requests, s; at few requests/s, over `AIM_REQUESTS`.
- * Above 1, the law would plan with more late requests than the objective allows.
+ * Bounds of the aim. With an aim above 1, the law would plan with more late requests than the objective allows. The aim
+ * follows the late requests over `AIM_S` seconds or, at few requests/s, over `AIM_REQUESTS` requests.
  */
 const [LOWEST_AIM, HIGHEST_AIM] = [0.1, 1]
 const AIM_S = 60
@@ -41,8 +41,8 @@ export class GovernedService {
   /** Share of late requests in the last interval, 0..1. */
   lateShare = 0
   /**
-   * Share of the allowed late requests that a clock may have by the forecast. Late requests lower it, and other requests
-   * raise it. So the measured share approaches `SPENT`, even if the forecast errs.
+   * Share of the allowed late requests that the forecast for a clock may contain. Late requests lower this aim, and
+   * other requests raise it. So the measured share approaches `SPENT`, even if the forecast is wrong.
    */
   #aim = FIRST_AIM
   readonly #rate = new ArrivalRate(1)

@@ -1,4 +1,4 @@
-/** The value is the sum of the terms, each times its coefficient. */
+/** One reading: `value` is to equal the sum of the `terms`, each multiplied by its coefficient. */
 export interface Reading {
   readonly terms: readonly number[]
   readonly value: number

@@ -4,7 +4,7 @@ import { BatchTimes } from './batch-times.js'
 import type { Work } from './board-power.js'
 import type { Arrivals, Forecast, Interval } from './forecast.js'
 
-/** Time constant of the measured number of items of a request, s. */
+/** Time constant over which the number of items per request is averaged, s. */
 const ITEMS_S = 30
 
 /** Forecast for a server that counts its batches by size: a queue from which batches of measured times are taken. */

@@ -58,7 +58,7 @@ export function readMapped(
 }
 
 interface Names {
-  /** Histogram of whole requests, and names of the one to which the objective applies: the first that exists counts. */
+  /** Name of the histogram of whole requests. The objective applies to the first histogram of `judged` that exists. */
   readonly whole: string
   readonly judged: readonly string[]
   readonly running: string | undefined

@@ -7,8 +7,8 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
  * Series of a server in the Prometheus text format, selected by labels. It skips malformed lines, and values that
- * cannot be a counter or gauge of requests. Only lines that begin with the asked name are parsed, because a server may
- * export hundreds of others.
+ * cannot be a counter or gauge of requests. Only lines that begin with the requested name are parsed, because a server
+ * may export hundreds of others.
  */
 export class PrometheusText {
   readonly #text: string

@@ -21,7 +21,7 @@ export interface ServiceSample {
   readonly running: number | null
   /** Sum of the latencies of completed requests, ms. */
   readonly latencyMs: number
-  /** Sum of their waiting times, ms; null if the server does not report it. */
+  /** Sum of the waiting times of completed requests, ms; null if the server does not report it. */
   readonly waitMs: number | null
   /** Number of requests completed later than the objective; null if the server does not count them. */
   readonly late: number | null

@@ -5,10 +5,10 @@ import type { BatchLimits, ServiceSample } from './service-sample.js'
 /** Series of the number of waiting requests. */
 export const PENDING = 'nv_inference_pending_request_count'
 
-/** A larger number in the statistics is not a batch size. */
+/** Largest number in the statistics that counts as a batch size. */
 const LARGEST_BATCH = 65_536
 const counter = z.number().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
-/** Nanoseconds of many requests exceed the safe integers within days; their rounding does not matter. */
+/** A sum of nanoseconds exceeds the safe integers within days; its rounding does not matter. */
 const duration = z.object({ count: counter, ns: z.number().min(0).default(0) })
 const statistics = z.object({
   model_stats: z.array(
@@ -27,9 +27,9 @@ const configuration = z.object({
 })
 
 /**
- * Reads the counters of one model of a Triton server. All but the waiting requests come from the statistics, which are
- * one snapshot. Only they count batches by size. A batch's size is its number of items; requests may have several.
- *
+ * Reads the counters of one model of a Triton server. The number of waiting requests comes from the metrics. All else
+ * comes from the statistics, which are one snapshot and count batches by size. The size of a batch is its number of
+ * items; a request may have several.
  * @param metrics body of `/metrics`
  * @param stats body of `/v2/models/<model>/stats`, parsed
  * @returns null if the server has no such model

@@ -20,8 +20,8 @@ export interface ServedService {
   /** Maximum queue length. Requests that arrive at a full queue are shed. Default 4096. */
   readonly maxQueued?: number
   /**
-   * Maximum wait, ms. A request that has waited longer when a process could take it is shed. Default Infinity: it is
-   * answered late.
+   * Maximum wait, ms. If a request has waited longer when a process becomes free, it is shed. Default Infinity:
+   * requests are answered even if they are late.
    */
   readonly shedAfterMs?: number
 }
@@ -56,7 +56,7 @@ export class ServiceState {
   failure: string | undefined
   /** Arrival time of the next request on the board's clock, ms. */
   nextArrivalMs: number
-  /** Time at which the queue no longer waits for a full batch, ms; Infinity if it does not wait. */
+  /** Time at which the wait for a full batch ends, ms; Infinity if there is no such wait. */
   timerMs: number = Number.POSITIVE_INFINITY
   /** Fraction of the arriving requests that is admitted, 0..1. */
   admitted = 1

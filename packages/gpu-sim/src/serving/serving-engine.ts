@@ -125,7 +125,7 @@ export class ServingEngine {
 
   /**
    * Sets the living processes, including hung ones. If a process is gone, the requests of its batch return to the front
-   * of their queue. A request whose process is gone for the second time fails.
+   * of their queue. A request that loses its process for the second time fails.
    */
   setProcesses(processes: readonly ServedProcess[]): void {
     this.#account()

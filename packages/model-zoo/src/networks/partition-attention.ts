@@ -16,7 +16,8 @@ export function partitionAttention(
   partition: OperatorAttributes['windowPartition'],
 ): Activation {
   const { channels } = map
-  // In the grid layout, the windows are a transposed view of a copy, and the residual sums keep its strides.
+  // In the grid layout, the windows are a transposed view of a copy, and the residual sums keep the strides of this
+  // view.
   const strided = { copiesInput: partition.layout === 'grid' }
   let x = graph.operator(`${path}.partition`, 'windowPartition', [map], channels, partition)
   const normalised = graph.layerNorm(`${path}.attn_layer.0`, x, strided)

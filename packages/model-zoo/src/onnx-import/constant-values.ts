@@ -32,7 +32,7 @@ function picked(from: Shape, positions: readonly (readonly number[])[]): number[
   return at
 }
 
-/** Rules for those operators with which exporters compute shapes. */
+/** Rules for the operators with which exporters compute shapes. */
 const rules: Readonly<Record<string, Rule>> = {
   Identity: same,
   Reshape: same,

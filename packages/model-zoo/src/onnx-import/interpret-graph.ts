@@ -15,8 +15,9 @@ export interface Step {
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   /**
-   * Where the output size comes from. `computed`: a shape rule. `stated` (in the file) or `assumed`: the operator is
-   * unknown, or its size depends on values that are computed at run time.
+   * Where the output size comes from. `computed`: from a shape rule. `stated`: from the file. `assumed`: it is taken to
+   * equal the input size. The last two apply if the operator is unknown, or if its size depends on values that are
+   * computed at run time.
    */
   readonly outputSize: 'computed' | 'stated' | 'assumed'
 }

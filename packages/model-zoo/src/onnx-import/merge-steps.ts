@@ -11,7 +11,7 @@ const pointwise = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Sqrt', 'Reciprocal', 'Neg', 'Abs', 'Exp', 'Log', 'Erf', 'Tanh', 'Sigmoid'],
   ...['HardSigmoid', 'Softplus', 'Clip', 'Relu', 'Min', 'Max', 'Where', 'Cast'],
 ])
-/** Operators of which every decomposed activation function contains at least one. */
+/** Nonlinear operators. Every decomposed activation function contains at least one of them. */
 const curved = new Set(['Sigmoid', 'HardSigmoid', 'Erf', 'Tanh', 'Softplus', 'Clip', 'Exp'])
 const roots = new Set(['Sqrt', 'Reciprocal', 'Pow'])
 const MAX_PARTS = 16
@@ -30,7 +30,7 @@ class Merger {
   readonly #steps: readonly Step[]
   readonly #readers = new Map<string, Set<number>>()
   readonly #outputs: ReadonlySet<string>
-  /** Maps the index of each step to the index of the first step that it is merged with. */
+  /** Indices of the steps that have already been merged. */
   readonly #taken = new Set<number>()
 
   constructor(interpretation: Interpretation) {

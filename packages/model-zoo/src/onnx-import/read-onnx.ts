@@ -9,7 +9,10 @@ export interface OnnxTensor {
   readonly dims: readonly number[]
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** The tensor's values; null if they are in another file, or of a type that shapes do not have. */
+  /**
+   * The tensor's values; null if they are in another file, or of a type that is not decoded because shapes never have
+   * it.
+   */
   values(): readonly number[] | null
 }
 
@@ -35,8 +38,8 @@ export interface OnnxNode {
 }
 
 /**
- * Declared shape of a tensor: for each axis its size, the name of its size, or null for an open axis. Without a
- * declaration there are no axes.
+ * Declared shape of a tensor. For each axis: its size, the name of its size, or null if it is open. Without a
+ * declaration, `axes` is null.
  */
 export interface OnnxValueInfo {
   readonly name: string

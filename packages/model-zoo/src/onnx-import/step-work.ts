@@ -6,8 +6,8 @@ import { isFloat } from './read-onnx.js'
 import { elementsOf } from './tensor-value.js'
 
 /**
- * If a group of a convolution has fewer input channels, it is too narrow for a matrix unit and runs like a depthwise
- * convolution.
+ * A group of a convolution with fewer input channels than this is too narrow for a matrix unit. It runs like a
+ * depthwise convolution.
  */
 const NARROW_GROUP = 16
 

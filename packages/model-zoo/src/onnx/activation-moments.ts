@@ -60,8 +60,8 @@ function outputMoments(node: GraphNode, inputs: readonly Moments[], shapes: read
     case 'maxPool':
       return momentsOfMaximum(node.attributes.kernel[0] * node.attributes.kernel[1], first)
     case 'matmul': {
-      // The product of queries and keys is a sum. In the product with the values, softmax weights that sum to one
-      // average the values, so their moments are taken to stay the same.
+      // The product of queries and keys is a sum of many terms. In the product with the values, the softmax weights,
+      // which sum to one, average the values; their moments are assumed to stay the same.
       if (!node.attributes.transposeB) return second
       const inner = shapes[0]?.at(-1) ?? 1
       const term = product(first, second)

@@ -5,7 +5,7 @@ import type { OnnxAttributes } from './onnx-messages.js'
 import type { OnnxNodeList } from './onnx-node-list.js'
 import { relativePositionIndex } from './relative-position-index.js'
 
-/** What a node is translated with. All shapes are for a batch of 1. */
+/** The tensors and shapes that the translation of a node needs. All shapes are for a batch of 1. */
 export interface OperatorContext {
   /** Names of the tensors that the node reads. */
   readonly inputs: readonly string[]
@@ -15,7 +15,7 @@ export interface OperatorContext {
   readonly outputShape: Shape
 }
 
-/** ONNX operators by kind, for the kinds without attributes that ONNX also has. */
+/** ONNX's operator for each kind that has no attributes and that ONNX also has. */
 const oneToOne: { readonly [Kind in OperatorKind]?: string } = {
   relu: 'Relu',
   sigmoid: 'Sigmoid',
@@ -196,7 +196,7 @@ function windowAxes({ size, layout }: { size: number; layout: 'window' | 'grid' 
     : { cut: [0, channels, size, rows, size, columns], toWindows: [0, 3, 5, 2, 4, 1] }
 }
 
-/** Target of a reshape that keeps the batch: 0 stands for the axis as it is. */
+/** Target of a reshape that keeps the batch: a 0 keeps the size of an axis. */
 function anyBatch(shape: Shape): Shape {
   return [0, ...shape.slice(1)]
 }

@@ -1,6 +1,6 @@
 /**
- * Row of the bias table for each pair (i, j) of the `size` x `size` positions of a window; i is the outer index. The
- * operator `relativePositionBias` says how the row follows from (dy, dx), the step from j to i.
+ * Row of the bias table for each pair (i, j) of the `size` x `size` positions of a window; i is the outer index. How
+ * the row follows from (dy, dx), the step from j to i, is described at `relativePositionBias`.
  */
 export function relativePositionIndex(size: number): readonly number[] {
   const positions = size * size

@@ -17,8 +17,8 @@ interface Range {
 }
 
 /**
- * Half width of the range of random biases and norm weights. It is not 0: without an effect, a compiler would remove
- * them.
+ * Half width of the range of random biases and norm weights. It is not 0, because a compiler would remove biases and
+ * norms that have no effect.
  */
 const SPREAD = 0.1
 /**
@@ -68,8 +68,8 @@ function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
 
 /**
  * The uniform distribution of He et al. (arXiv 1502.01852), which keeps the output's variance at 1. The output is a sum
- * over the fan-in, with weights of variance halfWidth^2 / 3. After a ReLU the input's second moment is 1/2, which gives
- * their half width sqrt(6 / fan-in).
+ * over the fan-in, with weights of variance halfWidth^2 / 3. After a ReLU, the input's second moment is 1/2; the half
+ * width is then sqrt(6 / fan-in), as in the paper.
  */
 function heRange(shape: readonly number[], input: Moments): Range {
   const fanIn = elementCount(shape.slice(1))

@@ -2,8 +2,8 @@ import { PctodlError } from '@pctodl/platform'
 import type { LinearProgram } from './linear-program.js'
 
 /**
- * The solver failed, or its answer did not verify. The cause is a defect, or coefficients whose magnitudes differ too
- * much for double precision.
+ * The solver failed, or its answer did not pass the check. The cause is a defect of the solver, or coefficients whose
+ * magnitudes differ too much for double precision.
  */
 export class SolverError extends PctodlError {
   constructor(problem: string) {

@@ -6,7 +6,7 @@ import { reasonOf } from '../reason-of.js'
 
 /** Maximum number of connections. Any local user may connect; a further connection closes the oldest one. */
 const MAX_CONNECTIONS = 16
-/** Time within which a client must send its request, ms. After it, its connection is closed. */
+/** Time within which a client must send its request, ms. Otherwise its connection is closed. */
 const PATIENCE_MS = 5000
 
 export interface Page {

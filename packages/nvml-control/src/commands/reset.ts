@@ -8,8 +8,8 @@ import { NvmlError, orNull } from '../nvml/nvml-error.js'
 import { type BoardOptions, nvmlOf, printJson, selectDevices } from './open-boards.js'
 
 /**
- * Sets boards to the driver's defaults, whatever their settings are, and deletes their journals. For boards whose
- * earlier settings no journal records. Boards whose lease is held are refused.
+ * Sets boards to the driver's defaults, and deletes their journals. Needed if no journal records the earlier settings.
+ * Boards with a held lease are refused.
  */
 export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
   const folder = new LeaseFolder(options.leaseDir)

@@ -25,7 +25,7 @@ export async function runChild(
   { environment = {}, graceMs = 10_000 }: RunChildOptions = {},
 ): Promise<number> {
   const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...environment } })
-  /** The program's descendants by pid: those at the interruption, and those that were added before they were killed. */
+  /** The program's descendants by pid, found at the interruption or up to their end. */
   const family = new Map<number, ProcessIdentity>()
   const note = () => {
     for (const each of descendantsOf(child.pid!)) if (!family.has(each.pid)) family.set(each.pid, each)
@@ -60,7 +60,7 @@ export async function runChild(
     else signal.addEventListener('abort', onAbort, { once: true })
     const code = await ended
     if (!signal.aborted) return code
-    // Otherwise the processes that the program left running would go on without the power limit.
+    // Otherwise, processes that the program left running would continue without the power limit.
     await Promise.all([...family.values()].map((each) => endProcess(each, ORPHAN_GRACE_MS)))
     return interruptionOf(signal).exitCode
   } finally {

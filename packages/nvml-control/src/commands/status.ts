@@ -24,7 +24,7 @@ export interface BoardStatus {
   readonly computeMode: ComputeMode | null
   readonly persistence: boolean | null
   readonly processes: readonly (ComputeProcess & { readonly command: string | null })[]
-  /** Whether a process holds the board's lease, by this user's lease folder; null if the folder is another user's. */
+  /** Whether a process holds the board's lease by this user's lease folder; null if another user owns the folder. */
   readonly leased: boolean | null
   /** Pid of that process; null if it is not visible. */
   readonly leasedBy: number | null

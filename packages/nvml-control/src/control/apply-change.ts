@@ -37,7 +37,7 @@ function callOf(change: BoardChange): [NvmlCallName, ...number[]] {
 }
 
 /**
- * Reads a setting until it shows the change. The removal of a clock lock cannot be read, and is taken to have worked.
+ * Reads a setting until it shows the change. Whether a clock lock was removed cannot be read; success is assumed.
  * @throws SetterNotAppliedError after the deadline; NvmlError if the setting cannot be read
  */
 export async function verifyApplied(
@@ -105,7 +105,7 @@ export function observe(device: NvmlDevice, change: BoardChange): Observation {
 }
 
 /**
- * Where a clock reading lies, compared with the maximum of its lock. `held-below`: an event reason lowers the clock, so
+ * Position of a clock reading relative to the maximum of its lock. `held-below`: an event reason lowers the clock, so
  * the reading does not show whether the lock is in force.
  */
 export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'

@@ -20,7 +20,7 @@ export type BoardChange =
 
 export type ChangeKind = BoardChange['kind']
 
-/** In the order of restoration. Persistence is last: without it the driver may unload and lose the other settings. */
+/** Settings in the order of restoration. Persistence is last: without it the driver may unload and lose the others. */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 
 /** The settings before a lease. A setting that the driver does not report is null. */
@@ -33,7 +33,7 @@ export interface FoundState {
   readonly memClockLock: ClockRange | null
 }
 
-/** The field of each setting in `FoundState`, and in its `BoardChange`. */
+/** Name of the field that contains a setting in `FoundState` and in its `BoardChange`. */
 const fields = {
   'sm-clock': ['smClockLock', 'range'],
   'mem-clock': ['memClockLock', 'range'],
@@ -46,7 +46,7 @@ const fields = {
 export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | null {
   const [foundField, field] = fields[kind]
   const value = found[foundField]
-  // Without a lock, the change removes the lease's own.
+  // If the board had no lock, the change removes the lock of the lease.
   return value === null && field !== 'range' ? null : ({ kind, [field]: value } as BoardChange)
 }
 

@@ -25,8 +25,8 @@ export class UnknownBoardError extends PctodlError {
 }
 
 /**
- * Returns the type of a board. What the board reports replaces this release's data for a known board. For an unknown
- * board, the remaining properties follow from its compute capability and `completion`.
+ * Returns the type of a board. For a known board, reported values replace this release's data. For an unknown board,
+ * the other properties follow from its compute capability and `completion`.
  * @throws UnknownBoardError naming the missing properties
  */
 export function specOfBoard(facts: BoardFacts, completion: BoardCompletion = {}): GpuSpec {
@@ -55,7 +55,7 @@ function knownSpec(name: string): GpuSpec | undefined {
   }
 }
 
-/** What the board does not report is omitted, so that it does not replace known values. */
+/** Values that the board does not report are omitted, so that they do not replace known values. */
 function measuredFields(facts: BoardFacts) {
   const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
   return given({
@@ -119,7 +119,7 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
   }
 }
 
-/** The known memory clocks that the board supports; if there are none, all above half of the highest. */
+/** Returns the known memory clocks that the board supports or, if there are none, all above half the highest. */
 function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
   const offered = clockStates.map((state) => state.memClockMhz)
   const kept = known.filter((mhz) => offered.includes(mhz))

@@ -13,7 +13,7 @@ import { unlessFailed } from '../reason-of.js'
 
 const settableModes = computeModes.filter((mode) => mode !== 'exclusive-thread') as readonly ComputeMode[]
 
-/** The right to change a board: of this process (`NvmlLease`), or of the node service for it (`ServiceLease`). */
+/** The right to change a board, which this process (`NvmlLease`) or the node service for it (`ServiceLease`) has. */
 export abstract class BoardLease implements GpuLease {
   abstract readonly path: 'nvml' | 'service'
   /** The board's settings at the start of the lease. The end of the lease restores them. */
@@ -49,7 +49,7 @@ export abstract class BoardLease implements GpuLease {
     const memClocks = clockStates.map((state) => state.memClockMhz)
     switch (change.kind) {
       case 'power-limit': {
-        // The node service knows which limits its policy allows, and says so.
+        // The node service itself rejects limits that its policy does not allow.
         const isServed = this.path === 'service'
         const { min, max } = powerLimitW
         if (isServed ? change.powerLimitW > 0 : change.powerLimitW >= min && change.powerLimitW <= max) return
@@ -96,7 +96,7 @@ export abstract class BoardLease implements GpuLease {
     return this.change({ kind: 'power-limit', powerLimitW })
   }
 
-  /** Sets the board's default power limit. `release` restores the limit found at the start, which may be another. */
+  /** Sets the board's default power limit. `release` restores the limit found at the start, which may differ. */
   resetPowerLimit(): Promise<void> {
     return this.change({ kind: 'power-limit', powerLimitW: this.#spec.powerLimitW.default })
   }

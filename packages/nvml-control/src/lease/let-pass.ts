@@ -32,7 +32,7 @@ export function letConnect(socket: string, known: Known): void {
   grant(socket, READ_WRITE, READ_WRITE, known, 'users have no queue of their own')
 }
 
-/** @param otherwise what follows if there are no access control lists */
+/** @param otherwise end of the error message: the consequence of missing access control lists */
 function grant(file: string, own: number, permission: number, { uids, gids }: Known, otherwise: string): void {
   setxattr ??= load(null).func('setxattr', 'int', ['str', 'str', 'void *', 'size_t', 'int']) as NonNullable<
     typeof setxattr

@@ -38,7 +38,7 @@ export interface LeaseOptions {
   readonly standingLocks?: { readonly smClock?: ClockRange | null; readonly memClock?: ClockRange | null }
   /** Time within which a change must appear in readings, ms. Default 1500. */
   readonly verifyDeadlineMs?: number
-  /** Minimum time between two changes of the same setting, ms. Default 20. The firmware does not settle below. */
+  /** Minimum time between two changes of the same setting, ms. Default 20. The firmware needs as much to settle. */
   readonly minSetIntervalMs?: number
 }
 
@@ -59,8 +59,8 @@ const NOTICE_MS = 125
 const RELEASE_DEADLINE_MS = 10_000
 
 /**
- * The right to change a real board, which this process has. The original value of a setting is written to disk before
- * the setting is first changed. `release`, the end of the process, the watchdog, or the next program restores it.
+ * The right of this process to change a real board. The original value of a setting is written to disk before the
+ * setting is first changed. `release`, the end of the process, the watchdog, or the next program restores it.
  */
 export class NvmlLease extends BoardLease {
   readonly path = 'nvml'
@@ -89,7 +89,7 @@ export class NvmlLease extends BoardLease {
     this.#lock = lock
     this.#options = options
     this.#record = newRecord(board.device, options.standingLocks)
-    const what = `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`
+    const what = `restoring ${board.device.subject} (\`pctodl gpu restore\` repeats it)`
     this.#forgetEnding = onEnding({ stage: 'board', what, deadlineMs: RELEASE_DEADLINE_MS, end: () => this.release() })
   }
 
@@ -183,8 +183,7 @@ export class NvmlLease extends BoardLease {
   }
 
   /**
-   * If another program has set the power limit, `release` will restore that. Does nothing during a change of this
-   * lease.
+   * If another program has set the power limit, `release` will restore its limit. Does nothing during our own change.
    */
   noticeLimit(): void {
     const { device } = this.#board
@@ -280,7 +279,7 @@ export class NvmlLease extends BoardLease {
     this.#record = record
   }
 
-  /** Another program has changed the setting, or the driver refused the change: it must not be restored. */
+  /** Lets `release` not restore a setting that another program has changed, or that the driver refused to change. */
   #forget(kind: ChangeKind): void {
     this.#applied.delete(kind)
     const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }

@@ -13,7 +13,7 @@ export class RestoreError extends PctodlError {
     super('RESTORE_FAILED', message, { cause })
   }
 
-  /** Returns an error that tells of an earlier one first. */
+  /** Returns an error whose message begins with an earlier error. */
   after(error: unknown): RestoreError {
     return new RestoreError(`${reasonOf(error)}. And then ${this.message}`, error)
   }
@@ -50,9 +50,7 @@ const EFFECT_MS = 1000
 const LOCK_WAIT_MS = 2000
 const POLL_MS = 10
 
-/**
- * One change for each setting that the owner changed. If its original value is unknown, it cannot have been changed.
- */
+/** Returns the changes that undo the owner's changes. A setting of unknown original value cannot have been changed. */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
   return changeKinds.filter((kind) => touched.includes(kind)).flatMap((kind) => changeBack(kind, found) ?? [])
 }
@@ -102,7 +100,7 @@ export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): 
   return { uuid, record, outcome: 'restored' }
 }
 
-/** Restores one board that a killed program, or only the lease `leaseId`, left changed. Null if there is no journal. */
+/** Restores a board that a killed program left changed; with `leaseId`, only that lease. Null if it has no journal. */
 export async function restoreBoard(
   folder: LeaseFolder,
   uuid: string,

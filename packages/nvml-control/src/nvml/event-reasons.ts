@@ -15,7 +15,7 @@ export const eventReasonBits = {
 
 export type EventReasonName = keyof typeof eventReasonBits
 
-/** The reasons that the platform distinguishes. All slowdowns by the hardware are one. */
+/** The reasons that the platform distinguishes. All hardware slowdowns count as one reason. */
 const platformBits: Readonly<Record<ClocksEventReason, number>> = {
   'gpu-idle': 0x1,
   'sw-power-cap': 0x4,

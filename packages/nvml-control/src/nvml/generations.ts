@@ -23,7 +23,7 @@ const generations: Readonly<Record<string, readonly [number, number | null, numb
   '12.0': [1024, 512, 256, 'TSMC 4N', 'halved'],
 }
 
-/** What a board's generation implies. */
+/** Properties that follow from a board's compute capability. */
 export interface Generation extends SmRates {
   readonly process: string
   readonly powerReading: 'part-time' | 'one-second-average'

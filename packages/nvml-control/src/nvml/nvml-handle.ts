@@ -6,7 +6,7 @@ export const TEXT_BYTES = 96
 
 const INSUFFICIENT_SIZE = 7
 
-/** A board or a MIG instance of NVML, and the ways in which NVML's functions return values. */
+/** A board or MIG instance in NVML, with a method for each way in which NVML functions return values. */
 export class NvmlHandle {
   readonly calls: NvmlCalls
   readonly handle: unknown
@@ -38,7 +38,7 @@ export class NvmlHandle {
     assertSuccess(name, await this.calls.inBackground(name, this.handle, ...args), this.subject)
   }
 
-  /** @param select arguments that say which number is meant, such as NVML's clock id */
+  /** @param select arguments that select the number, such as NVML's clock id */
   number(name: NvmlCallName, ...select: number[]): number {
     this.check(name, ...select, this.#word)
     return this.#word[0]!

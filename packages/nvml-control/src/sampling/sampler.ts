@@ -7,7 +7,7 @@ const MIN_PERIOD_MS = 20
 export interface SamplerOptions {
   /** Time between two samples, ms; at least 20. Default 100. */
   readonly periodMs?: number
-  /** Number of samples that are kept, and that a window can reach back. Default 6000: ten minutes at 100 ms. */
+  /** Number of samples kept, and thus how far a window can reach back. Default 6000: ten minutes at 100 ms. */
   readonly capacity?: number
   /** Default: real time. */
   readonly clock?: Clock

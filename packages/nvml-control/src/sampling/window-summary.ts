@@ -45,7 +45,7 @@ interface Window extends Pick<WindowBounds, 'name' | 'beginMs' | 'endMs'> {
 /** Summary of a window with at least one sample. */
 export interface MeasuredWindow extends Window, QuantitySummaries {
   readonly kind: 'measured'
-  /** Time from the first to the last sample in the window, ms. All quantities are about this time. */
+  /** Time from the first to the last sample in the window, ms. All quantities refer to this time. */
   readonly coveredMs: number
   readonly samples: number
   /** Longest time without a sample, ms. The start and the end of the window count as samples. */
@@ -117,7 +117,7 @@ function summarizeEnergy(samples: readonly Telemetry[]): EnergySummary {
   const isKnown = (sample: Telemetry) => sample.energyJ !== null && sample[powerField] !== null
   const from = samples.findIndex(isKnown)
   const to = samples.findLastIndex(isKnown)
-  // If fewer than two samples have both, each energy is over its own time, and the two cannot be compared.
+  // If fewer than two samples have both values, each energy covers its own time, and the two cannot be compared.
   const together = from < to
   const shared = together ? samples.slice(from, to + 1) : samples
   const counter = readings(shared, 'energyJ').values

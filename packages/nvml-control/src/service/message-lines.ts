@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** Splits a socket's data into lines. At a line that is too long, and could fill the memory, it stops reading. */
+/** Splits a socket's data into lines. Stops reading at a line that is too long, which could fill the memory. */
 export function readLines(
   socket: Readable,
   maxBytes: number,

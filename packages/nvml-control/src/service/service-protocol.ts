@@ -11,7 +11,7 @@ export const serviceProtocolVersions: readonly number[] = [3]
 export const MAX_REQUEST_BYTES: number = 16 * 1024
 export const MAX_REPLY_BYTES: number = 256 * 1024
 
-/** All requests. `board` is the UUID of a board or a MIG instance. A lease of an instance cannot change its board. */
+/** All requests. `board` is the UUID of a board or a MIG instance. A lease of an instance cannot change the board. */
 export type ServiceRequestBody =
   /** The first request of a connection. The service selects the newest protocol version that both sides support. */
   | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }

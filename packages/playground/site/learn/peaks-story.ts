@@ -37,12 +37,12 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
   const read = Math.max(...readW.map((value) => value ?? 0))
   const hidden =
     predictor.spec.powerReading === 'one-second-average'
-      ? 'Its reading is the average of a second'
-      : 'Its reading looks at a part of the time only'
+      ? 'The reading is an average over one second'
+      : 'The sensor measures only part of the time'
   return {
-    question: 'What does the power reading of a board hide?',
-    why: 'A policy that steers by its reading alone is late. All policies here are judged by the true power.',
-    finding: `Bursts of ${BURST_MS / 1000} s reach ${peak.toFixed(0)} W, and the power reading of this board never shows more than ${read.toFixed(0)} W. ${hidden}.`,
+    question: "What does a board's power reading hide?",
+    why: 'A policy that uses only this reading reacts late. All policies here are judged by true power.',
+    finding: `Bursts of ${BURST_MS / 1000} s reach ${peak.toFixed(0)} W, but this board's power reading never shows more than ${read.toFixed(0)} W. ${hidden}.`,
     plot: {
       description: `True power and the board's reading over ${(LENGTH_MS - SETTLED_MS) / 1000} s of bursts`,
       xLabel: 's',

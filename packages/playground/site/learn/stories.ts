@@ -21,12 +21,12 @@ const tellOfClocks: Teller = (predictor, model) => {
   const power = (100 * at(model, half).powerW) / at(model, top).powerW
   return {
     question: 'What does a lower clock cost?',
-    why: 'A power limit makes the firmware lower the SM clock until the watts fit. A planner sets the clock itself, for each mix of networks.',
-    finding: `At ${half} of ${top} MHz one process of ${model} keeps ${percent(model, half).toFixed(0)} % of its throughput and draws ${power.toFixed(0)} % of the power.`,
+    why: 'A power limit makes the firmware lower the SM clock until power is within the limit. A planner sets the clock directly, for each mix of networks.',
+    finding: `At ${half} of ${top} MHz, one process of ${model} keeps ${percent(model, half).toFixed(0)} % of its throughput and draws ${power.toFixed(0)} % of the power.`,
     plot: {
-      description: `Throughput over the SM clock, in percent of that at ${top} MHz`,
+      description: `Throughput over the SM clock, in percent of the throughput at ${top} MHz`,
       xLabel: 'SM clock, MHz',
-      yLabel: '% of the highest',
+      yLabel: '% of throughput at the highest clock',
       curves: names.map((label, i) => ({ label, color: `--network-${i + 1}` })),
       values: [clocks, ...names.map((name) => clocks.map((clock) => percent(name, clock)))],
     },
@@ -52,11 +52,11 @@ const tellOfShares: Teller = (predictor, model) => {
   const latency = of(counts[best]!).tenants[0]!.latencyMs / of(1).tenants[0]!.latencyMs
   return {
     question: 'How many processes should share a board?',
-    why: 'An MPS share bounds how many SMs a process may use. Several processes can fill the gaps that one leaves between its kernels.',
+    why: 'An MPS share limits how many SMs a process may use. Several processes fill the gaps that a single process leaves between its kernels.',
     finding:
       best === 0
-        ? `${model} fills this board alone: one process does ${rates[0]!.toFixed(0)} samples/s, and more of them do no more.`
-        : `${counts[best]} processes of ${model} do ${rates[best]!.toFixed(0)} samples/s together, ${gain.toFixed(0)} % more than one with the whole board; each batch then takes ${latency.toFixed(1)} times as long.`,
+        ? `One process of ${model} fills this board: it reaches ${rates[0]!.toFixed(0)} samples/s, and more processes do not reach more.`
+        : `${counts[best]} processes of ${model} together reach ${rates[best]!.toFixed(0)} samples/s, ${gain.toFixed(0)} % more than one process on the whole board. Each batch then takes ${latency.toFixed(1)} times as long.`,
     plot: {
       description: `Throughput of all processes together over their number, at ${clocks.smClockMhz} MHz`,
       xLabel: 'processes, in equal shares',
@@ -76,10 +76,10 @@ const tellOfBatches: Teller = (predictor, model) => {
   const enough = sizes.find((size) => at(size).throughput >= 0.9 * largest.throughput)!
   return {
     question: 'How large should a batch be?',
-    why: 'Everything in a batch waits until all of it is done. A latency objective in the Plan room bounds that wait.',
-    finding: `With half the board ${model} does 90 % of its throughput at batch 128 with a batch of ${enough}: it takes ${at(enough).latencyMs.toFixed(0)} ms, a batch of 128 takes ${largest.latencyMs.toFixed(0)} ms.`,
+    why: 'Each sample of a batch waits until the whole batch is done. A latency objective in the Plan room limits this wait.',
+    finding: `On half of the board, ${model} reaches 90 % of its throughput at batch 128 with batches of ${enough}. Such a batch takes ${at(enough).latencyMs.toFixed(0)} ms; a batch of 128 takes ${largest.latencyMs.toFixed(0)} ms.`,
     plot: {
-      description: 'Throughput and latency over the batch size, each in percent of that at 128',
+      description: 'Throughput and latency over the batch size, each in percent of its value at 128',
       xLabel: 'batch size',
       yLabel: '% of batch 128',
       curves: [
@@ -112,12 +112,12 @@ const tellOfEnergy: Teller = (predictor, model) => {
   const given = 100 * (1 - cheapest.throughput / fastest.throughput)
   return {
     question: 'Which clock costs the least energy?',
-    why: 'At a low clock the idle power of the board is paid for longer. At a high clock its voltage is high.',
-    finding: `A sample of ${model} costs least, ${cheapest.energyJ.toFixed(4)} J, at ${cheapest.smClockMhz} of ${clocks[0]} to ${clocks.at(-1)} MHz, with memory at ${cheapest.memClockMhz} MHz: ${saved.toFixed(0)} % less than at full speed, with ${given.toFixed(0)} % less throughput.`,
+    why: "At a low clock, each sample takes longer and needs more of the board's idle power. At a high clock, the voltage is higher.",
+    finding: `A sample of ${model} needs the least energy, ${cheapest.energyJ.toFixed(4)} J, at ${cheapest.smClockMhz} MHz (of ${clocks[0]} to ${clocks.at(-1)} MHz) with memory at ${cheapest.memClockMhz} MHz. That is ${saved.toFixed(0)} % less than at full speed, for ${given.toFixed(0)} % less throughput.`,
     plot: {
-      description: 'Energy of a sample over the SM clock, by memory clock',
+      description: 'Energy per sample over the SM clock, by memory clock',
       xLabel: 'SM clock, MHz',
-      yLabel: 'J a sample',
+      yLabel: 'J/sample',
       curves: memClocksMhz.map((clock, i) => ({ label: `memory at ${clock} MHz`, color: `--network-${i + 1}` })),
       values: [
         clocks,

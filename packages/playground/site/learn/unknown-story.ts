@@ -28,13 +28,13 @@ export const tellOfTheUnknown: Teller = (predictor, model) => {
   const errors = found.map(({ error }) => Math.abs(error)).sort((a, b) => a - b)
   const inside = found.filter((one) => one.inside).length
   return {
-    question: 'How far off may a prediction be?',
-    why: 'Each dot is the simulated board, the lines are the interval of the predictor. Fit your own traces to see the same of a real board.',
-    finding: `Of ${CONFIGURATIONS} random configurations, ${model} among their networks, ${inside} lie within the 95 % interval of the predictor; the median error is ${errors[CONFIGURATIONS / 2]!.toFixed(1)} %, the largest ${errors.at(-1)!.toFixed(0)} %.`,
+    question: 'How large are prediction errors?',
+    why: "Each dot is a configuration on the simulated board; the lines are the predictor's interval. Fit your own traces to see this for a real board.",
+    finding: `Of ${CONFIGURATIONS} random configurations (${model} is one of their networks), ${inside} lie within the predictor's 95 % interval. The median error is ${errors[CONFIGURATIONS / 2]!.toFixed(1)} %, the largest ${errors.at(-1)!.toFixed(0)} %.`,
     plot: {
-      description: 'Error of predicted throughput, ordered by the width of the interval that the predictor gave',
-      xLabel: 'configurations by their interval',
-      yLabel: '% of the prediction',
+      description: 'Error of predicted throughput, ordered by the width of the predicted interval',
+      xLabel: 'configurations, by interval width',
+      yLabel: 'error, % of the prediction',
       curves: [
         { label: 'simulated', color: '--network-6', points: true, width: 0 },
         { label: '95 % interval', color: '--network-1' },

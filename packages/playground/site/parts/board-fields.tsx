@@ -42,9 +42,9 @@ export function OwnParameters(props: {
   }
   return (
     <details>
-      <summary>A board of your own</summary>
+      <summary>Your own board</summary>
       <p class="aside">
-        Parameters that <code>pctodl fit</code> wrote from your traces. The file stays on this machine, and is not part
+        Parameters that <code>pctodl fit</code> wrote from your traces. The file stays on this machine and is not part
         of the address.
       </p>
       <input

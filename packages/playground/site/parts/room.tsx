@@ -29,7 +29,7 @@ export function Room(props: {
 export function TakeAlong(props: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <section aria-labelledby="take-title">
-      <h2 id="take-title">Take it along</h2>
+      <h2 id="take-title">Reproduce it</h2>
       {props.children}
     </section>
   )

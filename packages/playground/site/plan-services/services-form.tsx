@@ -13,9 +13,9 @@ const goalTexts: Readonly<Record<ServiceGoal, string>> = {
 }
 
 const numbers = [
-  { label: 'Plan for so many times the rates', field: 'rateMargin', min: 1, max: 10 },
-  { label: 'Part of each p99 to keep free', field: 'latencyMargin', min: 0, max: 0.9 },
-  { label: 'Burstiness (1: independent users)', field: 'burstiness', min: 1, max: 1000 },
+  { label: 'Rates to plan for, times the given rates', field: 'rateMargin', min: 1, max: 10 },
+  { label: 'Margin of each p99 objective, 0 to 0.9', field: 'latencyMargin', min: 0, max: 0.9 },
+  { label: 'Burstiness (1: Poisson arrivals)', field: 'burstiness', min: 1, max: 1000 },
 ] as const
 
 /** Form for all parameters of a plan for services except the services and the cap. */
@@ -26,7 +26,7 @@ export function ServicesForm({ state }: { readonly state: Planning<ServicesQuest
   return (
     <form class="controls" aria-label="What to plan for" onSubmit={(event) => event.preventDefault()}>
       <Choice
-        label="Look for"
+        label="Goal"
         value={question.objective}
         options={goals.map((value) => ({ value, text: goalTexts[value] }))}
         onChange={(objective) => state.change({ objective })}

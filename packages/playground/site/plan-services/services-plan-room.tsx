@@ -19,9 +19,9 @@ import type { ServicesQuestion } from './services-question.js'
 type State = PlanState<ServicesQuestion, ServicesAnswer, LatestAnswer<ServicesQuestion, readonly PlainAnswer[]>>
 
 const questions: Readonly<Record<ServiceGoal, string>> = {
-  'min-power': 'How few watts serve',
-  'max-load': 'How much load can a board take of',
-  'max-value': 'What should a board let in of',
+  'min-power': 'How much power is needed to serve',
+  'max-load': 'What is the highest load of',
+  'max-value': 'Which requests should be admitted of',
 }
 
 /** The room that plans for services: requests arrive, and each service has a latency objective. */
@@ -42,7 +42,7 @@ export function ServicesPlanRoom(props: {
   const answer = problem === '' ? answered?.answer : undefined
   return (
     <Room
-      title={`${questions[objective]} ${services.map(({ name }) => name).join(', ')} on ${board?.name ?? question.board}, at most ${powerCapW} W?`}
+      title={`${questions[objective]} ${services.map(({ name }) => name).join(', ')} on ${board?.name ?? question.board} within ${powerCapW} W?`}
       slider={<PlanCap state={state} />}
       picture={
         answer?.feasible ? (
@@ -52,10 +52,10 @@ export function ServicesPlanRoom(props: {
             {answer && answer.reason !== 'latency-objective' && answer.reason !== 'memory' && (
               <>
                 <button type="button" onClick={() => state.change({ objective: 'max-load' })}>
-                  How much of this mix is possible?
+                  Find the highest load of this mix
                 </button>
                 <button type="button" onClick={() => state.change({ objective: 'max-value' })}>
-                  What should be let in?
+                  Choose the requests to admit
                 </button>
               </>
             )}
@@ -86,14 +86,14 @@ export function ServicesPlanRoom(props: {
 }
 
 const manners: Readonly<Record<PlainManner, string>> = {
-  'equal-shares': 'equal shares, the best batch of each',
-  'one-batch': 'equal shares, one batch for all',
-  'shares-by-load': 'shares by load, the best batch of each',
+  'equal-shares': 'equal shares, best batch of each',
+  'one-batch': 'equal shares, same batch for all',
+  'shares-by-load': 'shares by load, best batch of each',
 }
 
 const scores: Readonly<Record<ServiceGoal, string>> = {
-  'min-power': 'W, with the margins',
-  'max-load': 'of the rates',
+  'min-power': 'W, with margins',
+  'max-load': 'times the rates',
   'max-value': 'weighted requests/s',
 }
 
@@ -113,8 +113,8 @@ function Comparison(props: {
   ]
   return (
     <Bars
-      label="The plan beside set-ups without a search"
-      heads={[scores[objective], 'power', 'a request', 'clocks']}
+      label="The plan and configurations without a search"
+      heads={[scores[objective], 'power', 'energy/request', 'clocks']}
       bars={rows.map(({ name, id, found }) => ({
         name,
         id,
@@ -144,7 +144,7 @@ function Found(props: {
   const worst = Math.min(...prediction.services.map(({ attainment }) => attainment))
   const [name, id, value, unit] =
     question.objective === 'max-load'
-      ? ['Load', 'load', plan.loadFactor.toFixed(2), 'of the rates']
+      ? ['Load', 'load', plan.loadFactor.toFixed(2), 'times the rates']
       : ['Worst attainment', 'attainment', (100 * worst).toFixed(1), '%']
   const indexOf = (service: string | undefined) => question.services.findIndex((each) => each.name === service)
   return (
@@ -152,21 +152,23 @@ function Found(props: {
       <dl class="figures">
         <Figure name={name} id={id} value={value} unit={unit}>
           {limitText(binds)}
-          {bound && `; by the model no plan is more than ${(100 * bound.gap).toFixed(0)} % better`}
+          {bound && `; by the model, no plan is more than ${(100 * bound.gap).toFixed(0)} % better`}
         </Figure>
         <Figure name="Power" id="power" value={prediction.powerW.toFixed(1)} unit="W">
-          95 % between {plan.powerIntervalW.map((watts) => watts.toFixed(1)).join(' and ')} W; {plan.marginW.toFixed(1)}{' '}
+          95 % interval {plan.powerIntervalW.map((watts) => watts.toFixed(1)).join(' to ')} W; {plan.marginW.toFixed(1)}{' '}
           W below the cap
         </Figure>
-        <Figure name="Energy" id="energy" value={milli(plan.energyPerRequestJ)} unit="mJ a request">
-          of the whole board, for each answered request
+        <Figure name="Energy" id="energy" value={milli(plan.energyPerRequestJ)} unit="mJ/request">
+          energy of the whole board per answered request
         </Figure>
         <Figure name="Clocks" id="clocks" value={clocksText(plan)} unit="MHz">
           SM and memory
         </Figure>
       </dl>
       {plan.boardLimitW !== undefined && (
-        <Remark>The board takes at most {plan.boardLimitW} W; the plan keeps that instead of the cap.</Remark>
+        <Remark>
+          The board's highest power limit is {plan.boardLimitW} W; the plan keeps this limit instead of the cap.
+        </Remark>
       )}
       <BoardDrawing
         tenants={configuration.tenants}
@@ -177,8 +179,9 @@ function Found(props: {
       />
       <ServiceTable plan={plan} question={question} />
       <p class="aside">
-        {plan.evaluations} layouts in {plan.elapsedMs.toFixed(0)} ms; others may do a little better. The interval of the
-        power is the predictor's for the same processes when they never wait, scaled to these rates.{' '}
+        {plan.evaluations} layouts evaluated in {plan.elapsedMs.toFixed(0)} ms. A longer search may find a slightly
+        better one. The interval of the power is predicted for the same processes without idle time, and scaled to these
+        rates.{' '}
         <button type="button" class="quiet" onClick={onRun}>
           Run these services under this cap
         </button>
@@ -191,13 +194,13 @@ function Found(props: {
 function limitText(binds: PlanBinds): string {
   switch (binds.what) {
     case 'objective':
-      return `the objective of ${binds.service} binds`
+      return `limited by the objective of ${binds.service}`
     case 'power-cap':
-      return 'the power cap binds'
+      return 'limited by the power cap'
     case 'lowest-clock':
       return 'the board runs at its lowest clock'
     case 'nothing':
-      return 'all requests are let in'
+      return 'all requests are admitted'
   }
 }
 

@@ -3,7 +3,7 @@ import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
 import { planClocks } from '@pctodl/scheduler'
 import type { PlanQuestion } from './plan-question.js'
 
-/** A simple configuration, at the clocks at which it keeps the cap. */
+/** A simple configuration, at the clocks at which it holds the cap with the same risk as the plan. */
 export interface Alternative {
   readonly name: string
   readonly configuration: Configuration
@@ -37,16 +37,18 @@ export function alternativesTo(model: PerfModel, question: PlanQuestion): Altern
 
 function atPlannedClocks(
   model: PerfModel,
-  { powerCapW, powerMarginW, memClockMhz }: PlanQuestion,
+  { powerCapW, powerMarginW, memClockMhz, risk }: PlanQuestion,
   name: string,
   tenants: readonly Tenant[],
 ): Alternative | undefined {
   const capW = Math.min(powerCapW, model.spec.powerLimitW.max) - powerMarginW
   try {
-    const clocks = planClocks(model, tenants, capW, memClockMhz === null ? undefined : [memClockMhz])
+    const memClocksMhz = memClockMhz === null ? undefined : [memClockMhz]
+    const clocks = planClocks(model, tenants, capW, memClocksMhz, risk === 'mean' ? undefined : risk)
     const configuration = { tenants, ...clocks }
     const { throughput, powerW } = model.predict(configuration)
-    return { name, configuration, throughput: powerW <= capW ? throughput : null, powerW }
+    const judgedW = risk === 'mean' ? powerW : model.upperPowerW(configuration, risk)
+    return { name, configuration, throughput: judgedW <= capW ? throughput : null, powerW }
   } catch (error) {
     // A configuration that the predictor cannot predict is left out of the comparison.
     if (error instanceof PctodlError) return undefined

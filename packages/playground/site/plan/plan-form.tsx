@@ -29,14 +29,14 @@ export function PlanForm({ state }: { readonly state: Planning<PlanQuestion> }):
             value: String(risk),
             text: `at most ${Number((100 * risk).toPrecision(6))} %`,
           })),
-          { value: 'mean', text: 'any: mean power below' },
+          { value: 'mean', text: 'any (mean power within the cap)' },
         ]}
         onChange={(value) => change({ risk: value === 'mean' ? value : Number(value) })}
       />
       <details>
         <summary>Objectives and bounds</summary>
         <NumberField
-          label="Latency of a batch, at most"
+          label="Maximum batch latency"
           unit="ms"
           min={0.1}
           placeholder="any"
@@ -44,11 +44,11 @@ export function PlanForm({ state }: { readonly state: Planning<PlanQuestion> }):
           onChange={(latencySloMs) => change({ latencySloMs })}
         />
         <Choice
-          label="which is"
+          label="Latency measure"
           value={question.latencyPercentile}
           options={[
-            { value: 'mean', text: 'the mean' },
-            { value: 'p99', text: 'the 99th percentile' },
+            { value: 'mean', text: 'mean' },
+            { value: 'p99', text: '99th percentile' },
           ]}
           onChange={(latencyPercentile) => change({ latencyPercentile })}
         />
@@ -106,7 +106,7 @@ function Networks(props: {
           </div>
         )
       })}
-      {networks.length > 1 && <p class="aside">The numbers are the weights of one sample of each.</p>}
+      {networks.length > 1 && <p class="aside">The numbers weight one sample of each network.</p>}
     </fieldset>
   )
 }

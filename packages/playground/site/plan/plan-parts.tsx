@@ -32,14 +32,14 @@ export function SearchLimits<Question extends AskedPlan>(props: { readonly state
   return (
     <>
       <NumberField
-        label="Stay below the cap by"
+        label="Margin below the cap"
         unit="W"
         min={0}
         value={question.powerMarginW}
         onChange={(value) => change({ powerMarginW: value! })}
       />
       <NumberField
-        label="Processes, at most"
+        label="Maximum number of processes"
         min={1}
         max={48}
         placeholder="48"
@@ -47,7 +47,7 @@ export function SearchLimits<Question extends AskedPlan>(props: { readonly state
         onChange={(value) => change({ maxTenants: value === null ? null : Math.round(value) })}
       />
       <NumberField
-        label="Shares in steps of"
+        label="Step of the shares"
         unit="%"
         min={1}
         max={100}
@@ -59,7 +59,7 @@ export function SearchLimits<Question extends AskedPlan>(props: { readonly state
           label="Memory clock"
           value={question.memClockMhz === null ? 'best' : String(question.memClockMhz)}
           options={[
-            { value: 'best', text: 'the best one' },
+            { value: 'best', text: 'best' },
             ...board.memClocksMhz.map((clock) => ({ value: String(clock), text: `${clock} MHz` })),
           ]}
           onChange={(value) => change({ memClockMhz: value === 'best' ? null : Number(value) })}
@@ -81,7 +81,7 @@ export function NoPlan<Question extends AskedPlan>(props: {
   readonly children?: ComponentChildren
 }): JSX.Element {
   const { state, message, lowestCapW = null, children } = props
-  if (message === '') return <p class="lead waiting">Looking for a plan …</p>
+  if (message === '') return <p class="lead waiting">Searching …</p>
   return (
     <>
       <p class="refusal" role="alert">

@@ -35,7 +35,7 @@ export function PlanRoom({ state, onRun }: { readonly state: State; readonly onR
   }
   return (
     <Room
-      title={`How much can ${names} do on ${board?.name ?? question.board}, at most ${question.powerCapW} W?`}
+      title={`What is the highest throughput of ${names} on ${board?.name ?? question.board} within ${question.powerCapW} W?`}
       slider={<PlanCap state={state} />}
       picture={<SweepChart {...swept} />}
       form={<PlanForm state={state} />}
@@ -52,7 +52,7 @@ export function PlanRoom({ state, onRun }: { readonly state: State; readonly onR
         <NoPlan state={state} message={answered.answer.message} lowestCapW={answered.answer.lowestFeasibleCapW} />
       )}
       <section aria-labelledby="sweep-title">
-        <h2 id="sweep-title">Every cap</h2>
+        <h2 id="sweep-title">All caps</h2>
         <SweepChart {...swept} isEnergy />
         <SweepTable points={points} />
       </section>
@@ -68,7 +68,7 @@ const rate = (value: number) => `${value.toFixed(1)} samples/s`
 const clocksText = (clocks: { readonly smClockMhz: number; readonly memClockMhz: number }) =>
   `${clocks.smClockMhz} / ${clocks.memClockMhz}`
 const bounds = (interval: readonly number[], digits: number) =>
-  interval.map((value) => value.toFixed(digits)).join(' and ')
+  interval.map((value) => value.toFixed(digits)).join(' to ')
 
 interface Swept {
   readonly points: readonly SweepPoint[]
@@ -88,7 +88,7 @@ function SweepChart({
   isEnergy = false,
 }: Swept & { isEnergy?: boolean }): JSX.Element {
   const [first, last] = [points[0], points.at(-1)]
-  const name = isEnergy ? 'Energy of a sample' : 'Throughput'
+  const name = isEnergy ? 'Energy per sample' : 'Throughput'
   const text = (point: SweepPoint) => (isEnergy ? `${energyOf(point).toFixed(4)} J` : rate(point.throughput))
   const ends = first && last ? `: ${text(first)} at ${first.powerCapW} W, ${text(last)} at ${last.powerCapW} W` : ''
   const lowest = Math.min(...points.map(energyOf))
@@ -97,7 +97,7 @@ function SweepChart({
       description={`${name} over the power cap${ends}`}
       height={isEnergy ? 190 : 250}
       xLabel="power cap, W"
-      yLabel={isEnergy ? 'J a sample' : 'samples/s'}
+      yLabel={isEnergy ? 'J/sample' : 'samples/s'}
       xRange={[Math.floor((first?.powerCapW ?? 100) / 10) * 10, Math.ceil(highestW / 10) * 10]}
       // Near the lowest feasible cap, energy per sample is many times the minimum and would flatten the curve.
       yRange={[0, isEnergy && Number.isFinite(lowest) ? 2.5 * lowest : null]}
@@ -118,7 +118,7 @@ function SweepChart({
       ]}
       readout={(i) => {
         const point = points[i]!
-        const more = isEnergy ? `SM at ${point.smClockMhz} MHz` : `95 % between ${bounds(point.throughputInterval, 0)}`
+        const more = isEnergy ? `SM at ${point.smClockMhz} MHz` : `95 % interval ${bounds(point.throughputInterval, 0)}`
         return `${point.powerCapW} W: ${text(point)}, ${more}`
       }}
     />
@@ -128,7 +128,7 @@ function SweepChart({
 function SweepTable({ points }: { readonly points: readonly SweepPoint[] }): JSX.Element {
   return (
     <details class="as-table">
-      <summary>The best plan under every cap, as a table</summary>
+      <summary>Table: the best plan under each cap</summary>
       <Table
         label="The plan for each cap"
         tall
@@ -165,7 +165,7 @@ function Found(props: {
     <>
       {risk !== null && risk > RISK && (
         <p class="refusal">
-          This plan exceeds the cap with probability {risk.toPrecision(2)}: only its mean power is below.{' '}
+          This plan exceeds the cap with probability {risk.toPrecision(2)}; only its mean power is within the cap.{' '}
           <button type="button" class="quiet" onClick={() => state.change({ risk: RISK })}>
             Plan for a risk of {100 * RISK} %
           </button>
@@ -173,24 +173,26 @@ function Found(props: {
       )}
       <dl class="figures">
         <Figure name="Throughput" id="throughput" value={prediction.throughput.toFixed(1)} unit="samples/s">
-          95 % between {bounds(plan.throughputInterval, 0)}
+          95 % interval {bounds(plan.throughputInterval, 0)}
         </Figure>
         <Figure name="Power" id="power" value={prediction.powerW.toFixed(1)} unit="W">
-          95 % between {bounds(plan.powerIntervalW, 1)} W; {plan.marginW.toFixed(1)} W below the cap
-          {risk !== null && `, above it with probability ${risk.toPrecision(2)}`}
+          95 % interval {bounds(plan.powerIntervalW, 1)} W; {plan.marginW.toFixed(1)} W below the cap
+          {risk !== null && `; exceeds the cap with probability ${risk.toPrecision(2)}`}
         </Figure>
         <Figure
           name="Energy"
           id="energy"
           value={(prediction.powerW / prediction.throughput).toFixed(4)}
-          unit="J a sample"
+          unit="J/sample"
         />
         <Figure name="Clocks" id="clocks" value={clocksText(configuration)} unit="MHz">
           SM and memory; busy {prediction.smUtilPercent.toFixed(0)} % and {prediction.memUtilPercent.toFixed(0)} %
         </Figure>
       </dl>
       {plan.boardLimitW !== null && (
-        <Remark>The board takes at most {plan.boardLimitW} W; the plan keeps that instead of the cap.</Remark>
+        <Remark>
+          The board's highest power limit is {plan.boardLimitW} W; the plan keeps this limit instead of the cap.
+        </Remark>
       )}
       {plan.outside.map((text) => (
         <Remark key={text}>{text}</Remark>
@@ -204,7 +206,7 @@ function Found(props: {
       />
       <TenantTable plan={plan} colorOf={colorOf} />
       <Bars
-        label="The plan beside other set-ups"
+        label="The plan and simple configurations"
         heads={['samples/s', 'power', 'clocks']}
         bars={[own, ...plan.alternatives].map(({ name, throughput, powerW, configuration: clocks }) => ({
           name,
@@ -214,7 +216,8 @@ function Found(props: {
         }))}
       />
       <p class="aside">
-        {plan.evaluations} configurations in {plan.elapsedMs.toFixed(0)} ms; others may do a little better.{' '}
+        {plan.evaluations} configurations evaluated in {plan.elapsedMs.toFixed(0)} ms. A longer search may find a
+        slightly better one.{' '}
         {question.networks.length === 1 && (
           <button type="button" class="quiet" onClick={props.onRun}>
             Run {network!.model} under this cap
@@ -240,7 +243,7 @@ function TenantTable(props: { readonly plan: FoundPlan; readonly colorOf: (model
     <Table
       label="The processes of the plan"
       class="tenants"
-      heads={['network', 'processes', 'share', 'batch', 'each does', 'latency of a batch']}
+      heads={['network', 'processes', 'share', 'batch', 'throughput of each', 'batch latency']}
     >
       {groups.map(({ count, index }) => {
         const { model, mpsPercent, batchSize } = tenants[index]!

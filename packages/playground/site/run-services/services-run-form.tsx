@@ -9,10 +9,10 @@ import { colorOfServicePolicy } from './services-runs.js'
 import { taskOf } from './task-of.js'
 
 const meanings: Readonly<Record<ServicePolicyName, string>> = {
-  pctodl: 'plans for the services, steers the clock by their objectives',
-  'equal-shares': "equal shares, each its best batch, the board's own limit",
-  'plan-limit-step': "pctodl's plan, the board's own limit",
-  'latency-governor': "pctodl's plan, the clock by the latencies seen",
+  pctodl: 'plans the tenants and sets the clock, both from the objectives',
+  'equal-shares': "equal shares and best batch sizes under the board's own power limit",
+  'plan-limit-step': "pctodl's plan under the board's own power limit",
+  'latency-governor': "pctodl's plan; the clock follows measured latencies",
 }
 
 const OWN = 'your own services'
@@ -84,7 +84,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
           }}
         />
         <NumberField
-          label="Times the rates"
+          label="Load factor"
           min={0.001}
           max={100}
           value={question.loadFactor}
@@ -103,7 +103,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
           </>
         )}
         <NumberField
-          label="Seed of arrivals and board"
+          label="Seed of the arrivals and the board"
           min={0}
           value={question.seed}
           onChange={(value) => change({ seed: Math.round(value!) })}

@@ -22,22 +22,22 @@ export function ServicesRunRoom({ state }: { readonly state: ServicesRunState })
     <RunsRoom
       state={state}
       form={<ServicesRunForm state={state} />}
-      title={`How few watts serve ${services.map(({ name }) => name).join(', ') || question.task} on`}
+      title={`How much power is needed to serve ${services.map(({ name }) => name).join(', ') || question.task} on`}
       subject={question.task ?? 'services'}
       durationS={task?.durationS ?? question.durationS}
       markers={[...question.disturbances.map(({ atS }) => atS), ...question.bursts]}
       figuresOf={servedFigures}
-      judged="All policies meet the same arrivals. Figures count from 10 s on, when the processes have loaded. A request that has waited for its whole objective is shed, and counts as a miss. The cap holds where the one-second average of the true power is more than 1 % above it for at most 2 % of the time."
+      judged="All policies get the same arrivals. Measurement starts at 10 s, when the processes have loaded. A request that has waited for its whole objective is shed and counts as a miss. The cap holds if the one-second average of true power exceeds it by more than 1 % for at most 2 % of the time."
       more={(lanes) => (
         <>
-          <h3>Attainment and queues of the last 5 s</h3>
+          <h3>Attainment in the last 5 s, and queues</h3>
           <ServedNow lanes={lanes} services={services} />
         </>
       )}
       takeAlong={
         <>
           {question.disturbances.length + question.bursts.length > 0 && (
-            <p class="lead">Commands and programs know no bursts and no disturbances: they make the runs without.</p>
+            <p class="lead">The command and the program repeat the runs without bursts and disturbances.</p>
           )}
           {command && <Copyable title="As a command" text={command} />}
           {isOwn && <Copyable title="services.yaml" text={servicesYaml(question.services)} />}

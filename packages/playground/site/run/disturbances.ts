@@ -20,28 +20,28 @@ export const disturbances: Readonly<Record<DisturbanceKind, Described>> = {
     fault: (atMs) => ({ kind: 'client-hung', tenant: 0, durationMs: 10_000, atMs }),
   },
   hot: {
-    name: 'overheat',
-    meaning: 'the firmware believes for 10 s that the board is too hot',
+    name: 'overheat the board',
+    meaning: 'the firmware throttles for 10 s as if the board were too hot',
     fault: (atMs) => ({ kind: 'thermal-slowdown', durationMs: 10_000, atMs }),
   },
   bias: {
-    name: 'sensor reads 8 % too little',
-    meaning: 'for 20 s, and the firmware believes it; the energy counter is right',
+    name: 'sensor reads 8 % low',
+    meaning: 'for 20 s; the firmware uses this reading, but the energy counter is right',
     fault: (atMs) => ({ kind: 'sensor-bias', gainPercent: -8, durationMs: 20_000, atMs }),
   },
   frozen: {
-    name: 'sensor stands still',
-    meaning: 'readings repeat the last one for 10 s',
+    name: 'sensor freezes',
+    meaning: 'readings repeat their last value for 10 s',
     fault: (atMs) => ({ kind: 'telemetry-frozen', durationMs: 10_000, atMs }),
   },
   refused: {
-    name: 'clocks are refused',
-    meaning: 'for 15 s the board accepts no SM clock',
+    name: 'clock changes are refused',
+    meaning: 'the board accepts no SM clock for 15 s',
     fault: (atMs) => ({ kind: 'setter-refused', setter: 'sm-clock', durationMs: 15_000, atMs }),
   },
   mps: {
     name: 'MPS server fault',
-    meaning: 'a fault in one process takes down all that share its server',
+    meaning: 'a fault in one process ends all processes of its MPS server',
     fault: (atMs) => ({ kind: 'mps-server-fault', tenant: 0, atMs }),
   },
 }

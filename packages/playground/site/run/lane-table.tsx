@@ -59,7 +59,7 @@ export function runFigures(lane: Lane | undefined): Figures {
     violation: ['above the cap', text(evaluation?.whole.violationPercent?.value, 2, '%')],
     longest: ['longest above', text(evaluation && evaluation.whole.longestExcessMs / 1000, 1, 's')],
     used: ['cap used', text(evaluation?.steady.capUtilisationPercent?.value, 1, '%')],
-    energy: ['a sample', text(evaluation?.whole.energyPerSampleJ, 4, 'J')],
+    energy: ['energy/sample', text(evaluation?.whole.energyPerSampleJ, 4, 'J')],
   }
 }
 

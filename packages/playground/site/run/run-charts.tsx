@@ -67,7 +67,7 @@ export function PowerChart(props: Charted): JSX.Element {
       {...props}
       isKeyed
       quantity={{
-        title: 'Power, as the sensor of the board reads it',
+        title: "Power, as the board's sensor reads it",
         unit: 'W',
         digits: 1,
         of: (lane) => lane.powerW,
@@ -99,7 +99,7 @@ const ofRequests: readonly Quantity[] = [
 
 const ofBoards: readonly Quantity[] = [
   {
-    title: 'Throughput of each 5 s',
+    title: 'Throughput over 5 s',
     unit: 'samples/s',
     digits: 1,
     of: (lane) => lane.throughput,

@@ -18,7 +18,7 @@ export function Disturbing<Question extends AskedRuns>(props: {
   const done = state.question.value.disturbances.map(({ kind, atS }) => `${disturbances[kind].name} at ${atS} s`)
   return (
     <fieldset>
-      <legend>Do something to the board</legend>
+      <legend>Disturb the board</legend>
       <div class="buttons">
         {more}
         {disturbanceKinds.map((kind) => (
@@ -31,7 +31,7 @@ export function Disturbing<Question extends AskedRuns>(props: {
         <p class="aside">
           {[...(said === '' ? [] : [said]), ...done].join(', ')}{' '}
           <button type="button" class="quiet" onClick={() => state.clear()}>
-            Forget all of it
+            Remove all changes
           </button>
         </p>
       )}
@@ -68,7 +68,7 @@ export function Policies<Name extends string>(props: {
   const { names, chosen, meanings, colorOf, onChange } = props
   return (
     <fieldset>
-      <legend>Policies, on the same board</legend>
+      <legend>Policies, each on its own copy of the board</legend>
       {names.map((policy) => {
         const isChosen = chosen.includes(policy)
         return (
@@ -101,10 +101,10 @@ export function OwnRecords<Question extends AskedRuns>(props: { readonly state: 
   const { state } = props
   return (
     <details>
-      <summary>A run of your own</summary>
+      <summary>Show an earlier run</summary>
       <p class="aside">
-        Open the log of <code>pctodl run --log-file</code>, of a real board too, or a record of{' '}
-        <code>bench-runner</code>, or drop it anywhere on this page. It stays on this machine.
+        Open a log of <code>pctodl run --log-file</code>, also from a real board, or a record of{' '}
+        <code>bench-runner</code>, or drop it anywhere on this page. The file stays on this machine.
       </p>
       <input
         type="file"

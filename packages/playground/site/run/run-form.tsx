@@ -7,13 +7,13 @@ import { type PolicyName, policyNames, type RunQuestion } from './run-question.j
 import type { RunRoomState } from './run-room-state.js'
 
 const meanings: Readonly<Record<PolicyName, string>> = {
-  pctodl: 'plans shares and clocks, and steers the clock',
-  morak: 'fixed shares and batches, clock by feedback',
-  batchdvfs: 'batch size and clock in turn',
-  directcap: "plans as pctodl, holds by the board's own limit",
-  powercap: "one process, the board's own limit",
-  'equal-split': "equal shares, the board's own limit",
-  reference: 'pctodl as it was published',
+  pctodl: 'plans shares and clocks, then controls the clock',
+  morak: 'fixed shares and batch sizes; clock by feedback',
+  batchdvfs: 'changes batch size and clock in turn',
+  directcap: "pctodl's plan under the board's own power limit",
+  powercap: "one process under the board's own power limit",
+  'equal-split': "equal shares under the board's own power limit",
+  reference: 'the published pctodl',
 }
 
 /** Form for the network of a run, and for changes during the run. */

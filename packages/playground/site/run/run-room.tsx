@@ -19,16 +19,16 @@ export function RunRoom({ state }: { readonly state: RunRoomState<RunQuestion> }
     <RunsRoom
       state={state}
       form={<RunForm state={state} />}
-      title={`Which policy gets the most out of the cap: ${question.model} on`}
+      title={`Which policy runs ${question.model} fastest under a cap on`}
       subject={question.model}
       durationS={question.durationS}
       markers={question.disturbances.map(({ atS }) => atS)}
       figuresOf={runFigures}
-      judged="Above the cap: the share of the time in which the one-second average of the true power is more than 1 % above it. Records that you open are judged by their sensor."
+      judged="Above the cap: share of the time in which the one-second average of true power exceeds the cap by more than 1 %. Records that you open are judged by their sensor readings."
       takeAlong={
         <>
           {question.disturbances.length > 0 && (
-            <p class="lead">These commands do nothing to the board: they make the same runs without disturbances.</p>
+            <p class="lead">These commands repeat the runs without the disturbances.</p>
           )}
           <Copyable
             title={question.policies.length > 1 ? 'As commands' : 'As a command'}
@@ -89,7 +89,7 @@ export function RunsRoom<Question extends AskedRuns>(props: {
         {(lanes) => (
           <>
             {more?.(lanes)}
-            <h3 class="apart">Results, when a run is over</h3>
+            <h3 class="apart">Results of completed runs</h3>
             <LaneTable lanes={lanes} figuresOf={figuresOf} onRecord={(lane) => void saveRecord(state, lane, subject)} />
             <p class="aside">{judged}</p>
             <MoreCharts lanes={lanes} durationS={durationS} markers={markers} />
@@ -134,7 +134,7 @@ function CapNow<Question extends AskedRuns>(props: {
 }
 
 function scheduleText(caps: readonly CapFrom[]): string {
-  if (caps.length === 1) return 'Move it while it runs.'
+  if (caps.length === 1) return 'You can move it during the run.'
   return caps.map(({ powerCapW, atS }) => (atS === 0 ? `${powerCapW} W` : `${powerCapW} W from ${atS} s`)).join(', ')
 }
 

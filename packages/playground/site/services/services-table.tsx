@@ -30,7 +30,7 @@ export function ServicesTable(props: {
                 <TextCell
                   label={`Name of service ${i + 1}`}
                   value={name}
-                  expected="a name of its own"
+                  expected="a unique name"
                   accepts={(text) => text.trim() !== '' && text.length <= LONGEST_NAME && !isTaken(text)}
                   onChange={(text) => change({ name: text })}
                 />
@@ -81,8 +81,8 @@ export function ServicesTable(props: {
             Add a service
           </button>
         )}{' '}
-        The p99 is the latency that 99 % of the requests must keep. The batch delay is how long a free process waits for
-        its batch to fill.
+        p99: the latency that 99 % of the requests must not exceed. Batch delay: how long a free process waits for its
+        batch to fill.
       </p>
     </>
   )

@@ -21,7 +21,7 @@ export interface PartitionOptions {
   readonly json?: boolean
 }
 
-/** One board: its memory clocks that have a model, MHz, and the model at each. */
+/** The memory clocks of a board for which there is a model, MHz, and the model at each. */
 interface Board {
   readonly memClocksMhz: readonly number[]
   readonly modelAt: (memClockMhz: number) => PublishedModel

@@ -240,8 +240,8 @@ export const ruleMethods: readonly Method[] = publishedRules.map((rule) => ({
 }))
 
 /**
- * Expected gain of each workload if its partner is chosen at random: mean over its colocations of total throughput,
- * divided by the best of them.
+ * Expected gain of each workload if its partner is chosen at random: the mean total throughput of its colocations,
+ * divided by the highest.
  */
 export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
   return targetGains(colocations, () => [0]).map(({ target, candidates }) => {

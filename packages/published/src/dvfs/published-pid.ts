@@ -11,7 +11,7 @@ export interface PublishedPidGains {
   readonly alpha: number
 }
 
-/** Gains that the Python code's main program contains. Its main program never reaches its PID loop. */
+/** Gains in the Python code's main program. That program never reaches its PID loop. */
 export const publishedPidGains: PublishedPidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
 
 /**

@@ -74,7 +74,7 @@ export function throughputPerUtilisation(parameters: ThroughputParameters, meanB
 
 /**
  * Throughput at an SM clock, samples/s, given the throughput at the reference clock. If the fitted throughput at the
- * minimum clock is below 20 % of it, a formula that falls to zero is used instead.
+ * minimum clock is below 20 % of the throughput at the reference clock, a formula that falls to zero is used instead.
  */
 export function scaleThroughput(parameters: ThroughputParameters, atReference: number, smClockMhz: number): number {
   const { gamma_t, T_start, f_ref, f_min } = parameters

@@ -96,7 +96,7 @@ export interface PublishedIndexEntry {
 
 /**
  * Constants that the Python code uses without a warning if it finds no parameter file. Here they are used only if
- * `whenMissing` says so.
+ * `whenMissing` selects them.
  */
 export const referenceDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
   throughput: {

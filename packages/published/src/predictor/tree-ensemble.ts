@@ -131,8 +131,8 @@ export class TreeEnsemble {
       if (low > first) rows[rowCount++] = (low + k) * trees
       first = end
     }
-    // Processing four rows at a time halves the duration. Row 0 belongs to a lowest cell and changes nothing, so it
-    // pads.
+    // Processing four rows at a time halves the duration. Row 0 belongs to a lowest cell and changes nothing, so it is
+    // used as padding.
     while (rowCount % 4 !== 0) rows[rowCount++] = 0
     words.fill(-1)
     for (let r = 0; r < rowCount; r += 4) {

@@ -164,8 +164,8 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
 }
 
 /**
- * Jobs to place in this round, in order. Only LAS first drops jobs that need more GPUs than are still free; with TUNE
- * it then places the jobs with the most GPUs first.
+ * Jobs to place in this round, in order. Unlike the other policies, LAS first drops the jobs that need more GPUs than
+ * are still free; with TUNE it then places the jobs with the most GPUs first.
  */
 function candidates(
   order: readonly PublishedJob[],

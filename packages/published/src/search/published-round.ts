@@ -1,7 +1,7 @@
 import { type AskedModel, type PublishedState, type PublishedTenants, withTenant } from './published-model.js'
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
 
-/** A tenant to add, as the last of `tenants`, and the clocks to use with it. */
+/** The tenant to add, which is the last of `tenants`, and the clocks to use with it. */
 export interface PublishedChoice extends PublishedState {
   readonly tenants: PublishedTenants
 }

@@ -12,8 +12,8 @@ export const PUBLISHED_TOLERANCE_W = 1
 
 /**
  * The published solver for the SM clock at which power meets the cap. It narrows the range around a linear estimate,
- * then bisects at most 12 times. A clock within 1 W of the cap is returned as it is, even if no board supports it; any
- * other result is rounded down to the table.
+ * then bisects at most 12 times. A clock within 1 W of the cap is returned as it is, even if no board supports it. Any
+ * other result is rounded down to a clock of the table.
  *
  * @param highMhz SM clock of the previous state, MHz
  * @param raise whether the result may be above `highMhz`

@@ -6,8 +6,8 @@ import { PUBLISHED_BISECTIONS, PUBLISHED_CLOCK_RANGE_MHZ, PUBLISHED_TOLERANCE_W 
 
 /**
  * The published code's second version of the step, vectorised over candidates. It bisects without a linear estimate,
- * and it works even if the upper bound of the clock is below its lower bound. It compares candidates at clocks that are
- * not in the table, and then rounds the winner's clock down to the table.
+ * and it continues even if the upper bound of the clock is below its lower bound. It compares candidates at clocks that
+ * are not in the table, and then rounds the winner's clock down to the table.
  */
 export function findBestNextVectorized(
   asked: AskedModel,

@@ -87,7 +87,7 @@ const PUBLISHED_BATCH = 4096
 export const publishedMethods = ['bruteForce', 'heuristic', 'baseline'] as const
 export type PublishedMethod = (typeof publishedMethods)[number]
 
-/** Result of the published allocator. The cost, W s, is its own measure: the sum over both GPUs. */
+/** Result of the published allocator. The cost, W s, is the published measure, summed over both GPUs. */
 export interface PublishedAllocation {
   readonly method: PublishedMethod
   readonly shares: readonly [number, number]

@@ -2,10 +2,10 @@ import type { ClockAction } from '@pctodl/thermo-dvfs'
 import type { Decision } from '../policy.js'
 
 const statusReasons: Readonly<Record<ClockAction['status'], string>> = {
-  tracking: 'moving, or not yet sure',
-  settled: 'the highest clock that keeps the cap, unchanged for three seconds',
-  infeasible: 'at the lowest clock and still above the cap',
-  blind: 'no usable reading',
+  tracking: 'the clock moves, or the estimate is uncertain',
+  settled: 'the highest clock that holds the cap, unchanged for three seconds',
+  infeasible: 'above the cap at the lowest clock',
+  blind: 'no usable power reading',
 }
 
 /** Records when the board's estimated state changes, and when another meter disagrees. */
@@ -27,7 +27,7 @@ export class BoardWatch {
     }
     if (correction > 1 && !(before && before.seen.correction > 1)) {
       const percent = (100 * (correction - 1)).toFixed(1)
-      const reason = `another witness of the power has ${percent} % more than the reading: the target is lowered by as much`
+      const reason = `another power measurement is ${percent} % above the reading: the target is reduced accordingly`
       decisions.push({ kind: 'power-readings-disagree', reason, correction })
     }
     return decisions

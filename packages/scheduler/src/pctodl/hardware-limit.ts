@@ -4,8 +4,8 @@ import type { Action } from '../policy.js'
 /**
  * Sets the board's own power limit as a safeguard beside the clock.
  *
- * @param percent how far above the cap, percent; the limit is clamped to the board's range. null does not change the
- * limit
+ * @param percent margin of the limit above the cap, percent; the limit is clamped to the board's range. null leaves the
+ *   limit unchanged
  */
 export function hardwareLimit(
   { powerLimitW: { min, default: top } }: GpuSpec,

@@ -14,8 +14,8 @@ const ROOM = 0.97
 const MIN_SCALE = 0.4
 
 /**
- * Compares the batch latencies of each window with their objectives. Learns the share of the objective that plans must
- * be made for, so that the board meets the objective in spite of the predictor's error.
+ * Compares the batch latencies of each window with their objectives. Learns for which share of the objective plans must
+ * be made, so that the board meets the objective despite the predictor's error.
  */
 export class LatencyWatch {
   readonly #objectiveMs: (model: string) => number
@@ -44,7 +44,8 @@ export class LatencyWatch {
   }
 
   /**
-   * The window's tenants, with smaller batches for those whose batches took too long. Smaller batches need no restart.
+   * Returns the window's tenants, with smaller batches for tenants whose batches took too long. Smaller batches need no
+   * restart.
    *
    * @returns undefined if even batches of one sample take too long
    */

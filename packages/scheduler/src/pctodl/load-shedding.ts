@@ -11,7 +11,7 @@ const SHED_ABOVE = 1.01
 /** Time after which the one-second mean contains only the remaining tenants' power, ms; the sensor delay is added. */
 const SHOWS_MS = 1300
 /** Stopped tenants return after the board has accepted the clock for this time, ms. */
-const TAKEN_MS = 500
+const ACCEPTED_MS = 500
 /**
  * The predicted power of the remaining tenants must be within this share of the cap. It is below 1 because the power
  * ratio was measured with more tenants.
@@ -54,10 +54,10 @@ export class LoadShedding {
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
     const { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring } = sample
     if (smClockRefusedMs > 0) this.#refusedMs = timeMs
-    if (this.#all && timeMs - this.#refusedMs >= TAKEN_MS) {
+    if (this.#all && timeMs - this.#refusedMs >= ACCEPTED_MS) {
       const all = this.#all
       this.#all = undefined
-      return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
+      return { tenants: all, reason: 'the board accepts clocks again: all tenants restart' }
     }
     const restsAtMs = timeMs + delayMs + SHOWS_MS
     if (reconfiguring) this.#restedMs = restsAtMs
@@ -75,7 +75,7 @@ export class LoadShedding {
     this.#all ??= tenants
     this.#restedMs = restsAtMs
     const stopped = tenants.length - kept.length
-    return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
+    return { tenants: kept, reason: `the board is above the cap and refuses clocks: ${stopped} tenants stopped` }
   }
 
   /** Tenants to keep if neither the lowest clock nor any plan holds the cap; undefined if only one tenant is left. */
@@ -96,8 +96,8 @@ export class LoadShedding {
   }
 
   /**
-   * Stops the smallest tenants until the predicted power, times the ratio, is within the target. If no set of tenants
-   * is, it keeps the one tenant with the least power.
+   * Stops the smallest tenants until the predicted power, times the ratio, is within the target. If no tenant alone is
+   * within the target, it keeps the one with the lowest power.
    */
   #withinCap(tenants: readonly Tenant[], clocks: ClockPlan, ratio: number, powerCapW: number): readonly Tenant[] {
     let kept = tenants

@@ -12,11 +12,11 @@ import type {
 } from '../policy.js'
 import { type ShadowContext, ShadowOptimizer } from '../shadow-optimizer.js'
 import { BoardWatch } from './board-watch.js'
+import { ControlledTenants } from './controlled-tenants.js'
 import { hardwareLimit } from './hardware-limit.js'
 import { LoadShedding } from './load-shedding.js'
 import type { PctodlPolicyOptions } from './pctodl-policy-options.js'
 import { Planner } from './planner.js'
-import { SteeredTenants } from './steered-tenants.js'
 import { TenantPlan } from './tenant-plan.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 
@@ -41,7 +41,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
   readonly #options: PctodlPolicyOptions
   readonly #planner: Planner
-  readonly #steered: SteeredTenants
+  readonly #controlled: ControlledTenants
   readonly #shadow: ShadowOptimizer | undefined
   readonly #revival = new TenantRevival()
   readonly #tenantPlan: TenantPlan
@@ -63,7 +63,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   constructor(options: PctodlPolicyOptions) {
     this.#options = options
     this.#planner = new Planner(options)
-    this.#steered = new SteeredTenants(options.predictor, options.without)
+    this.#controlled = new ControlledTenants(options.predictor, options.without)
     const { payBackS = PAY_BACK_S, partition, predictor } = options
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#tenantPlan = new TenantPlan({ predictor, payBackS, plan })
@@ -80,7 +80,7 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   /** Last decision of the SM clock controller, for logs and reports. */
   get lastStep(): ClockAction | undefined {
-    return this.#steered.lastStep
+    return this.#controlled.lastStep
   }
 
   start(powerCapW: number): Action {
@@ -90,10 +90,12 @@ export class PctodlPolicy implements PowerCapPolicy {
     const smClockMhz = predictor.solveSmClock(plan.tenants, plan.memClockMhz, powerCapW)
     const lowestMhz = smClocksAt(predictor.spec, plan.memClockMhz)![0]!
     return {
-      ...this.#steered.adopt(plan),
+      ...this.#controlled.adopt(plan),
       smClockMhz: smClockMhz ?? lowestMhz,
       ...this.#hardwareLimit(powerCapW),
-      reason: fixed ? 'the configuration given' : `plan for ${powerCapW} W, the board's own limit beside the clock`,
+      reason: fixed
+        ? 'the configuration given'
+        : `plan for ${powerCapW} W, with the board's own power limit as a safeguard`,
     }
   }
 
@@ -110,12 +112,12 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#refused = sample.smClockRefusedMs > 0
     this.#watchLoading(timeMs, reconfiguring)
     if (sample.failures.length !== this.#dead) this.#tenantsDied(sample.failures)
-    const step = this.#steered.step(sample)
+    const step = this.#controlled.step(sample)
     this.#decisions.push(...this.#watch.step(step))
     const change =
       this.#shedLoad(sample) ?? this.#backFromTrial(sample) ?? this.#lessMemory(sample) ?? this.#revive(sample)
     this.#watchTrouble(sample, step)
-    return { ...this.#clock(step, applied, sample), ...this.#steered.stepMemory(sample), ...change }
+    return { ...this.#clock(step, applied, sample), ...this.#controlled.stepMemory(sample), ...change }
   }
 
   onWindow(window: WindowObservation): Action | undefined {
@@ -123,13 +125,13 @@ export class PctodlPolicy implements PowerCapPolicy {
     const shorter = this.#watchLatency(window)
     if (shorter) return shorter
     const before = this.#shadow?.observe(window, this.#targetW)
-    return before && this.#adoptBecause(before, 'the last change did not pay: back to the one before')
+    return before && this.#adoptBecause(before, 'the last change did not pay: it is reverted')
   }
 
   onIdle(timeMs: number, applied: AppliedState): Action | undefined {
     if (this.#shedding.active || this.#dead > 0 || this.#loadingSinceMs !== undefined) return undefined
     const restless = this.#refused || this.#startedMs === timeMs
-    if (!this.#options.fixed && !restless && applied.tenants === this.#steered.present.tenants) {
+    if (!this.#options.fixed && !restless && applied.tenants === this.#controlled.present.tenants) {
       const replan = this.#reconsider(timeMs)
       if (replan || this.#tenantPlan.pending) return replan
     }
@@ -147,7 +149,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const lost = seen.clock === 'lost' && smClockRefusedMs === 0 && !reconfiguring
     if (lost && timeMs - this.#relockedMs >= RELOCK_MS) {
       this.#relockedMs = timeMs
-      return { smClockMhz, again: true, reason: 'the board does not run the clock that was locked: asked for again' }
+      return { smClockMhz, again: true, reason: 'the board does not run the locked clock: it is requested again' }
     }
     // While the board refuses a clock, the newest request replaces the pending one, so that the board never grants an
     // outdated clock.
@@ -160,30 +162,30 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #shedLoad(sample: SampleObservation): Action | undefined {
-    const { present, powerRatio } = this.#steered
+    const { present, powerRatio } = this.#controlled
     const delayMs = this.lastStep?.seen.delayMs ?? 0
     const change = this.#shedding.step(sample, present, powerRatio, delayMs)
-    // If no tenant stays, the model keeps the last tenants, because some or all of them return later.
+    // If all tenants stop, the model keeps the last tenants, because some or all of them return later.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
 
   /** If a tenant fails during a trial, the trial is the likely cause: returns to the configuration before it. */
   #backFromTrial({ failures }: SampleObservation): Action | undefined {
     const before = failures.length > 0 ? this.#shadow?.tenantFailed() : undefined
-    return before && this.#adoptBecause(before, 'a tenant failed in a trial: back to the configuration before')
+    return before && this.#adoptBecause(before, 'a tenant failed in a trial: the trial is reverted')
   }
 
-  /** If tenants ran out of memory, starts a plan that needs less of it at once. */
+  /** If tenants ran out of memory, adopts at once a plan that needs less memory. */
   #lessMemory({ failures, reconfiguring, powerCapW }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined
-    this.#planner.takeLessMemory()
-    return this.#adoptBecause(this.#planner.plan(powerCapW), 'tenants ran out of memory: a plan for less of it')
+    this.#planner.reduceMemory()
+    return this.#adoptBecause(this.#planner.plan(powerCapW), 'tenants ran out of memory: a new plan that needs less')
   }
 
   #watchTrouble({ timeMs, reconfiguring }: SampleObservation, step: ClockAction): void {
     if (this.#shedding.active) return
-    const trouble = this.#tenantPlan.watch(timeMs, step, reconfiguring, this.#steered.memoryIsLowest)
+    const trouble = this.#tenantPlan.watch(timeMs, step, reconfiguring, this.#controlled.memoryIsLowest)
     if (trouble === undefined) return
     this.#decide(trouble, troubles[trouble], { estimatedPowerW: step.estimatedPowerW, powerCapW: this.#powerCapW })
     if (trouble === 'throttled') return
@@ -194,7 +196,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   /** Stops tenants because no plan holds the cap. With only one tenant left, reports that the cap cannot be held. */
   #shedForCap(): Action | undefined {
     const step = this.lastStep!
-    const { tenants, memClockMhz } = this.#steered.present
+    const { tenants, memClockMhz } = this.#controlled.present
     const clocks = { smClockMhz: step.smClockMhz, memClockMhz }
     const kept = this.#shedding.fewer(tenants, clocks, step.estimatedPowerW, this.#powerCapW)
     if (kept === undefined) {
@@ -202,8 +204,8 @@ export class PctodlPolicy implements PowerCapPolicy {
       return undefined
     }
     const stopped = tenants.length - kept.length
-    this.#decide('load-shed', `no plan keeps ${this.#powerCapW} W: ${stopped} tenants stopped`, { kept: kept.length })
-    return this.#adoptBecause({ tenants: kept, memClockMhz }, 'fewer tenants, for no plan keeps the cap')
+    this.#decide('load-shed', `no plan holds ${this.#powerCapW} W: ${stopped} tenants stopped`, { kept: kept.length })
+    return this.#adoptBecause({ tenants: kept, memClockMhz }, 'fewer tenants, because no plan holds the cap')
   }
 
   #notHeld({ estimatedPowerW }: ClockAction): void {
@@ -215,8 +217,8 @@ export class PctodlPolicy implements PowerCapPolicy {
     if (reconfiguring || this.#shedding.active || failures.length === 0 || !this.#revival.due(timeMs, failures))
       return undefined
     return this.#start(
-      this.#steered.present.tenants,
-      `dead tenants are started again, attempt ${this.#revival.attempts}`,
+      this.#controlled.present.tenants,
+      `dead tenants are restarted, attempt ${this.#revival.attempts}`,
     )
   }
 
@@ -226,15 +228,15 @@ export class PctodlPolicy implements PowerCapPolicy {
    */
   #tenantsDied(failures: readonly TenantFailure[]): void {
     this.#dead = failures.length
-    const left = [...this.#steered.present.tenants]
+    const left = [...this.#controlled.present.tenants]
     for (const { tenant } of failures) {
       const index = left.findIndex((other) => other.mpsPercent === tenant.mpsPercent && other.model === tenant.model)
       if (index >= 0) left.splice(index, 1)
     }
     if (failures.length > 0) {
       this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
-      if (left.length > 0) this.#steered.onlyRunning(left)
-    } else this.#steered.onlyRunning(this.#steered.present.tenants)
+      if (left.length > 0) this.#controlled.onlyRunning(left)
+    } else this.#controlled.onlyRunning(this.#controlled.present.tenants)
   }
 
   #watchLoading(timeMs: number, reconfiguring: boolean): void {
@@ -249,9 +251,9 @@ export class PctodlPolicy implements PowerCapPolicy {
   #reconsider(timeMs: number): Action | undefined {
     const change = this.#tenantPlan.step({
       timeMs,
-      present: this.#steered.present,
+      present: this.#controlled.present,
       powerCapW: this.#powerCapW,
-      powerRatio: this.#steered.powerRatio,
+      powerRatio: this.#controlled.powerRatio,
       settled: this.lastStep?.status === 'settled',
       infeasible: this.lastStep?.status === 'infeasible',
       restartS: this.#restartS,
@@ -264,14 +266,14 @@ export class PctodlPolicy implements PowerCapPolicy {
     const worst = this.#options.fixed ? undefined : this.#planner.latency.step(window)
     if (worst === undefined) return undefined
     const times = `batches take ${worst.toFixed(2)} times their objective`
-    const { tenants, memClockMhz } = this.#steered.present
+    const { tenants, memClockMhz } = this.#controlled.present
     const shorter =
       worst <= NEARLY && window.tenants.length === tenants.length && this.#planner.latency.shortened(window)
     if (shorter) {
-      this.#decide('latency-missed', `${times}: smaller ones`, { worst })
-      return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller ones, which need no restart`)
+      this.#decide('latency-missed', `${times}: smaller batches`, { worst })
+      return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller batches, which need no restart`)
     }
-    this.#decide('latency-missed', `${times}: a plan for shorter ones`, { worst })
+    this.#decide('latency-missed', `${times}: a new plan with shorter batches`, { worst })
     this.#tenantPlan.missed('objective')
     return undefined
   }
@@ -279,7 +281,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   #shadowContext(): ShadowContext | undefined {
     if (this.lastStep?.status !== 'settled') return undefined
     return {
-      present: this.#steered.present,
+      present: this.#controlled.present,
       targetW: this.lastStep.targetPowerW,
       memoryBytes: this.#planner.memoryBytes,
       restartS: this.#restartS,
@@ -303,8 +305,8 @@ export class PctodlPolicy implements PowerCapPolicy {
       this.#decide('plan-infeasible', plan.message, {})
       return undefined
     }
-    const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
-    const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
+    const lowestFeasibleW = plan.lowestFeasibleW * this.#controlled.powerRatio
+    const reason = `no tenants hold ${this.#powerCapW} W; the lowest feasible cap is ${lowestFeasibleW.toFixed(0)} W`
     this.#decide('plan-infeasible', reason, { lowestFeasibleW })
     // If no plan holds the cap, use the one with the lowest power.
     const least = this.#planner.replan(plan.lowestFeasibleW)
@@ -312,16 +314,16 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #adoptBecause(candidate: Candidate, reason: string): Action {
-    const adopted = this.#steered.adopt(candidate)
+    const adopted = this.#controlled.adopt(candidate)
     // The clock is set before the new tenants draw power.
-    return { ...adopted, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
+    return { ...adopted, smClockMhz: this.#controlled.clockBefore(this.#powerCapW), reason }
   }
 
   /** Starts other tenants at the present memory clock, and requests the SM clock at which they hold the cap. */
   #start(tenants: readonly Tenant[], reason: string): Action {
     this.#startedMs = this.#timeMs
-    const replaced = this.#steered.replace(tenants)
-    return { ...replaced, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
+    const replaced = this.#controlled.replace(tenants)
+    return { ...replaced, smClockMhz: this.#controlled.clockBefore(this.#powerCapW), reason }
   }
 
   #hardwareLimit(powerCapW: number): Action {
@@ -335,6 +337,6 @@ export class PctodlPolicy implements PowerCapPolicy {
 }
 
 const troubles = {
-  infeasible: 'the lowest clock does not keep the cap: other tenants must',
+  infeasible: 'the lowest clock does not hold the cap: other tenants are needed',
   throttled: 'the firmware has held the clock down for five seconds: the plan is reviewed',
 } as const

@@ -13,10 +13,13 @@ interface PlannerOptions extends ServedNetworks {
 /** Evaluation budget of a plan that is made while tenants run; the search takes some tens of milliseconds. */
 const REPLAN_EVALUATIONS = 1000
 const USUAL_EVALUATIONS = 4000
-/** Memory reserved for the driver and the MPS server, bytes; below it, the ratio of planned to predicted memory. */
+/**
+ * Plans may use the share `KEPT_MEMORY_SHARE` of the board's memory, minus these bytes for the driver and the MPS
+ * server.
+ */
 const KEPT_BYTES = 384 * 1024 ** 2
 const KEPT_MEMORY_SHARE = 0.98
-/** After tenants ran out of memory, the next plan may use this share of the memory before. */
+/** After tenants ran out of memory, the next plan may use this share of the memory that the last one could use. */
 const LESS_MEMORY = 0.9
 
 /** Why there is no plan. */
@@ -51,7 +54,7 @@ export class Planner {
   }
 
   /** Reduces the memory of the next plan, because tenants ran out of memory. */
-  takeLessMemory(): void {
+  reduceMemory(): void {
     this.#memoryBytes *= LESS_MEMORY
   }
 

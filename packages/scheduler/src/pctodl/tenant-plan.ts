@@ -74,7 +74,7 @@ const MAX_LEFT_FREE = 0.15
  */
 const INFEASIBLE_MS = 300
 const THROTTLED_MS = 5000
-/** Time that a reaction without new tenants gets to take effect before trouble is reported again, ms. */
+/** Time after a report of trouble before it is reported again if tenants do not change, ms. */
 const SHOWS_MS = 10_000
 
 /**
@@ -121,7 +121,7 @@ export class TenantPlan {
 
   /**
    * Detects problems that the SM clock cannot solve: power above the cap at the lowest clock, or firmware that holds
-   * the clock far below the locked one.
+   * the clock below the locked one.
    *
    * @returns the problem, once for each period in which it lasts long enough
    */
@@ -188,10 +188,13 @@ export class TenantPlan {
     this.#enter({ name: 'kept' })
     const same = keyOf(plan) === keyOf(present)
     if (missed === 'objective') {
-      return same ? undefined : { plan, reason: 'batches take longer than promised: a plan for shorter ones' }
+      return same ? undefined : { plan, reason: 'batches take longer than predicted: a new plan with shorter batches' }
     }
     if (same) return 'helpless'
-    return { plan, reason: `the present tenants do not keep ${powerCapW} W at any clock: a plan for what was measured` }
+    return {
+      plan,
+      reason: `the present tenants exceed ${powerCapW} W at every clock: a new plan for the measured power`,
+    }
   }
 
   #weigh(plan: Configuration, context: PlanContext): NewPlan | undefined {
@@ -202,7 +205,7 @@ export class TenantPlan {
     const same = keyOf(plan) === keyOf(present)
     if (same || (smClockMhz === undefined && infeasible)) {
       this.#enter({ name: 'kept' })
-      return same ? undefined : { plan, reason: 'the present tenants do not keep the new cap at any clock' }
+      return same ? undefined : { plan, reason: 'the present tenants exceed the new cap at every clock' }
     }
     if (timeMs < this.#weighAgainMs) return undefined
     const now = smClockMhz === undefined ? 0 : predictor.predict({ tenants, memClockMhz, smClockMhz }).throughput

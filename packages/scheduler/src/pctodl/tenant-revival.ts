@@ -2,8 +2,8 @@ import type { TenantFailure } from '../policy.js'
 
 const FIRST_WAIT_MS = 5000
 /**
- * Longest delay between attempts, ms. The delay doubles with each attempt. After ten minutes without a failure it
- * starts again from the shortest.
+ * Longest delay between attempts, ms. The delay doubles with each attempt. `FORGET_MS` after the last attempt, a dead
+ * tenant is again restarted at once.
  */
 const LONGEST_WAIT_MS = 300_000
 const FORGET_MS = 600_000

@@ -21,7 +21,7 @@ export class ArrivalRate {
   #perS: number
   #burstiness = 1
 
-  /** @param expectedPerS rate to assume before requests were counted, requests/s */
+  /** @param expectedPerS rate to assume until requests have been counted, requests/s */
   constructor(expectedPerS: number) {
     this.#perS = expectedPerS
   }

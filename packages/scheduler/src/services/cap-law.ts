@@ -9,9 +9,9 @@ interface Reading {
 
 /** Predicted power aims at this share of the cap. */
 export const AIM = 0.99
-/** Number of recent samples over which the ceiling is the minimum, so that it rises only after a second. */
+/** The ceiling is the minimum over this many recent samples, so that it rises only after a second. */
 const DWELL_SAMPLES = 10
-/** Clock states above the ceiling that may be locked, because the board's own power limit then holds the cap. */
+/** Number of states above the ceiling that may be locked. The board's own power limit then holds the cap. */
 const TRIMMED_STATES = 1
 
 /**

@@ -36,8 +36,8 @@ export class ServiceWatch {
   }
 
   /**
-   * Rate to prepare for, requests/s. Caution moves it from the present rate (none) to the last minute's peak times a
-   * factor (maximum).
+   * Rate to prepare for, requests/s. Without caution it is the present rate; at maximum caution it is the last minute's
+   * peak times a factor.
    */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate

@@ -12,7 +12,7 @@ export interface PlannedLoad {
 
 /**
  * Goal of a plan:
- * - `max-load`: the largest common factor on the rates
+ * - `max-load`: the largest common factor by which all rates can grow
  * - `min-power`: the lowest mean power over several loads; the tenants still serve almost the highest possible load
  * - `max-value`: the most answered requests by weight, if not all can be served
  */
@@ -29,13 +29,13 @@ export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configu
  * Tenants for `min-power` must serve this share of the highest possible load, because rates may rise beyond the given
  * ones.
  */
-const BORNE = 0.95
+const SERVED_SHARE = 0.95
 /** Loads over which the mean power is minimized, as factors on the given rates. */
 const LOADS = [0.5, 1, 2]
 
 /**
  * The policy's default planner: `planServices` of `@pctodl/greedy-partition` with the measured rates. It adds no margin
- * to the rates, because the highest possible load factor already serves as the headroom.
+ * to the rates, because the search for the highest load factor already provides headroom.
  *
  * @param options options of the search, e.g. its budget. Default: 600 evaluations
  */
@@ -48,16 +48,16 @@ export function planWithModel(
     const objective = goal === 'max-value' ? goal : 'max-load'
     const highest = planServices(model, services, ratesPerS, { ...search, objective })
     if (!highest.feasible) return undefined
-    const borne = BORNE * highest.loadFactor
-    if (goal !== 'min-power' || borne < 1) return highest.configuration
+    const keptLoad = SERVED_SHARE * highest.loadFactor
+    if (goal !== 'min-power' || keptLoad < 1) return highest.configuration
     const lean = planServices(
       model,
       services,
-      ratesPerS.map((rate) => borne * rate),
+      ratesPerS.map((rate) => keptLoad * rate),
       {
         ...search,
         objective: 'min-power',
-        loads: LOADS.map((load) => Math.min(1, load / borne)),
+        loads: LOADS.map((load) => Math.min(1, load / keptLoad)),
         startFrom: highest.configuration,
       },
     )

@@ -7,7 +7,7 @@ import { AIM, CapLaw } from './cap-law.js'
 import { ServiceWatch } from './service-watch.js'
 import { planWithModel, type ServicesPlanner } from './services-planner.js'
 import { ServingClocks } from './serving-clocks.js'
-import { type Admission, letIn } from './shedding.js'
+import { type Admission, chooseAdmission } from './shedding.js'
 
 export interface ServicesPolicyOptions {
   readonly model: PerfModel
@@ -19,7 +19,7 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
-/** Fractions of the caution to try, because bursts may need more than the highest clock serves. */
+/** Fractions of the caution to try in turn. Full caution may ask for more than the highest clock can serve. */
 const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
 /** A queue must drain within this share of the service's objective. */
 const DRAIN = 0.5
@@ -31,12 +31,9 @@ const AT_CAP = 0.9
  */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/**
- * Interval between changes of the admitted shares, ms. Requests that wait beyond one batch are to be answered within
- * it.
- */
+/** Interval between changes of the admitted shares, ms. The backlog is to be answered within this time. */
 const SHED_MS = 500
-/** A change of a share that is smaller than this is not requested. */
+/** Smaller changes of an admitted share are not requested, except a return to 1. */
 const SAME_SHARE = 0.02
 /**
  * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
@@ -48,7 +45,10 @@ const MEMORY_GAIN = 0.03
  * Other tenants are planned if the present ones could not serve the rates for this time, s. It is longer than a burst.
  */
 const MIX_S = 10
-/** Minimum interval between these plans, ms, and the relative gain in answered requests that a change requires. */
+/**
+ * Minimum interval between searches for other tenants, ms, and the relative gain in answered requests that a change
+ * requires.
+ */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
 /** Smallest share that a new service's tenant may get from the free part of the board, percent. */
@@ -90,7 +90,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #admission: Admission | undefined
   #shedMs = 0
   #memoryMs = 0
-  #borneMs = 0
+  #servableMs = 0
   #replannedMs = 0
 
   /** @throws InvalidInputError for invalid services or rates */
@@ -167,7 +167,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     const action = { ...this.#chooseClock(sample), ...this.#admit(sample.applied), ...this.#weighMemory() }
     if (reconfiguring || failures.length === 0 || !this.#revival.due(timeMs, failures)) return action
     this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
-    const reason = `dead tenants are started again, attempt ${this.#revival.attempts}`
+    const reason = `dead tenants are restarted, attempt ${this.#revival.attempts}`
     return { ...action, tenants: this.#clocks.tenants, reason }
   }
 
@@ -178,14 +178,14 @@ export class ServicesPolicy implements PowerCapPolicy {
    * set.
    */
   onIdle(timeMs: number): Action | undefined {
-    const bear = () => this.#bear(this.#clocks, this.#ratesPerS)
-    if (this.#reconfiguring || (timeMs % 1000 < 100 && bear())) this.#borneMs = timeMs
-    if (timeMs - this.#borneMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
+    const canServe = () => this.#canServe(this.#clocks, this.#ratesPerS)
+    if (this.#reconfiguring || (timeMs % 1000 < 100 && canServe())) this.#servableMs = timeMs
+    if (timeMs - this.#servableMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
     const plan = this.#planFor(mix)
     const answered = (clocks: ServingClocks) =>
-      this.#letIn([clocks], clocks.smClocksMhz.at(-1)!, mix, Math.max(0, this.#cap.offsetW)).worth
+      this.#chooseAdmission([clocks], clocks.smClocksMhz.at(-1)!, mix, Math.max(0, this.#cap.offsetW)).weightedPerS
     const now = Math.max(1e-9, answered(this.#clocks))
     const gain = plan ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / now : 0
     const reason = `other tenants answer ${gain.toFixed(2)} times as much of this mix`
@@ -209,11 +209,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.perS)
   }
 
-  /** Rates to be ready for: the largest fraction of the caution that the tenants can serve under the cap. */
+  /**
+   * Rates to prepare for. They include the largest fraction of the caution that the tenants can serve under the cap.
+   */
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
       const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
-      if (this.#memories.some((clocks) => this.#bear(clocks, ratesPerS))) return ratesPerS
+      if (this.#memories.some((clocks) => this.#canServe(clocks, ratesPerS))) return ratesPerS
     }
     return this.#ratesPerS
   }
@@ -227,7 +229,7 @@ export class ServicesPolicy implements PowerCapPolicy {
    * that rules out the next lower clock. Undefined if no clock suffices.
    */
   #need(): Need | undefined {
-    // With caution if the tenants can serve it, else without.
+    // The first attempt includes the caution that the tenants can serve; the second is without caution.
     for (const [ratesPerS, part] of [[this.#readyPerS], [this.#ratesPerS, 0]] as const) {
       const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS, part) === undefined)
       if (smClockMhz === undefined) continue
@@ -268,8 +270,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Filters the needed clock. It rises at once. It falls to the highest clock needed in the last second, and only by
-   * more than `BAND_STATES`.
+   * Filters the needed clock. The result rises at once. It falls to the highest clock needed in the last second, and
+   * only if that is more than `BAND_STATES` lower.
    */
   #hold(need: Need): Need {
     this.#needs.push(need)
@@ -312,7 +314,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
     const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
-    const admission = this.#letIn(
+    const admission = this.#chooseAdmission(
       [this.#clocks, ...others],
       this.#smClockMhz,
       this.#ratesPerS,
@@ -339,7 +341,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { admitted }
   }
 
-  #letIn(
+  #chooseAdmission(
     memories: readonly ServingClocks[],
     presentMhz: number,
     ratesPerS: readonly number[],
@@ -348,7 +350,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   ): Admission {
     const services = this.#watches.map(({ service }) => service)
     const targetW = AIM * this.#powerCapW - offsetW
-    return letIn(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
+    return chooseAdmission(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
   /**
@@ -360,7 +362,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
     this.#memoryMs = this.#timeMs
     const powerW = this.#memories.map((clocks) =>
-      this.#bear(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
+      this.#canServe(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
     )
     const minW = Math.min(...powerW)
     if (!(minW < (1 - MEMORY_GAIN) * powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
@@ -381,7 +383,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /** Whether the tenants can serve the rates within the cap. */
-  #bear(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
+  #canServe(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
     return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
@@ -392,7 +394,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
     const plan = this.#planner(load, 'min-power')
-    if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
+    if (plan && this.#canServe(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
     return this.#planner(load, 'max-value') ?? plan
   }
 
@@ -415,8 +417,8 @@ export class ServicesPolicy implements PowerCapPolicy {
 }
 
 /**
- * Whether the queue drains early enough for its last request. With caution, the queue counts as at least that part of
- * the largest batch, because the batch may arrive at once.
+ * True if the queue drains within half the objective, so that its last request still meets the objective. With caution,
+ * the queue counts as at least the fraction `part` of the largest batch, because that many requests may arrive at once.
  */
 function drains({ queued, service, caution }: ServiceWatch, capacityPerS: number, part = caution): boolean {
   const { maxBatchSize, objective } = service

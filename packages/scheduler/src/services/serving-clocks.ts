@@ -64,7 +64,8 @@ export class ServingClocks {
   }
 
   /**
-   * The largest factor on all rates at which the services meet their objectives at this clock; 0 if it is below 0.01.
+   * The largest factor by which all rates can be multiplied so that the services still meet their objectives at this
+   * clock; 0 if it is below 0.01.
    */
   loadFactor(smClockMhz: number, ratesPerS: readonly number[]): number {
     let low = 0.01

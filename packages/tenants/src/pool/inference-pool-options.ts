@@ -14,7 +14,7 @@ export interface MpsMembership {
 export interface InferencePoolOptions {
   readonly worker: WorkerKind
   readonly images: ImagePool
-  /** The MPS daemon of the workers. Without a daemon, workers are told their shares, but nothing enforces them. */
+  /** The MPS daemon of the workers. Without a daemon, nothing enforces the workers' shares. */
   readonly mps?: MpsMembership
   /** Dispatches requests to the tenants that serve a service. Default: tenants cannot serve a service. */
   readonly desk?: RequestDesk

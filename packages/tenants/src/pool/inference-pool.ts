@@ -25,8 +25,8 @@ import { WorkerProcess } from './worker-process.js'
 const WATCH_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
 /**
- * A worker that has run for this time counts as healthy, ms. If it dies later, its restart waits only for the first
- * back-off time again.
+ * A worker that has run for this time counts as healthy, ms. If it dies later, the back-off starts again from its first
+ * value.
  */
 const HEALTHY_MS = 30_000
 
@@ -37,7 +37,7 @@ interface Slot {
   restart: NodeJS.Timeout | undefined
 }
 
-/** Inference processes on this machine as a `TenantPool`, like simulated tenants. */
+/** Runs inference processes on this machine. It has the same interface as `SimulatedTenants` of `@pctodl/gpu-sim`. */
 export class InferencePool implements TenantPool {
   readonly #options: InferencePoolOptions
   readonly #clock: Clock

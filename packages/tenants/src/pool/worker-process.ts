@@ -234,7 +234,7 @@ export class WorkerProcess {
   }
 
   /**
-   * Ends a worker that has not reached the state that the pool waits for.
+   * Marks the worker as failed and kills it.
    *
    * @param failure the reason
    */

@@ -13,12 +13,12 @@ export interface Answer {
 export interface PendingRequest {
   /** Time at which the request arrived or was due, on the desk's clock, ms. */
   readonly arrivedMs: number
-  /** If the request still waits at this time on the desk's clock, it is shed, ms; Infinity for no deadline. */
+  /** Time at which the request is shed if it still waits, on the desk's clock, ms; Infinity for no deadline. */
   readonly deadlineMs: number
   /** Whether a tenant already began this request and died. */
   again: boolean
   /** Whether the caller has cancelled the request. */
   calledOff: boolean
-  /** Called once. */
+  /** Called once, with the outcome. */
   readonly decided: ((answer: Answer) => void) | undefined
 }

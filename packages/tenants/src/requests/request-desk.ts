@@ -31,7 +31,7 @@ export interface AskOptions {
    */
   readonly arrivedMs?: number
   /**
-   * If the request still waits this long after its arrival, it is shed, ms. Default: `shedAfterMs` of the service's
+   * Time after its arrival at which the request is shed if it still waits, ms. Default: `shedAfterMs` of the service's
    * traffic.
    */
   readonly deadlineMs?: number
@@ -50,7 +50,7 @@ interface OpenService {
   readonly traffic: AbortController
   /** The error thrown by the service's arrivals. */
   failure?: PctodlError
-  /** Whether the caller has been told of that error. */
+  /** Whether the error has been reported to the caller. */
   isFailureTold?: boolean
 }
 
@@ -77,8 +77,8 @@ export class RequestDesk implements ServiceDesk {
 
   /**
    * Counters of the services.
-   * @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw an error, so that no further requests
-   *   of it arrive
+   * @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw an error; no further requests of this
+   *   service arrive
    */
   counters(): readonly ServiceCounters[] {
     return [...this.#open.values()].map((open) => {

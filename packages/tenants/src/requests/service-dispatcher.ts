@@ -241,8 +241,8 @@ export class ServiceDispatcher {
   }
 
   /**
-   * Sets the only timer for whichever is next: the first request has waited for `maxQueueDelayMs`, or a deadline
-   * passes.
+   * Sets the timer to the next event: the first request has waited for `maxQueueDelayMs` while an instance is free, or
+   * a deadline passes.
    */
   #setTimer(): void {
     const { first } = this.#line

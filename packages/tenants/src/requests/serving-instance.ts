@@ -2,12 +2,12 @@ import type { Tenant } from '@pctodl/platform'
 import type { PendingRequest } from './pending-request.js'
 import type { Instance, ServiceDispatcher } from './service-dispatcher.js'
 
-/** A tenant's process, as far as it answers requests. */
+/** The part of a worker process that the request desk uses. */
 export interface BatchRunner {
   readonly tenant: Tenant
   /**
-   * Starts a batch of `batchSize` samples for the given number of requests. When it is over, the owner calls `answered`
-   * or `lost` of the instance.
+   * Starts a batch of `batchSize` samples for the given number of requests. When the batch has ended, the owner of the
+   * process calls `answered` or `lost` of the instance.
    */
   run(requests: number, batchSize: number): void
 }

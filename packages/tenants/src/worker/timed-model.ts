@@ -2,7 +2,7 @@ import type { StartCommand } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 import type { LoadedModel } from './inference-thread.js'
 
-/** Time of a batch of the stand-in: `baseMs + perSampleMs * batchSize`. */
+/** Duration of a batch: `baseMs + perSampleMs * batchSize`. */
 export interface TimedOptions {
   readonly baseMs?: number
   readonly perSampleMs?: number

@@ -7,8 +7,8 @@ export interface ReplayedRatesOptions {
   /** Rates of consecutive steps, requests/s. */
   readonly ratesPerS: ArrayLike<number>
   /**
-   * Length of all steps, ms. Or the start of each step and the end of the last one, ms, which is one entry more than
-   * there are rates.
+   * Length of every step, ms; or the start of each step and the end of the last one, ms. The latter has one entry more
+   * than there are rates.
    */
   readonly stepMs: number | ArrayLike<number>
   /** How requests are spaced within a step: at random or evenly. Default `poisson`. */

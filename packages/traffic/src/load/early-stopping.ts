@@ -5,10 +5,10 @@ import { InvalidInputError } from '@pctodl/platform'
 const CONFIDENCE = 0.99
 
 /**
- * Returns how many queries a run needs, of which `over` exceed a bound, to show with 99 % confidence that a percentile
- * is below the bound. If the percentile were at the bound, at most 1 % of runs of this length would have `over` or
- * fewer such queries (MLPerf inference rules, appendix "Early Stopping Criterion"). The binomial sum is computed as an
- * incomplete beta function.
+ * Returns how many queries a run must have to show with 99 % confidence that a percentile is below a bound, if `over`
+ * of its queries exceed the bound. If the percentile were at the bound, at most 1 % of runs of this length would have
+ * `over` or fewer such queries (MLPerf inference rules, appendix "Early Stopping Criterion"). The binomial sum is
+ * computed as an incomplete beta function.
  *
  * @param percentile above 0 and below 1: 0.99 for p99
  * @param over number of queries above the bound

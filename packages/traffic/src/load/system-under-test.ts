@@ -16,6 +16,6 @@ export interface SystemUnderTest {
    * Answers a query. Resolves when all its samples are answered, or with `shed` if they were rejected. A rejected
    * promise counts as a failed query, and its reason is reported. Many queries may be open at the same time.
    */
-  // biome-ignore lint/suspicious/noConfusingVoidType: what an asynchronous function that says nothing resolves to
+  // biome-ignore lint/suspicious/noConfusingVoidType: an asynchronous function without a return value resolves to void
   answer(query: Query): Promise<RequestOutcome | void>
 }

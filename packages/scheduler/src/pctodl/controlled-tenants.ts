@@ -9,7 +9,7 @@ import { clockObservation } from './clock-observation.js'
  * The running tenants and the controllers of their clocks. A change of tenants also changes the model that the
  * controllers use.
  */
-export class SteeredTenants {
+export class ControlledTenants {
   readonly #predictor: Predictor
   readonly #without: readonly ClockMechanism[]
   #controller: ClockController | undefined
@@ -94,7 +94,10 @@ export class SteeredTenants {
     this.#put({ tenants, memClockMhz })
     return {
       memClockMhz,
-      reason: memClockMhz < before ? 'the lowest SM clock does not keep the cap' : 'room for the memory clock again',
+      reason:
+        memClockMhz < before
+          ? 'the lowest SM clock does not hold the cap'
+          : 'the higher memory clock fits under the cap again',
     }
   }
 
