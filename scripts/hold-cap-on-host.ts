@@ -34,9 +34,9 @@ console.log(
 console.log(
   `whole: longest above the cap ${whole.longestExcessMs.toFixed(0)} ms, energy counter over truth ${energyCounterRatio?.toFixed(3)}`,
 )
-for (const { fromW, toW, settlingMs, excessEnergyJ } of steps) {
+for (const { fromW, toW, settlingMs } of steps) {
   console.log(
-    `${fromW} -> ${toW} W: settled after ${settlingMs === null ? 'never' : `${settlingMs.toFixed(0)} ms`}, ${excessEnergyJ.toFixed(1)} J above`,
+    `${fromW} -> ${toW} W: ${settlingMs === null ? 'not settled' : `settled after ${settlingMs.toFixed(0)} ms`}`,
   )
 }
 console.log(`${events.length} events`)

@@ -8,10 +8,7 @@ import { commonLoad, type WindowObservation } from '@pctodl/scheduler'
 import { servedBy } from './demands.js'
 import { type BenchTask, boardName, capsWOf, isServed, type Task } from './tasks.js'
 
-/** All algorithms, in the order in which they run and are reported. */
-export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms
-
-export type AlgorithmName = (typeof everyAlgorithm)[number]
+export type AlgorithmName = (typeof matrixAlgorithms)[number]
 
 /** Baselines exactly as published: they choose no memory clock, start from no plan, and set no power limit. */
 const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
@@ -23,19 +20,15 @@ const isOfTenants = (name: AlgorithmName): name is AlgorithmName & PolicyName =>
   policyNames.some((policy) => policy === name)
 
 /** Algorithms for tasks without services. */
-export const algorithmNames: readonly AlgorithmName[] = everyAlgorithm.filter(isOfTenants)
+export const algorithmNames: readonly AlgorithmName[] = matrixAlgorithms.filter(isOfTenants)
 
 /** Algorithms that are defined for one network only. */
 const ofOneNetwork = (name: AlgorithmName) => /^(morak|batchdvfs)/.test(name)
 
-/**
- * Names for groups of algorithms. Of a group, each task runs the algorithms that support it. `tuned` contains pctodl
- * and its opponents: our plan without our control, other configurations with and without feedback, and the published
- * algorithms with every setting that pctodl has.
- */
+/** Names for groups of algorithms. `tuned` contains pctodl and the opponents that use all settings of a board. */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
-  tuned: everyAlgorithm.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
-  all: everyAlgorithm.filter((name) => !notCompeting.includes(name)),
+  tuned: matrixAlgorithms.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
+  all: matrixAlgorithms.filter((name) => !notCompeting.includes(name)),
 }
 
 /** Whether an algorithm supports a task. */
@@ -47,14 +40,11 @@ export function knowsTask(name: AlgorithmName, task: Task): boolean {
 export interface PolicyOptions {
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
-  /**
-   * Whether pctodl keeps looking for better tenants while it runs. Default false, as in the published runs of the
-   * matrix.
-   */
+  /** Whether pctodl keeps looking for better tenants while it runs. Default false, as in the published runs. */
   readonly shadow?: boolean
-  /** Predictor parameters. Default: the shipped ones. */
+  /** Folder of predictor parameters (`<board>.json`); absent for the shipped ones. */
   readonly parametersFolder?: string
-  /** Number of the simulated board in the ensemble; only `static-best` may use it. Default: the shipped board. */
+  /** Number of the board in the simulated ensemble (`A100~v3`); absent for the shipped board. */
   readonly variant?: number
 }
 
@@ -75,17 +65,15 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     powerMarginW,
     shadow,
     candidates: randomCandidates(served.predictor.spec, names),
-    score: scoreOf(task),
+    score: (window) => scoreOf(task, window),
     bestWithin: (powerCapW) => findOracle(boardName({ task, ...options }), names[0]!, powerCapW).configuration,
   })
 }
 
-/** Number of random candidates, more than can be measured in one minute. */
-const CANDIDATES = 12
-
+/** Twelve lists of tenants, more than `measured-60s` can measure in one minute. */
 function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (readonly Tenant[])[] {
   const random = new SeededRandom(seedFrom(1, ...models))
-  return Array.from({ length: CANDIDATES }, () =>
+  return Array.from({ length: 12 }, () =>
     equalTenants(
       spec,
       models,
@@ -95,29 +83,29 @@ function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (r
   )
 }
 
-/** Score of a window in a task: throughput, or the common load of a mix. */
-function scoreOf({ mix }: BenchTask): (window: WindowObservation) => number {
-  return ({ tenants, throughput }) =>
-    mix
-      ? commonLoad(
-          tenants.map(({ tenant }) => tenant),
-          (i) => tenants[i]!.throughput ?? 0,
-          mix,
-        )
-      : throughput
+/**
+ * Score of a window in a task: throughput or, in a mix, the throughput in the requested proportions. Additional
+ * throughput of one network of a mix does not count.
+ */
+export function scoreOf({ mix }: BenchTask, { tenants, throughput }: ScoredWindow): number {
+  if (!mix) return throughput
+  const running = tenants.map(({ tenant }) => tenant)
+  return commonLoad(running, (i) => tenants[i]!.throughput ?? 0, mix)
 }
 
+type ScoredWindow = Pick<WindowObservation, 'tenants' | 'throughput'>
+
 /**
- * Parse one name, a comma-separated list, or a group's name; order is kept, duplicates are dropped.
+ * Parses one name, a comma-separated list, or the name of a group. Keeps the order and drops duplicates.
  *
- * @throws UnknownNameError listing the algorithms that exist
+ * @throws UnknownNameError with the known names
  */
 export function parseAlgorithms(text: string): AlgorithmName[] {
   const names = text.split(',').flatMap((part): readonly AlgorithmName[] => {
     const name = part.trim()
     if (name === 'tuned' || name === 'all') return algorithmGroups[name]
-    const found = everyAlgorithm.find((candidate) => candidate === name)
-    if (!found) throw new UnknownNameError('algorithm', name, [...everyAlgorithm, ...Object.keys(algorithmGroups)])
+    const found = matrixAlgorithms.find((candidate) => candidate === name)
+    if (!found) throw new UnknownNameError('algorithm', name, [...matrixAlgorithms, ...Object.keys(algorithmGroups)])
     return [found]
   })
   return [...new Set(names)]

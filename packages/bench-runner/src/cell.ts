@@ -1,51 +1,34 @@
 import path from 'node:path'
+import { matrixAlgorithms } from '@pctodl/report'
 import { WINDOW_MS } from '@pctodl/run'
-import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
+import { type AlgorithmName, knowsTask, type PolicyOptions } from './algorithms.js'
 import type { BenchOptions } from './matrix-options.js'
 import { boardName, isServed, type Task, taskFileStem } from './tasks.js'
 
-/**
- * One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON, except that
- * the arrivals of services follow from the task's id.
- */
-export interface Cell {
+/** One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. */
+export interface Cell extends PolicyOptions {
+  readonly powerMarginW: number
+  readonly shadow: boolean
   readonly task: Task
   readonly algorithm: AlgorithmName
-  /** Absent for a simulated board. */
-  readonly real?: RealBoard
-  /**
-   * Number of the board in the simulated ensemble (`A100~v3`): another chip, cooler, firmware, sensor and host that
-   * fits the measurements equally well. Absent for the shipped board.
-   */
-  readonly variant?: number
-  /**
-   * Seed of a simulated board; seeds change only its sensor error and noise. On a real board, the number of the
-   * repetition.
-   */
+  /** How tenants run on a real board; absent for a simulated board. */
+  readonly real?: {
+    /** `torch`, `onnx`, or a command that speaks the tenant protocol. */
+    readonly worker: string
+    /** Folder with a subfolder of images for each dataset; absent for synthetic images. */
+    readonly datasetPath?: string
+  }
+  /** Seed of a simulated board's sensor error and noise. On a real board, the number of the repetition. */
   readonly seed: number
   /** Measuring windows of 5 s. */
   readonly iterations: number
-  /** Plans stay this far below the cap, W. */
-  readonly powerMarginW: number
-  /** Whether pctodl keeps looking for better tenants while it runs. */
-  readonly shadow: boolean
-  /** Folder of predictor parameters (`<board>.json`); absent for the shipped ones. */
-  readonly parametersFolder?: string
   /** Services: factor on the rates. Absent for 1. */
   readonly loadFactor?: number
   /** Services: search for the highest load. */
   readonly maxLoad?: true
 }
 
-/** A board of this machine, and how its tenants are run. */
-export interface RealBoard {
-  /** `torch`, `onnx`, or a command that speaks the tenant protocol. */
-  readonly worker: string
-  /** Folder with a subfolder of images for each dataset; absent for synthetic images. */
-  readonly datasetPath?: string
-}
-
-/** The cells that options ask for, in the order in which they run. */
+/** Returns the cells that options request, in the order in which they run. */
 export function cellsOf(options: BenchOptions): Cell[] {
   const { tasks, algorithms, isReal, worker, datasetPath, params, loadFactor = [1], maxLoad, variants } = options
   const images = datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }
@@ -78,19 +61,20 @@ export function cellsOf(options: BenchOptions): Cell[] {
   )
 }
 
-/** Seed (or repetition, on a real board) for which file names get no suffix. */
-export const USUAL_SEED = 1
+/** Names the seed, or the repetition on a real board: `seed 2`, `run 2`. The first one has no name. */
+function repetitionOf({ seed, real }: Pick<Cell, 'seed' | 'real'>, before: string, between = ' '): string {
+  return seed === 1 ? '' : `${before}${real ? 'run' : 'seed'}${between}${seed}`
+}
 
 /**
- * Path of a cell's results without extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, then, where they
- * apply, the load of services (`_x2`, `_max-load`), the board of the ensemble (`_v3`), and another seed (`_seed2`) or
+ * Path of a cell's results without extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`. If they apply, there
+ * follow the load of services (`_x2`, `_max-load`), the board of the ensemble (`_v3`), and another seed (`_seed2`) or
  * repetition on a real board (`_run2`).
  */
 export function cellStem(cell: Cell): string {
-  const { task, algorithm, seed, real, variant } = cell
+  const { task, algorithm, variant } = cell
   const board = variant === undefined ? '' : `_v${variant}`
-  const suffix = seed === USUAL_SEED ? '' : `_${real ? 'run' : 'seed'}${seed}`
-  return `${task.board}_${algorithm}/${loadStem(cell)}${board}${suffix}`
+  return `${task.board}_${algorithm}/${loadStem(cell)}${board}${repetitionOf(cell, '_', '')}`
 }
 
 /** File-name stem of a task at the cell's load. */
@@ -109,16 +93,14 @@ export function resultSet(cell: LoadedTask): string | undefined {
 }
 
 /** Name of the individual board: `A100~v3`, `A100 seed 2`. */
-export function instanceOf(cell: Pick<Cell, 'task' | 'variant' | 'seed' | 'real'>): string {
-  const { seed, real } = cell
-  return `${boardName(cell)}${seed === USUAL_SEED ? '' : ` ${real ? 'run' : 'seed'} ${seed}`}`
+export function instanceOf(cell: Cell): string {
+  return `${boardName(cell)}${repetitionOf(cell, ' ')}`
 }
 
 export function cellLabel(cell: Cell): string {
-  const { task, algorithm, seed, real } = cell
-  const which = seed === USUAL_SEED ? '' : `, ${real ? 'run' : 'seed'} ${seed}`
+  const { task, algorithm } = cell
   const what = isServed(task) ? task.name : `${task.model}/${task.dataset}`
-  return `task ${task.id} ${what}${loadWords(cell)} on ${boardName(cell)}, ${algorithm}${which}`
+  return `task ${task.id} ${what}${loadWords(cell)} on ${boardName(cell)}, ${algorithm}${repetitionOf(cell, ', ')}`
 }
 
 /** Order of tables: by board and task, then by algorithm, then by seed. */
@@ -126,7 +108,7 @@ export function compareCells(a: Cell, b: Cell): number {
   return (
     a.task.board.localeCompare(b.task.board) ||
     a.task.id - b.task.id ||
-    everyAlgorithm.indexOf(a.algorithm) - everyAlgorithm.indexOf(b.algorithm) ||
+    matrixAlgorithms.indexOf(a.algorithm) - matrixAlgorithms.indexOf(b.algorithm) ||
     (a.variant ?? 0) - (b.variant ?? 0) ||
     a.seed - b.seed
   )

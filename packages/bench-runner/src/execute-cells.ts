@@ -16,38 +16,32 @@ export interface ExecuteOptions {
 }
 
 /**
- * Run cells one after the other in this process, each from a cold board, and store the results. A cell that already has
- * a complete result is kept.
+ * Runs cells one after the other in this process, each from a cold board, and stores the results. A cell that already
+ * has a complete result is kept.
  */
 export async function executeCells(cells: Iterable<Cell>, store: ResultStore, options: ExecuteOptions): Promise<void> {
+  const { signal, timeout, onBegin, onEnd } = options
   for (const cell of cells) {
-    options.signal.throwIfAborted()
+    signal.throwIfAborted()
     const earlier = store.finished(cell)
     if ('redoBecause' in earlier) {
-      options.onBegin?.(cell, earlier.redoBecause)
-      await executeCell(cell, store, options)
+      onBegin?.(cell, earlier.redoBecause)
+      store.clear(cell)
+      const limit = timeout === undefined ? undefined : AbortSignal.timeout(1000 * timeout)
+      try {
+        const { record, identity } = await runCell(cell, limit ? anySignal([signal, limit]) : signal)
+        store.write(cell, record, identity)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!limit?.aborted && !(error instanceof PctodlError)) throw error
+        store.writeFailure(cell, limit?.aborted ? `took longer than ${timeout} s` : (error as PctodlError).message)
+      }
     }
-    options.onEnd(cell)
+    onEnd(cell)
   }
 }
 
-async function executeCell(cell: Cell, store: ResultStore, { signal, timeout }: ExecuteOptions): Promise<void> {
-  store.clear(cell)
-  const limit = timeout === undefined ? undefined : AbortSignal.timeout(1000 * timeout)
-  try {
-    const { record, identity } = await runCell(cell, limit ? anySignal([signal, limit]) : signal)
-    store.write(cell, record, identity)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!limit?.aborted && !(error instanceof PctodlError)) throw error
-    store.writeFailure(cell, limit?.aborted ? `took longer than ${timeout} s` : (error as PctodlError).message)
-  }
-}
-
-/** Folder in the result folder for plans, scripts and logs of a run; removed when the run ends. */
-export const EXECUTION_FOLDER = '.execution'
-
-/** Input of the processes that execute a matrix: plain JSON in a file of the result folder. */
+/** Input of the processes that execute a matrix: plain JSON in a file. */
 interface ExecutionPlan {
   readonly resultDir: string
   /** Time limit for a cell, s. */
@@ -57,17 +51,15 @@ interface ExecutionPlan {
 
 /**
  * Folder with one symbolic link for each cell that a worker has taken. The link's name is the index of the cell, and
- * its target is the name of the worker. A link is created together with its target; a file could stay empty if its
+ * its target is the name of the worker. A link is created together with its target, but a file could stay empty if its
  * writer is killed.
  */
 const takenFolder = (planFile: string) => path.join(path.dirname(planFile), 'taken')
 
-/** @returns the file of the plan */
-export function writePlan(plan: ExecutionPlan): string {
-  const file = path.join(plan.resultDir, EXECUTION_FOLDER, 'plan.json')
+/** @param file path of the plan, in a new folder of its own */
+export function writePlan(file: string, plan: ExecutionPlan): void {
   writeFileAtomically(file, `${JSON.stringify(plan)}\n`)
   mkdirSync(takenFolder(file))
-  return file
 }
 
 /** Returns the cells that a worker has taken or, without `worker`, those that no worker has taken. */
@@ -85,14 +77,14 @@ export function cellsTakenBy(worker: string | undefined, planFile: string, cells
  * that no worker has begun. Taking a cell means creating a link, which only one process can do.
  */
 function* cellsFor(worker: string, planFile: string, cells: readonly Cell[]): Generator<Cell> {
+  const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
   yield* cellsTakenBy(worker, planFile, cells)
   let present: string | undefined
   for (;;) {
-    const left = new Set(cellsTakenBy(undefined, planFile, cells))
-    const begun = new Set(cells.filter((cell) => !left.has(cell)).map(taskOf))
-    const free = [...left]
+    const left = cellsTakenBy(undefined, planFile, cells)
+    const begun = new Set(cells.filter((cell) => !left.includes(cell)).map(taskOf))
     const next =
-      free.find((cell) => taskOf(cell) === present) ?? free.find((cell) => !begun.has(taskOf(cell))) ?? free[0]
+      left.find((cell) => taskOf(cell) === present) ?? left.find((cell) => !begun.has(taskOf(cell))) ?? left[0]
     if (!next) return
     try {
       symlinkSync(worker, path.join(takenFolder(planFile), `${cells.indexOf(next)}`))
@@ -105,11 +97,10 @@ function* cellsFor(worker: string, planFile: string, cells: readonly Cell[]): Ge
   }
 }
 
-const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
-
 /**
- * Executes a worker's cells of a plan, and prints the index of each when it ends. The exit code is 0 even if a cell failed, because failures are stored with the
- * results. Any other code means that the worker can be started again; finished cells are kept.
+ * Executes a worker's cells of a plan, and prints the index of each when it ends. The exit code is 0 even if a cell
+ * failed, because failures are stored with the results. After any other code, the worker can be started again; finished
+ * cells are kept.
  */
 export const executePlan: CommandFunction = async (argv, terminal) => {
   const command = newCommand(

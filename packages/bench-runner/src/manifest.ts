@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { shippedParameters } from '@pctodl/perf-model'
 import { parameterFile } from '@pctodl/perf-model/node'
-import { InvalidInputError } from '@pctodl/platform'
 import type { RunSummary } from '@pctodl/report'
 import { z } from 'zod'
+import { version } from '../package.json'
 import type { Cell } from './cell.js'
+import { oncePerCall } from './once-per-call.js'
+import { readJson } from './read-json.js'
 
 /** Version of the manifest's layout. Manifests of other versions are rejected. */
 export const MANIFEST_VERSION = 1
@@ -18,12 +19,23 @@ export const MANIFEST_VERSION = 1
 export interface Manifest {
   readonly manifestVersion: typeof MANIFEST_VERSION
   readonly cell: Cell
-  /**
-   * Everything besides the cell that affects the result. A resumed matrix reruns each cell whose result was made with
-   * other values.
-   */
-  readonly madeBy: MadeBy
-  readonly board: BoardIdentity
+  /** Everything besides the cell that affects the result. If it has changed, a resumed matrix runs the cell again. */
+  readonly madeBy: {
+    /** Version of this package. */
+    readonly benchRunner: string
+    /** SHA-256 of the predictor's parameters for the board. */
+    readonly predictorParameters: string
+  }
+  readonly board: {
+    readonly name: string
+    readonly uuid: string
+    readonly driverVersion: string
+    /** Kind of the tenants, and the inputs that they process. */
+    readonly tenants: string
+    /** Name in the ensemble of simulated boards, and a description of its differences from the shipped board. */
+    readonly variant?: string
+    readonly differs?: string
+  }
   /** Time by the run's clock; on a simulated board this is virtual time. */
   readonly startedAt: string
   /** SHA-256 of each file, by its name beside the manifest. */
@@ -31,83 +43,47 @@ export interface Manifest {
   readonly summary: RunSummary
 }
 
-export interface MadeBy {
-  /** Version of this package. */
-  readonly benchRunner: string
-  /** SHA-256 of the predictor's parameters for the board. */
-  readonly predictorParameters: string
-}
-
-export interface BoardIdentity {
-  readonly name: string
-  readonly uuid: string
-  readonly driverVersion: string
-  /** Kind of the tenants, and the inputs that they process. */
-  readonly tenants: string
-  /** Name in the ensemble of simulated boards, and a description of its differences from the shipped board. */
-  readonly variant?: string
-  readonly differs?: string
-}
-
-/** Fields that are needed for reading. The report checks the other fields that it uses. */
-const manifestSchema = z.object({
-  manifestVersion: z.literal(MANIFEST_VERSION),
-  cell: z.object({
-    task: z.object({ id: z.number(), board: z.string() }).loose(),
-    algorithm: z.string(),
-    seed: z.number(),
-    iterations: z.number(),
-    powerMarginW: z.number(),
-    shadow: z.boolean(),
-  }),
-  madeBy: z.object({ benchRunner: z.string(), predictorParameters: z.string() }),
-  board: z.object({ name: z.string(), uuid: z.string(), driverVersion: z.string(), tenants: z.string() }),
-  startedAt: z.string(),
-  files: z.record(z.string(), z.string()),
-  summary: z
-    .object({ algorithm: z.string(), throughput: z.number(), verdict: z.object({ status: z.string() }).loose() })
-    .loose(),
+/** Fields that are needed for reading. */
+export const cellSchema: z.ZodType = z.looseObject({
+  task: z.looseObject({ id: z.number(), board: z.string() }),
+  algorithm: z.string(),
+  seed: z.number(),
+  iterations: z.number(),
 })
 
-/** @throws InvalidInputError naming the file and the field that is not as it should be */
-export function parseManifest(text: string, file: string): Manifest {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw new InvalidInputError(file, text.slice(0, 40), 'a manifest in JSON', { cause: error })
-  }
-  const parsed = manifestSchema.safeParse(json)
-  if (!parsed.success) {
-    const { path, message } = parsed.error.issues[0]!
-    throw new InvalidInputError(`${file}: ${path.join('.')}`, message, `a manifest of version ${MANIFEST_VERSION}`)
-  }
-  return json as Manifest
+const manifestSchema = z.looseObject({
+  manifestVersion: z.literal(MANIFEST_VERSION),
+  cell: cellSchema,
+  madeBy: z.object({ benchRunner: z.string(), predictorParameters: z.string() }),
+  board: z.object({ name: z.string(), uuid: z.string(), driverVersion: z.string(), tenants: z.string() }),
+  files: z.record(z.string(), z.string()),
+  summary: z.looseObject({
+    algorithm: z.string(),
+    throughput: z.number(),
+    verdict: z.looseObject({ status: z.string() }),
+  }),
+})
+
+/** @throws InvalidInputError with the file and the invalid field */
+export function readManifest(file: string): Manifest {
+  return readJson<Manifest>(file, manifestSchema, `a manifest of version ${MANIFEST_VERSION}`)
 }
 
 export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-const known = new Map<string, MadeBy>()
-
-/** Returns everything besides the cell itself that affects its results. */
-export function madeBy({ task: { board }, parametersFolder }: Pick<Cell, 'task' | 'parametersFolder'>): MadeBy {
-  const key = `${board}\n${parametersFolder ?? ''}`
-  let made = known.get(key)
-  if (!made) {
-    const parameters =
-      parametersFolder === undefined
-        ? JSON.stringify(shippedParameters[board])
-        : readFileSync(parameterFile(parametersFolder, board), 'utf8')
-    made = { benchRunner: packageVersion(), predictorParameters: sha256(parameters) }
-    known.set(key, made)
-  }
-  return made
+export function madeBy({
+  task: { board },
+  parametersFolder,
+}: Pick<Cell, 'task' | 'parametersFolder'>): Manifest['madeBy'] {
+  return { benchRunner: version, predictorParameters: hashOfParameters(board, parametersFolder) }
 }
 
-function packageVersion(): string {
-  // The CommonJS build has `__filename` and no `import.meta.url`; the ESM build has the opposite.
-  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
-  return require('../package.json').version
-}
+const hashOfParameters = oncePerCall((board: string, folder: string | undefined) =>
+  sha256(
+    folder === undefined
+      ? JSON.stringify(shippedParameters[board])
+      : readFileSync(parameterFile(folder, board), 'utf8'),
+  ),
+)

@@ -1,14 +1,6 @@
 import path from 'node:path'
 import { type CommandFunction, UsageError, writeFileAtomically } from '@pctodl/command-line'
-import {
-  compareResults,
-  formatRuns,
-  MAX_TASK_TABLES,
-  reportContent,
-  type TableStyle,
-  tableStyle,
-  writeCharts,
-} from '@pctodl/report'
+import { compareResults, formatRuns, reportContent, writeCharts } from '@pctodl/report'
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { assertCapsFeasible } from './demands.js'
@@ -16,7 +8,7 @@ import { executePlan } from './execute-cells.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportedRun, reportResults } from './report-results.js'
 import { ResultStore } from './result-store.js'
-import { type MatrixOutcome, runMatrix } from './run-matrix.js'
+import { runMatrix } from './run-matrix.js'
 import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
 
@@ -42,9 +34,9 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
     throw new UsageError(`--algorithm ${name}: runs none of these tasks; what does: ${known.join(', ')}`)
   }
   if (options.dryRun) {
-    terminal.stdout.write(
-      options.json ? `${JSON.stringify(cells.map(plannedRun(options)), null, 2)}\n` : plan(cells, options),
-    )
+    const planned = () => cells.map((cell) => plannedRun(cell, options))
+    const lines = () => cells.map((cell) => planLine(cell, options))
+    terminal.stdout.write(options.json ? `${JSON.stringify(planned(), null, 2)}\n` : lines().join(''))
     return 0
   }
   assertCapsFeasible(options.tasks, options.params)
@@ -52,71 +44,52 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
   if (options.chart) {
     const store = new ResultStore(options.resultDir)
-    const content = reportContent({ runs: outcome.finished.map((manifest) => reportedRun(manifest, store)) })
+    const content = reportContent({
+      runs: outcome.finished.map((manifest) => reportedRun(manifest, store.recordFile(manifest.cell))),
+    })
     files.push(...(await writeCharts(content, path.join(options.resultDir, 'charts'), terminal.signal)))
   }
   const summaries = outcome.finished.map(({ summary }) => summary)
-  const failures = outcome.failures.map(({ cell, message }) => ({
-    taskId: cell.task.id,
-    algorithm: cell.algorithm,
-    seed: cell.seed,
-    message,
-  }))
+  const failures = outcome.failures.map(({ cell: { task, algorithm, seed }, message }) => {
+    return { taskId: task.id, algorithm, seed, message }
+  })
   const json = (files: readonly string[]) => `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
-  const table = (style: TableStyle) => closingTable(outcome, style)
+  const failed = outcome.failures.map(({ cell, message }) => `FAILED ${cellLabel(cell)}: ${message}`)
+  const table = [formatRuns(summaries), ...failed].filter(Boolean).join('\n\n')
   if (options.saveSummary) {
     // The summary lies in the folder and moves with it, so its paths are relative to it.
     const inFolder = files.map((file) => path.relative(options.resultDir, file))
-    for (const [extension, content] of [['txt', `${table('plain')}\n`] as const, ['json', json(inFolder)] as const]) {
+    for (const [extension, content] of [['txt', `${table}\n`] as const, ['json', json(inFolder)] as const]) {
       const file = path.join(options.resultDir, `summary.${extension}`)
       writeFileAtomically(file, content)
       files.push(file)
     }
   }
   if (options.json) terminal.stdout.write(json(files))
-  else terminal.stdout.write(`${table(tableStyle(terminal.stdout, terminal.env))}\n\n${written(options, files)}\n`)
+  else terminal.stdout.write(`${table}\n\nWritten: ${files.length} files in ${options.resultDir}\n`)
   return failures.length > 0 ? 1 : 0
 }
 
-function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle): string {
-  const failed = failures.map(({ cell, message }) => `FAILED ${cellLabel(cell)}: ${message}`)
-  return [
-    formatRuns(
-      finished.map(({ summary }) => summary),
-      style,
-    ),
-    ...failed,
-  ]
-    .filter(Boolean)
-    .join('\n\n')
-}
-
-function written({ tasks, resultDir }: BenchOptions, files: readonly string[]): string {
-  const shown = tasks.length > MAX_TASK_TABLES ? [`${files.length} files in ${resultDir}`] : files
-  return `Written:\n${shown.map((file) => `  ${file}`).join('\n')}`
-}
-
-const plannedRun =
-  ({ resultDir }: BenchOptions) =>
-  (cell: Cell) => ({
-    taskId: cell.task.id,
-    board: cell.task.board,
-    ...contentOf(cell.task),
-    caps: capsWOf(cell.task),
-    algorithm: cell.algorithm,
-    seed: cell.seed,
-    ...(cell.variant === undefined ? {} : { variant: boardName(cell) }),
-    iterations: cell.iterations,
+/** A cell as `--dry-run --json` prints it. */
+function plannedRun(cell: Cell, { resultDir }: BenchOptions) {
+  const { task, algorithm, seed, variant, iterations } = cell
+  return {
+    taskId: task.id,
+    board: task.board,
+    ...contentOf(task),
+    caps: capsWOf(task),
+    algorithm,
+    seed,
+    ...(variant === undefined ? {} : { variant: boardName(cell) }),
+    iterations,
     file: path.join(resultDir, `${cellStem(cell)}.csv`),
-  })
+  }
+}
 
-function plan(cells: readonly Cell[], options: BenchOptions): string {
-  const lines = cells
-    .map(plannedRun(options))
-    .map(
-      ({ taskId, board, model, dataset, caps, algorithm, seed, iterations, variant, file }) =>
-        `task ${taskId}: ${algorithm} on ${board}, ${model}/${dataset}, ${caps.join(' -> ')} W, ` +
-        `${iterations} iterations${options.seeds > 1 ? `, seed ${seed}` : ''}${variant === undefined ? '' : `, on ${variant}`} -> ${file}`,
-    )
-  return `${lines.join('\n')}\n`
+function planLine(cell: Cell, options: BenchOptions): string {
+  const { taskId, board, model, dataset, caps, algorithm, seed, iterations, variant, file } = plannedRun(cell, options)
+  const seeded = options.seeds > 1 ? `, seed ${seed}` : ''
+  const which = variant === undefined ? '' : `, on ${variant}`
+  const run = `${model}/${dataset}, ${caps.join(' -> ')} W, ${iterations} iterations${seeded}${which}`
+  return `task ${taskId}: ${algorithm} on ${board}, ${run} -> ${file}\n`
 }

@@ -12,16 +12,15 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { fixedCap } from '@pctodl/platform'
+import { matrixAlgorithms } from '@pctodl/report'
 import { type BackendKind, backendKinds } from '@pctodl/run'
-import { InvalidArgumentError } from 'commander'
 import { version } from '../package.json'
-import { type AlgorithmName, everyAlgorithm, parseAlgorithms } from './algorithms.js'
+import { type AlgorithmName, parseAlgorithms } from './algorithms.js'
 import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
 /** More processes would take longer to start than they save. */
 const MAX_JOBS = 8
 
-/** Options as typed, before names are resolved. */
 export interface RawBenchOptions {
   readonly gpu?: string
   readonly detectGpu?: boolean
@@ -62,8 +61,6 @@ export interface BenchOptions extends RawBenchOptions {
   readonly algorithms: readonly AlgorithmName[]
   readonly isReal: boolean
   readonly jobs: number
-  /** A Slurm job array whose elements share the work; absent for runs on this machine. */
-  readonly slurm?: { readonly elements: number; readonly sbatchArguments: readonly string[] }
 }
 
 /** @throws UsageError for anything that a user could have mistyped */
@@ -81,66 +78,40 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
   )
     .option('--gpu <name>', 'board: 3080Ti, A100, a comma list, or all (default: the board of this machine)')
     .option('--detect-gpu', 'print the boards of this machine and their tasks, and do nothing else')
-    .option(
-      '--backend <kind>',
-      'sim: a simulated board; nvml: the real one; auto: the real one where there is one',
-      oneOf(...backendKinds),
-      'sim',
-    )
+    .option('--backend <kind>', 'sim, nvml (real boards), or auto: real if present', oneOf(...backendKinds), 'sim')
     .option('--worker <kind>', 'real board: torch, onnx, or a command that speaks the tenant protocol', 'torch')
-    .option(
-      '--dataset-path <folder>',
-      'real board: folder of the datasets, one subfolder each (default: synthetic images)',
-    )
+    .option('--dataset-path <folder>', 'real board: folder with a subfolder per dataset (default: synthetic images)')
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl fit writes (default: shipped)')
     .option(
       '--algorithm <names>',
-      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all`,
+      `a comma list of ${matrixAlgorithms.join(', ')}, tuned (pctodl and its strongest opponents), or all`,
       'tuned',
     )
-    .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
+    .option(
+      '--task-id <ids...>',
+      "task ids to run, in this order (default: all of the board's)",
+      listOf(integerFrom(1)),
+    )
     .option(
       '--set <names>',
-      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all (default: paper)`,
+      `tasks if no ids are given: ${taskSets.join(', ')}, a comma list, or all (default: paper)`,
       listOf(oneOf(...taskSets, 'all')),
     )
-    .option('--max-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
+    .option('--max-load', 'services: search the highest common load at which every p99 and the cap hold')
     .option(
       '--load-factor <factors>',
-      "services: factor on the tasks' own rates, 0.001 to 100, or a comma list",
+      'services: factors on the rates, 0.001 to 100',
       listOf(numberBetween(0.001, 100)),
     )
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
-    .option(
-      '--iterations <n>',
-      'iterations of 5 s; tasks with a schedule or services take their own',
-      integerFrom(1),
-      24,
-    )
-    .option(
-      '--power-cap <watts>',
-      'run the selected tasks under this cap instead of their own',
-      positiveNumber('watts'),
-    )
-    .option(
-      '--latency-objective <ms>',
-      'p99 batch latency objective of the selected tasks, instead of their own',
-      positiveNumber('milliseconds'),
-    )
+    .option('--iterations <n>', 'windows of 5 s; schedules and services have their own number', integerFrom(1), 24)
+    .option('--power-cap <watts>', "cap of the tasks, instead of each task's own", positiveNumber('watts'))
+    .option('--latency-objective <ms>', "p99 of batches, instead of each task's own", positiveNumber('milliseconds'))
     .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
-    .option(
-      '--seeds <n>',
-      'number of seeds, from --seed on (real board: of repetitions); tables then show mean and range',
-      integerFrom(1),
-      1,
-    )
-    .option(
-      '--variants <n>',
-      'number of boards of the simulated ensemble, instead of the shipped one; from 16 on tables show 95 % intervals',
-      integerFrom(1),
-    )
+    .option('--seeds <n>', 'number of seeds, from --seed on; real board: of repetitions', integerFrom(1), 1)
+    .option('--variants <n>', 'number of boards of the simulated ensemble, instead of the shipped one', integerFrom(1))
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--resume', 'keep complete results, run the others')
     .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
@@ -161,12 +132,11 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
  * @throws UsageError for names that do not exist, or options that exclude each other
  */
 export function checkOptions(raw: RawBenchOptions, boards: readonly string[], isReal: boolean): BenchOptions {
-  const tasks = asUsage(() => withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective))
+  const tasks = asUsage(() => selectTasks(raw, boards)).map((task) => withLimits(task, raw))
   refuseUnheeded(raw, tasks, isReal)
   const algorithms = asUsage(() => parseAlgorithms(raw.algorithm))
   const jobs = isReal ? 1 : (raw.jobs ?? Math.min(MAX_JOBS, availableParallelism()))
-  const slurm = { elements: raw.slurmElements, sbatchArguments: raw.slurmArgument ?? [] }
-  return { ...raw, tasks, algorithms, isReal, jobs, ...(raw.executor === 'slurm' ? { slurm } : {}) }
+  return { ...raw, tasks, algorithms, isReal, jobs }
 }
 
 /** @throws UsageError for an option that affects none of the tasks */
@@ -175,22 +145,23 @@ function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: bo
     throw new UsageError('--max-load finds the factor; omit --load-factor')
   if (isReal && tasks.some(isServed))
     throw new UsageError('--backend: services run on simulated boards only; omit them, or use --backend sim')
+  if (isReal && raw.variants !== undefined)
+    throw new UsageError('--variants: real boards have no variants; repeat the measurement with --seeds')
+  if (isReal && (raw.jobs ?? 1) > 1 && raw.executor === 'local')
+    throw new UsageError('--jobs: one run at a time on a real board; spread them over boards with --executor slurm')
   const ofServices = [raw.maxLoad && '--max-load', raw.loadFactor !== undefined && '--load-factor']
   const ofTenants = [
     raw.latencyObjective !== undefined && '--latency-objective',
     raw.powerMargin > 0 && '--power-margin',
     raw.enableShadow && '--enable-shadow',
   ]
-  if (isReal && raw.variants !== undefined)
-    throw new UsageError('--variants: real boards have no variants; repeat the measurement with --seeds')
-  if (isReal && (raw.jobs ?? 1) > 1 && raw.executor === 'local')
-    throw new UsageError('--jobs: one run at a time on a real board; spread them over boards with --executor slurm')
   const stray = [...(tasks.some(isServed) ? [] : ofServices), ...(tasks.every(isServed) ? ofTenants : [])].find(Boolean)
   if (stray) throw new UsageError(`${stray}: none of the selected tasks uses it; see --set`)
 }
 
-function selectTasks({ taskId, startFrom, set = ['paper'] }: RawBenchOptions, boards: readonly string[]): Task[] {
+function selectTasks({ taskId: ids, startFrom, set = ['paper'] }: RawBenchOptions, boards: readonly string[]): Task[] {
   const sets = set.includes('all') ? taskSets : set
+  const taskId = ids && [...new Set(ids)]
   // With several boards, an id selects the tasks of that id on all boards that have it.
   if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, sets)
   const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? sets : taskSets))
@@ -205,28 +176,11 @@ function selectTasks({ taskId, startFrom, set = ['paper'] }: RawBenchOptions, bo
   return selected
 }
 
-/** A cap given by the user replaces a task's schedule. */
-function withPowerCap(tasks: readonly Task[], powerCapW: number | undefined): readonly Task[] {
-  if (powerCapW === undefined) return tasks
-  return tasks.map((task) =>
-    isServed(task)
-      ? { ...task, caps: fixedCap(powerCapW) }
-      : { ...task, powerCapW, schedule: null, fixedIterations: null },
-  )
-}
-
-function withLatency(tasks: readonly Task[], latencyMs: number | undefined): readonly Task[] {
-  if (latencyMs === undefined) return tasks
-  return tasks.map((task) => {
-    if (isServed(task)) return task
-    const { latencyFactor: _, latencyOfEqualSplit: __, ...others } = task
-    return { ...others, latencyMs }
-  })
-}
-
-function collectIds(value: string, before: number[] = []): number[] {
-  const id = Number(value)
-  if (!Number.isInteger(id)) throw new InvalidArgumentError('not an integer.')
-  if (before.includes(id)) throw new InvalidArgumentError('asked for twice.')
-  return [...before, id]
+/** Replaces a task's cap, with its schedule, and its latency objective by those of the options. */
+function withLimits(task: Task, { powerCap: powerCapW, latencyObjective: latencyMs }: RawBenchOptions): Task {
+  if (isServed(task)) return powerCapW === undefined ? task : { ...task, caps: fixedCap(powerCapW) }
+  const capped = powerCapW === undefined ? task : { ...task, powerCapW, schedule: null, fixedIterations: null }
+  if (latencyMs === undefined) return capped
+  const { latencyFactor: _, latencyOfEqualSplit: __, ...others } = capped
+  return { ...others, latencyMs }
 }

@@ -1,12 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { findOracle, type Oracle, type OracleOptions, SimulatedGpu } from '@pctodl/gpu-sim'
 import { mean } from '@pctodl/numerics'
 import { type Configuration, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
+import { groupBy } from '@pctodl/report'
+import { z } from 'zod'
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './demands.js'
 import { boardSeed } from './open-board.js'
+import { readJson } from './read-json.js'
 import { type BenchTask, boardName, capsWOf, taskFileStem } from './tasks.js'
 
 /**
@@ -25,12 +28,6 @@ export const oracleExplanation: string =
   'cap lies between them. On further boards of a task the search stays near the batches and at the memory clock of the first, which finds ' +
   'within 0.6 % of a whole search. It knows one network and no latency objective: other tasks have none.'
 
-/**
- * By `oracleKey` of a task: mean throughput of the best static configurations under its caps, samples/s; null if no
- * configuration holds some cap.
- */
-export type OracleThroughput = ReadonlyMap<string, number | null>
-
 /** Key of a task by its content, because each manifest creates a task object of its own. */
 export const oracleKey = (task: BenchTask): string => `${task.board}_${taskFileStem(task)}`
 
@@ -40,11 +37,14 @@ export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: Bench
 /**
  * Returns the true throughput of the best static configuration on the simulated boards of the runs. No policy is
  * expected to exceed it. Caps are in the watts of each board's own sensor. The value is the mean over the boards and,
- * under a changing cap, over the caps weighted by time. It is cached in `oracle.json` of the result folder.
+ * under a changing cap, over its caps, which all apply for the same time. It is cached in `oracle.json` of the result
+ * folder.
+ *
+ * @returns samples/s by `oracleKey`; null if no configuration holds a cap, for mixes, and for latency objectives
  */
-export function oracleThroughput(cells: readonly OracleCell[], resultDir: string): OracleThroughput {
+export function oracleThroughput(cells: readonly OracleCell[], resultDir: string): Map<string, number | null> {
   const file = path.join(resultDir, 'oracle.json')
-  const known: Record<string, KnownBest | null> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  const known = existsSync(file) ? readJson<KnownBests>(file, knownBests, 'an earlier oracle; delete the file') : {}
   /** Search range around the first board's best configuration, by board type, network and cap. */
   const near = new Map<string, Pick<OracleOptions, 'batchSizes' | 'memClocksMhz' | 'starts'>>()
   const best = (cell: OracleCell, capW: number) => {
@@ -64,33 +64,27 @@ export function oracleThroughput(cells: readonly OracleCell[], resultDir: string
     }
     return value?.throughput ?? null
   }
-  // Each board and task counts once, whatever algorithms ran there.
-  const values = new Map<string, Map<string, (number | null)[]>>()
-  for (const cell of cells) {
-    const { task, seed } = cell
-    const ofTask = values.get(oracleKey(task)) ?? new Map<string, (number | null)[]>()
-    values.set(oracleKey(task), ofTask)
-    const board = `${boardName(cell)} ${seed}`
-    if (ofTask.has(board)) continue
-    ofTask.set(board, task.mix || latencyObjectives(task) ? [null] : capsWOf(task).map((capW) => best(cell, capW)))
-  }
+  const found = [...groupBy(cells, ({ task }) => oracleKey(task))].map(([key, ofTask]): [string, number | null] => {
+    const { task } = ofTask[0]!
+    if (task.mix || latencyObjectives(task)) return [key, null]
+    // Each board counts once, although several algorithms ran on it.
+    const boards = groupBy(ofTask, (cell) => `${boardName(cell)} ${cell.seed}`)
+    const all = [...boards.values()].flatMap(([cell]) => capsWOf(task).map((capW) => best(cell!, capW)))
+    return [key, all.includes(null) ? null : mean(all as number[])]
+  })
   writeFileAtomically(file, `${JSON.stringify(known, null, 2)}\n`)
-  return new Map(
-    [...values].map(([task, ofBoards]) => {
-      const all = [...ofBoards.values()].flat()
-      return [task, all.includes(null) ? null : mean(all as number[])]
-    }),
-  )
+  return new Map(found)
 }
 
-interface KnownBest {
-  readonly throughput: number
-  readonly batchSizes: readonly number[]
-  readonly memClocksMhz: readonly number[]
-}
+/** Best configurations by board, seed, network, cap and search; null if none holds the cap. */
+const knownBests = z.record(
+  z.string(),
+  z.object({ throughput: z.number(), batchSizes: z.array(z.number()), memClocksMhz: z.array(z.number()) }).nullable(),
+)
+type KnownBests = z.infer<typeof knownBests>
 
 /** The memory clock of a configuration, and the batch sizes within two steps of its own. */
-function nearby({ tenants, memClockMhz }: Configuration): Omit<KnownBest, 'throughput'> {
+function nearby({ tenants, memClockMhz }: Configuration): { batchSizes: number[]; memClocksMhz: number[] } {
   const used = new Set(tenants.map(({ batchSize }) => BATCH_SIZES.indexOf(batchSize)))
   const batchSizes = BATCH_SIZES.filter((_, i) => [...used].some((index) => Math.abs(index - i) <= 2))
   return { batchSizes, memClocksMhz: [memClockMhz] }

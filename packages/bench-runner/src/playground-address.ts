@@ -18,15 +18,12 @@ const LONGEST_S = 3600
  */
 export function playgroundFragment(cell: Cell): string | undefined {
   const { task, algorithm, seed, iterations, variant, real, parametersFolder, powerMarginW, shadow } = cell
-  const isUsual = !real && variant === undefined && parametersFolder === undefined && powerMarginW === 0 && !shadow
-  if (isServed(task)) return undefined
-  const isPlain =
-    !task.mix && !task.latencyOfEqualSplit && task.latencyFactor === undefined && task.latencyMs === undefined
   const durationS = (iterations * WINDOW_MS) / 1000
-  if (!isUsual || !isPlain || !inPlayground.includes(algorithm) || durationS > LONGEST_S) return undefined
-  const caps = capsOf(task, WINDOW_MS).map(({ atMs, powerCapW }) =>
-    atMs === 0 ? `${powerCapW}` : `${powerCapW}@${atMs / 1000}`,
-  )
+  if (isServed(task) || !inPlayground.includes(algorithm) || durationS > LONGEST_S) return undefined
+  const { mix, latencyFactor, latencyMs, latencyOfEqualSplit } = task
+  if (real || variant || parametersFolder || powerMarginW > 0 || shadow) return undefined
+  if (mix || latencyFactor || latencyMs || latencyOfEqualSplit) return undefined
+  const caps = capsOf(task).map(({ atMs, powerCapW }) => (atMs === 0 ? `${powerCapW}` : `${powerCapW}@${atMs / 1000}`))
   return (
     `#/run?gpu=${task.board}&model=${networksOf(task)[0]}&caps=${caps.join(',')}&policies=${algorithm}` +
     `&seed=${seed}&seconds=${durationS}`
@@ -34,11 +31,10 @@ export function playgroundFragment(cell: Cell): string | undefined {
 }
 
 /**
- * Address of the playground as the report links to it.
+ * Returns the address of the playground for links in a report: `asked`, which is an address or an exported playground,
+ * or the folder `playground` beside the report. Undefined if there is none.
  *
- * @param asked an address, or the folder or file of an exported playground; undefined for the folder `playground` beside the report, if it exists
- * @param out folder of the report
- * @returns the address, relative to the report for a local playground; undefined if there is no playground
+ * @param out folder of the report; the address of a local playground is relative to it
  * @throws UsageError if `asked` is neither an address nor an exported playground
  */
 export function playgroundAddress(asked: string | undefined, out: string): string | undefined {

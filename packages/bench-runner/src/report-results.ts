@@ -1,31 +1,29 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import {
   addReportOptions,
+  parseRunRecord,
   type RawReportOptions,
   type ReportedRun,
   type ReportInput,
-  reportContent,
-  writePaper,
-  writeReport,
-  writtenFiles,
+  writeReports,
 } from '@pctodl/report'
 import { loadStem } from './cell.js'
 import type { Manifest } from './manifest.js'
-import { type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
+import { oracleExplanation, oracleThroughput } from './oracle-throughput.js'
 import { playgroundAddress, playgroundFragment } from './playground-address.js'
 import { ResultStore } from './result-store.js'
 import { capsWOf, contentOf, isServed } from './tasks.js'
 
-interface RawPlace {
+interface RawOptions extends RawReportOptions {
   readonly out?: string
   readonly oracle: boolean
   readonly playground?: string
 }
 
-/** `bench-runner report FOLDER`: report a folder of results as a page, Markdown, CSV and pictures. */
+/** `bench-runner report FOLDER`: reports a folder of results as a page, Markdown, CSV and pictures. */
 export const reportResults: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -39,49 +37,39 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
     .option('--out <folder>', 'where the report goes (default: <folder>/report)')
     .option(
       '--playground <address>',
-      'link runs into a playground there: an address, or the folder of one that was exported (default: playground in the folder of the report, where it is)',
+      'link runs to a playground: an address, or its folder (default: <out>/playground)',
     )
     .option('--no-oracle', 'leave out the oracle, which takes about half a second a power cap')
   await parseCommand(addReportOptions(command), argv)
   const folder = command.args[0]!
-  const raw = command.opts<RawReportOptions & RawPlace>()
-  if (!existsSync(folder)) throw new UsageError(`${folder}: there is no such folder`)
+  const raw = command.opts<RawOptions>()
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(`${folder}: there is no such folder`)
   const out = raw.out ?? path.join(folder, 'report')
   const playground = playgroundAddress(raw.playground, out)
-  const content = reportContent(reportedResults(new ResultStore(folder), { withOracle: raw.oracle }))
-  if (content.boards.length === 0) {
-    throw new PctodlError(
-      'NO_RESULTS',
-      `${folder}: no finished runs; run bench-runner with --result-dir ${folder} first`,
-    )
+  const { results, failures } = new ResultStore(folder).readAll()
+  if (results.length === 0) {
+    throw new PctodlError('NO_RESULTS', `${folder}: no finished runs; run bench-runner --result-dir ${folder} first`)
   }
-  const files = await writeReport(content, out, {
-    pictures: raw.pictures ?? false,
-    signal: terminal.signal,
-    ...(playground === undefined ? {} : { playground }),
-  })
-  if (raw.paper !== undefined) files.push(...(await writePaper(content, raw.paper, terminal.signal)))
-  terminal.stdout.write(writtenFiles(files, out, raw.json ?? false))
-  return 0
-}
-
-/** Results of a folder as the input of a report. @throws InvalidInputError for a manifest that is none */
-function reportedResults(store: ResultStore, { withOracle }: { readonly withOracle: boolean }): ReportInput {
-  const { manifests, failures } = store.readAll()
   // The oracle exists for simulated boards only.
-  const simulated = manifests.flatMap(({ cell: { task, ...cell } }) =>
-    cell.real || isServed(task) ? [] : [{ task, ...cell }],
+  const simulated = results.flatMap(
+    ({
+      manifest: {
+        cell: { task, ...cell },
+      },
+    }) => (cell.real || isServed(task) ? [] : [{ task, ...cell }]),
   )
-  const best: OracleThroughput = withOracle ? oracleThroughput(simulated, store.folder) : new Map()
-  return {
-    runs: manifests.map((manifest) => reportedRun(manifest, store)),
+  const best = raw.oracle ? oracleThroughput(simulated, folder) : new Map<string, number | null>()
+  const input: ReportInput = {
+    runs: results.map(({ manifest, recordFile }) => reportedRun(manifest, recordFile)),
     failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
-    oracle: { throughput: (task) => best.get(task.stem) ?? null, explanation: oracleExplanation },
+    oracle: { throughput: ({ stem }) => best.get(stem) ?? null, explanation: oracleExplanation },
   }
+  return writeReports(input, { ...raw, out, playground }, terminal)
 }
 
-/** A result as a run of a report. */
-export function reportedRun(manifest: Manifest, store: ResultStore): ReportedRun {
+/** Converts a result to a run of a report. */
+export function reportedRun(manifest: Manifest, recordFile: string): ReportedRun {
   const { cell, summary } = manifest
   const { task } = cell
   const { board, id } = task
@@ -90,8 +78,12 @@ export function reportedRun(manifest: Manifest, store: ResultStore): ReportedRun
     task: { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` },
     summary,
     repetition: cell.seed + 1000 * (cell.variant ?? 0),
-    record: () => store.readRecord(cell),
-    recordFile: store.recordFile(cell),
+    record: () => {
+      if (!existsSync(recordFile))
+        throw new InvalidInputError(recordFile, undefined, 'the record of a run; run it again')
+      return parseRunRecord(readFileSync(recordFile, 'utf8'), recordFile)
+    },
+    recordFile,
     madeBy: makerOf(manifest),
     ...(fragment === undefined ? {} : { playgroundFragment: fragment }),
   }

@@ -3,11 +3,12 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
-import { formatResultsCsv, formatRunRecord, parseRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
+import { formatResultsCsv, formatRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
+import { z } from 'zod'
 import { type Cell, cellStem, compareCells } from './cell.js'
-import { type BoardIdentity, MANIFEST_VERSION, type Manifest, madeBy, parseManifest, sha256 } from './manifest.js'
+import { cellSchema, MANIFEST_VERSION, type Manifest, madeBy, readManifest, sha256 } from './manifest.js'
+import { readJson } from './read-json.js'
 
-/** A cell that failed and has no result. */
 export interface FailedCell {
   readonly cell: Cell
   readonly message: string
@@ -33,22 +34,21 @@ export class ResultStore {
   }
 
   /**
-   * Remove partial files of processes that were killed.
+   * Removes partial files of processes that were killed.
    *
-   * @throws InvalidInputError where the folder is a file
+   * @throws InvalidInputError if the folder is a file
    */
   removeUnfinished(): void {
     if (!existsSync(this.folder)) return
     if (!statSync(this.folder).isDirectory())
       throw new InvalidInputError('--result-dir', this.folder, 'a folder; this is a file')
-    for (const file of readdirSync(this.folder, { recursive: true, encoding: 'utf8' })) {
+    for (const file of this.#files('.unfinished')) {
       const writer = /\.(\d+)\.unfinished$/.exec(file)
-      if (writer && !isAlive(Number(writer[1]))) rmSync(path.join(this.folder, file), { force: true })
+      if (writer && !isAlive(Number(writer[1]))) rmSync(file, { force: true })
     }
   }
 
-  /** Write a result. It replaces an earlier one of the same name. */
-  write(cell: Cell, record: RunRecord, board: BoardIdentity): void {
+  write(cell: Cell, record: RunRecord, board: Manifest['board']): void {
     const csv = formatResultsCsv(record.windows)
     const json = formatRunRecord(record)
     const name = path.basename(this.#file(cell, ''))
@@ -61,7 +61,7 @@ export class ResultStore {
       files: { [`${name}.csv`]: sha256(csv), [`${name}${RECORD}`]: sha256(json) },
       summary: summarizeRun(record),
     }
-    // An old manifest beside new files would vouch for files that it has not seen.
+    // An old manifest must not lie beside new files, because it would declare them complete.
     rmSync(this.#file(cell, MANIFEST), { force: true })
     writeFileAtomically(this.#file(cell, '.csv'), csv)
     writeFileAtomically(this.#file(cell, RECORD), json)
@@ -73,21 +73,21 @@ export class ResultStore {
     writeFileAtomically(this.#file(cell, FAILURE), `${JSON.stringify({ cell, message }, null, 2)}\n`)
   }
 
-  /** Remove the results of a cell before it runs again. */
+  /** Removes the results of a cell before it runs again. */
   clear(cell: Cell): void {
     for (const extension of [MANIFEST, FAILURE]) rmSync(this.#file(cell, extension), { force: true })
   }
 
   /**
-   * The result of a cell if it belongs to exactly this cell, was made by this version with these parameters, and its
-   * files are unchanged; otherwise the reason why it must be made again.
+   * Returns the result of a cell if it belongs to exactly this cell, was made by this version with these parameters, and
+   * its files are unchanged; otherwise the reason why it must be made again.
    */
   finished(cell: Cell): { readonly manifest: Manifest } | { readonly redoBecause: string } {
     const file = this.#file(cell, MANIFEST)
     if (!existsSync(file)) return { redoBecause: 'not finished' }
     let manifest: Manifest
     try {
-      manifest = parseManifest(readFileSync(file, 'utf8'), file)
+      manifest = readManifest(file)
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error
       return { redoBecause: `its manifest cannot be read: ${error.message}` }
@@ -104,36 +104,46 @@ export class ResultStore {
     return { manifest }
   }
 
-  /** The finished result of a cell, or why it failed; undefined if it has neither. */
+  /** Returns the finished result of a cell, or why it failed; undefined if it has neither. */
   outcome(cell: Cell): Manifest | FailedCell | undefined {
     const result = this.finished(cell)
     if ('manifest' in result) return result.manifest
     const file = this.#file(cell, FAILURE)
-    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as FailedCell) : undefined
+    return existsSync(file) ? readFailure(file) : undefined
   }
 
-  /** @throws InvalidInputError for a record that is not one */
-  readRecord(cell: Cell): RunRecord {
-    const file = this.#file(cell, RECORD)
-    return parseRunRecord(readFileSync(file, 'utf8'), file)
-  }
-
-  /** All results and failures of the folder, in the order of the tables. */
-  readAll(): { readonly manifests: Manifest[]; readonly failures: FailedCell[] } {
-    const files = existsSync(this.folder) ? readdirSync(this.folder, { recursive: true, encoding: 'utf8' }) : []
-    const read = (extension: string) =>
-      files.filter((file) => file.endsWith(extension)).map((file) => path.join(this.folder, file))
-    const manifests = read(MANIFEST).map((file) => parseManifest(readFileSync(file, 'utf8'), file))
-    const failures = read(FAILURE).map((file) => JSON.parse(readFileSync(file, 'utf8')) as FailedCell)
+  /** Returns all results, with the files of their records, and all failures of the folder, in the order of tables. */
+  readAll(): {
+    readonly results: { readonly manifest: Manifest; readonly recordFile: string }[]
+    readonly failures: FailedCell[]
+  } {
+    // The folder may be a part of a result folder. So a record is looked for beside its manifest.
+    const results = this.#files(MANIFEST).map((file) => {
+      return { manifest: readManifest(file), recordFile: file.replace(MANIFEST, RECORD) }
+    })
     return {
-      manifests: manifests.sort((a, b) => compareCells(a.cell, b.cell)),
-      failures: failures.sort((a, b) => compareCells(a.cell, b.cell)),
+      results: results.sort((a, b) => compareCells(a.manifest.cell, b.manifest.cell)),
+      failures: this.#files(FAILURE)
+        .map(readFailure)
+        .sort((a, b) => compareCells(a.cell, b.cell)),
     }
   }
 
-  #file(cell: Cell, extension: string): string {
-    return path.join(this.folder, `${cellStem(cell)}${extension}`)
+  /** Returns the paths of all files whose names have this ending. */
+  #files(ending: string): string[] {
+    const files = readdirSync(this.folder, { recursive: true, encoding: 'utf8' })
+    return files.filter((file) => file.endsWith(ending)).map((file) => path.join(this.folder, file))
   }
+
+  #file(cell: Cell, ending: string): string {
+    return path.join(this.folder, `${cellStem(cell)}${ending}`)
+  }
+}
+
+const failureSchema = z.looseObject({ cell: cellSchema, message: z.string() })
+
+function readFailure(file: string): FailedCell {
+  return readJson<FailedCell>(file, failureSchema, 'a failed run of bench-runner; delete the file')
 }
 
 function isAlive(pid: number): boolean {
@@ -141,7 +151,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // The process exists but belongs to somebody else.
+    // The process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

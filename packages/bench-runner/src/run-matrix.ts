@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Progress, type Terminal } from '@pctodl/command-line'
-import { type Job, LocalExecutor, SlurmExecutor, type SlurmSilence, silenceLine } from '@pctodl/job-array'
+import { type Job, LocalExecutor, SlurmExecutor, silenceLine } from '@pctodl/job-array'
 import { type Cell, cellLabel } from './cell.js'
-import { cellsTakenBy, EXECUTION_FOLDER, executeCells, writePlan } from './execute-cells.js'
+import { cellsTakenBy, executeCells, writePlan } from './execute-cells.js'
 import type { Manifest } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -14,13 +14,13 @@ export interface MatrixOutcome {
   readonly failures: readonly FailedCell[]
 }
 
-/** Run cells in this process, in several processes or on a cluster, and gather the results from the store. */
+/** Runs cells in this process, in several processes or on a cluster, and gathers the results from the store. */
 export async function runMatrix(
   cells: readonly Cell[],
   options: BenchOptions,
   terminal: Terminal,
 ): Promise<MatrixOutcome> {
-  const { resultDir, resume, timeout, jobs, slurm } = options
+  const { resultDir, resume, timeout, jobs, executor } = options
   const store = new ResultStore(resultDir)
   store.removeUnfinished()
   if (!resume) for (const cell of cells) store.clear(cell)
@@ -36,20 +36,13 @@ export async function runMatrix(
     if (outcome) end(cell, outcome)
     return outcomes.has(cell)
   }
-  const left = cells.filter((cell) => {
+  for (const cell of cells) {
     const earlier = store.finished(cell)
     if ('manifest' in earlier) end(cell, earlier.manifest, ' (kept)')
-    return !outcomes.has(cell)
-  })
-  if (left.length > 0 && (slurm || (jobs > 1 && left.length > 1))) {
-    const planFolder = path.join(resultDir, EXECUTION_FOLDER)
-    const remove = () => rmSync(planFolder, { recursive: true, force: true, maxRetries: 5 })
-    remove()
-    try {
-      await runInProcesses(left, options, store, terminal, gather)
-    } finally {
-      remove()
-    }
+  }
+  const left = cells.filter((cell) => !outcomes.has(cell))
+  if (left.length > 0 && (executor === 'slurm' || (jobs > 1 && left.length > 1))) {
+    await runInProcesses(left, options, store, terminal, gather)
   } else {
     await executeCells(left, store, {
       timeout,
@@ -72,62 +65,73 @@ function describe(outcome: Manifest | FailedCell): string {
     ? `${throughput.toFixed(0)} requests/s in time, ${meanPowerW?.toFixed(0)} W`
     : `${throughput.toFixed(0)} samples/s`
   const load = requests?.maxLoad === undefined ? '' : `${requests.maxLoad.toFixed(2)} times the load, `
-  const kept = verdict.breaks === 'latency' ? 'misses its latency' : `${verdict.status} the cap`
-  return `${load}${rate}, ${kept}`
+  return `${load}${rate}, ${verdict.breaks === 'latency' ? 'misses its latency' : `${verdict.status} the cap`}`
 }
 
+/**
+ * Runs cells in processes that share a plan, and calls `gather` once the store has the outcome of a cell. A cell whose
+ * process ended before it is a failure.
+ */
 async function runInProcesses(
   cells: readonly Cell[],
-  options: BenchOptions,
+  { resultDir, jobs, timeout, executor: kind, slurmElements, slurmArgument = [] }: BenchOptions,
   store: ResultStore,
-  terminal: Terminal,
+  { signal, stderr }: Terminal,
   gather: (cell: Cell) => boolean,
 ): Promise<void> {
-  const { timeout, slurm } = options
-  const planFile = writePlan({ resultDir: path.resolve(options.resultDir), timeout, cells })
+  /** Plan, scripts and logs of this run. */
+  const workDir = path.resolve(resultDir, '.execution')
+  const planFile = path.join(workDir, 'plan.json')
+  const remove = () => rmSync(workDir, { recursive: true, force: true, maxRetries: 5 })
+  const isSlurm = kind === 'slurm'
+  const executor = isSlurm
+    ? new SlurmExecutor({
+        workDir,
+        name: 'bench-runner',
+        sbatchArguments: slurmArgument,
+        onSilence: (silence) => stderr.write(silenceLine(silence)),
+      })
+    : new LocalExecutor({ concurrency: jobs })
+  const workers = Math.min(cells.length, isSlurm ? slurmElements : jobs)
   const lastWords = new Map<string, string>()
-  const fail = (cell: Cell, message: string) => {
-    store.writeFailure(cell, message)
-    gather(cell)
-  }
   const left = () => cellsTakenBy(undefined, planFile, cells)
   let lastEnding = 'did not run'
-  const onSilence = (silence: SlurmSilence) => terminal.stderr.write(silenceLine(silence))
-  const site = { workDir: path.dirname(planFile), name: 'bench-runner', onSilence }
-  const executor = slurm
-    ? new SlurmExecutor({ ...site, sbatchArguments: slurm.sbatchArguments })
-    : new LocalExecutor({ concurrency: options.jobs })
-  const workers = Math.min(cells.length, slurm ? slurm.elements : options.jobs)
+  const fail = (cell: Cell) => {
+    store.writeFailure(cell, lastEnding)
+    gather(cell)
+  }
   const run = (round: number) => {
     const jobs = Array.from({ length: workers }, (_, i): Job => {
       const id = `${round}.${i + 1}`
       return { id, command: [...thisProgram(), 'execute', '--plan', planFile, '--worker', id] }
     })
     return executor.run(jobs, {
-      signal: terminal.signal,
+      signal,
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
         else gather(cells[Number(line)]!)
       },
       onOutcome: ({ id, exitCode, reason }) => {
         const why = lastWords.get(id) ?? reason
-        const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}${why === undefined ? '' : `: ${why}`}`
-        if (exitCode !== 0) lastEnding = ended
-        // What a node of a cluster prints is not visible here, but the files that it wrote are.
-        for (const cell of cellsTakenBy(id, planFile, cells)) {
-          if (!gather(cell) && exitCode !== 0) fail(cell, ended)
-        }
+        const code = exitCode === null ? '' : ` with code ${exitCode}`
+        if (exitCode !== 0) lastEnding = `its process ended${code}${why === undefined ? '' : `: ${why}`}`
+        // The lines of a cluster's node are not visible here, but its files are.
+        for (const cell of cellsTakenBy(id, planFile, cells)) if (!gather(cell) && exitCode !== 0) fail(cell)
       },
     })
   }
-  // Crashed workers are started again until a round takes no cell. Slurm's executor restarts its own.
-  let before: number
-  let round = 0
-  do {
-    before = left().length
-    await run(++round)
-  } while (!slurm && left().length > 0 && left().length < before)
-  for (const cell of left()) fail(cell, lastEnding)
+  remove()
+  try {
+    writePlan(planFile, { resultDir: path.resolve(resultDir), timeout, cells })
+    // Crashed workers are started again until a round takes no cell. Slurm's executor restarts its own.
+    for (let round = 1, before = Number.POSITIVE_INFINITY; left().length > 0 && left().length < before; round++) {
+      before = isSlurm ? 0 : left().length
+      await run(round)
+    }
+    for (const cell of left()) fail(cell)
+  } finally {
+    remove()
+  }
 }
 
 /**

@@ -6,7 +6,6 @@ import { benchTasks } from './tasks.js'
 
 /** Boards to run on, and whether they are real or simulated. */
 export interface Place {
-  /** Board keys, without duplicates. */
   readonly boards: readonly string[]
   readonly isReal: boolean
   /** Why a simulated board is used although a real one was requested. */
@@ -48,38 +47,25 @@ export function settlePlace(
   return { boards, isReal: false, note: `a simulated ${boards.join(' and ')} runs, for ${inThisMachine}` }
 }
 
-/** Parse a name, a comma-separated list, or `all` (the boards that have tasks) to board keys without duplicates. */
+/** Converts a name, a comma-separated list, or `all` (the boards that have tasks) to board keys without duplicates. */
 function boardsNamed(text: string): string[] {
   if (text === 'all') return boardsWithTasks
   return asUsage(() => [...new Set(text.split(',').map((name) => findGpuSpec(name.trim()).key))])
 }
 
-/** `--detect-gpu`: print the boards of this machine and the tasks of each. @returns 1 where no board has tasks */
+/** `--detect-gpu`: prints the boards of this machine and the tasks of each. Returns 1 if no board has tasks. */
 export function printDetectedGpus({ json = false }: { readonly json?: boolean }, terminal: Terminal): number {
   const { gpus, notes } = detectGpus()
-  const boards = gpus.map((gpu) => ({ ...gpu, taskIds: taskIdsOf(gpu.key) }))
+  const boards = gpus.map((gpu) => {
+    return { ...gpu, taskIds: benchTasks.filter(({ board }) => board === gpu.key).map(({ id }) => id) }
+  })
   if (json) terminal.stdout.write(`${JSON.stringify({ boards, notes }, null, 2)}\n`)
   else {
     for (const { index, name, uuid, key, taskIds } of boards) {
-      const tasks = taskIds.length === 0 ? 'no tasks in the matrix' : `--gpu ${key}, tasks ${ranges(taskIds)}`
+      const tasks = taskIds.length === 0 ? 'no tasks in the matrix' : `--gpu ${key}, tasks ${taskIds.join(' ')}`
       terminal.stdout.write(`${index}  ${name} (${uuid}): ${tasks}\n`)
     }
     for (const note of notes) terminal.stderr.write(`${note}\n`)
   }
   return boards.some(({ taskIds }) => taskIds.length > 0) ? 0 : 1
-}
-
-function taskIdsOf(key: string | null): number[] {
-  return benchTasks.filter(({ board }) => board === key).map(({ id }) => id)
-}
-
-/** `[1, 2, 3, 29]` as `1-3, 29`. */
-function ranges(ids: readonly number[]): string {
-  const parts: [first: number, last: number][] = []
-  for (const id of ids) {
-    const last = parts.at(-1)
-    if (last && last[1] === id - 1) last[1] = id
-    else parts.push([id, id])
-  }
-  return parts.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(', ')
 }

@@ -10,10 +10,6 @@ export interface TaskSchedule extends IterationSchedule {
   readonly name: 'down' | 'up' | 'steps'
 }
 
-/**
- * Sets of tasks: the paper's thirty; the paper's fixed-cap tasks with a latency objective, or with the p99 of equal
- * tenants as the objective; several networks on one board; caps that change faster than processes restart; services.
- */
 export const taskSets = ['paper', 'latency', 'equal-p99', 'mixed', 'steps', 'services'] as const
 
 export type TaskSet = (typeof taskSets)[number]
@@ -26,15 +22,9 @@ export interface BenchTask {
   readonly set?: Exclude<TaskSet, 'paper' | 'services'>
   /** Board key; tasks 29 and 30 exist on both boards. */
   readonly board: string
-  /**
-   * The paper's spelling, also used for result files (`maxvit`); the network is `networkName(model)`. For a mix, its
-   * name.
-   */
+  /** The network as the paper and result files spell it (`maxvit`), or the name of the mix. */
   readonly model: string
-  /**
-   * Proportions of the networks in a mix; absent for a single network. The score is the load that all networks serve
-   * together.
-   */
+  /** Proportions of the networks in a mix; absent for a single network. */
   readonly mix?: LoadMix
   /** Multiple of the latency of a batch of 32 alone on the board: the p99 objective of each network. */
   readonly latencyFactor?: number
@@ -98,13 +88,7 @@ const stepTasks = catalogue.boards.flatMap(({ board, stepCapsW: capsW }) =>
 )
 
 /** All tasks of all sets whose tenants run batch after batch. */
-export const everyTask: readonly BenchTask[] = [
-  ...benchTasks,
-  ...latencyTasks,
-  ...equalP99Tasks,
-  ...mixedTasks,
-  ...stepTasks,
-]
+export const everyTask: readonly BenchTask[] = [benchTasks, latencyTasks, equalP99Tasks, mixedTasks, stepTasks].flat()
 
 /** What a cell runs: tenants that run batch after batch, or services whose requests arrive. */
 export type Task = BenchTask | ServerTask
@@ -119,17 +103,13 @@ export function capsWOf(task: Task): readonly number[] {
   return task.schedule ? task.schedule.capsW : [task.powerCapW!]
 }
 
-/** Networks of a task, by name. */
 export function networksOf({ model, mix }: Pick<BenchTask, 'model' | 'mix'>): readonly string[] {
   return mix ? Object.keys(mix) : [networkName(model)]
 }
 
 /** Name of the board that a cell runs on: `A100`, or `A100~v3` of the ensemble. */
-export function boardName(cell: {
-  readonly task: { readonly board: string }
-  readonly variant?: number | undefined
-}): string {
-  return cell.variant === undefined ? cell.task.board : `${cell.task.board}~v${cell.variant}`
+export function boardName({ task: { board }, variant }: { task: Pick<Task, 'board'>; variant?: number }): string {
+  return variant === undefined ? board : `${board}~v${variant}`
 }
 
 /** Model and dataset of a task, in words. */
@@ -155,9 +135,9 @@ export function anyTasksOf(board: string, ids: readonly number[] | undefined, se
 
 const setOf = (task: Task): TaskSet => (isServed(task) ? 'services' : (task.set ?? 'paper'))
 
-/** Caps of a task by time stamp, for a given length of an iteration. */
-export function capsOf({ schedule, powerCapW }: BenchTask, windowMs: number): CapSchedule {
-  return schedule ? capsByIteration(schedule, windowMs) : fixedCap(powerCapW!)
+/** Caps of a task by time stamp. */
+export function capsOf({ schedule, powerCapW }: BenchTask): CapSchedule {
+  return schedule ? capsByIteration(schedule) : fixedCap(powerCapW!)
 }
 
 /**

@@ -106,7 +106,9 @@ describe('bench-runner', () => {
   })
 
   it('prints a plan and writes nothing in a dry run', async () => {
-    const { code, stdout, written } = await call('--gpu A100 --algorithm pctodl --task-id 20 29 --dry-run'.split(' '))
+    const { code, stdout, written } = await call(
+      '--gpu A100 --algorithm pctodl --task-id 20,29 20 --dry-run'.split(' '),
+    )
     expect(code).toBe(0)
     expect(stdout.trim().split('\n')).toEqual([
       'task 20: pctodl on A100, resnet50/imagenet, 150 W, 24 iterations -> benchmark_results/A100_pctodl/20_resnet50_imagenet_150W.csv',
@@ -157,7 +159,7 @@ describe('bench-runner', () => {
       /unknown algorithm 'magic'; known: pctodl, plan-limit-step/,
     ],
     ["another board's task", '--gpu A100 --task-id 6', 2, /unknown task id on A100 '6'; known: /],
-    ['a task id that is no number', '--gpu A100 --task-id six', 2, /'six' is invalid/],
+    ['a task id that is no number', '--gpu A100 --task-id six', 2, /'six' is invalid. not an integer of at least 1/],
     ['no iterations', '--gpu A100 --iterations 0', 2, /'0' is invalid. not an integer of at least 1/],
     ['a negative cap', '--gpu A100 --power-cap=-5', 2, /'-5' is invalid. not a positive number of watts/],
     ['an unknown option', '--gpu A100 --fast', 2, /unknown option '--fast'/],

@@ -5,21 +5,27 @@ import { checkOptions, parseRawOptions } from '../src/matrix-options.js'
 const silent = { write: () => {} }
 const terminal: Terminal = { stdout: silent, stderr: silent, signal: new AbortController().signal, env: {} }
 
-const slurmOf = async (...argv: string[]) =>
-  checkOptions(await parseRawOptions(['--gpu', 'A100', ...argv], terminal), ['A100'], false).slurm
+const optionsOf = async (...argv: string[]) =>
+  checkOptions(await parseRawOptions(['--gpu', 'A100', ...argv], terminal), ['A100'], false)
 
-it('leaves the work on this machine unless told otherwise', async () => {
-  expect(await slurmOf()).toBeUndefined()
-  expect(await slurmOf('--slurm-elements', '3')).toBeUndefined()
+it('leaves the work on this machine by default', async () => {
+  expect(await optionsOf()).toMatchObject({ executor: 'local', slurmElements: 8 })
 })
 
-it('says where on a cluster the work goes, and nothing that was not said', async () => {
-  expect(await slurmOf('--executor', 'slurm')).toEqual({ elements: 8, sbatchArguments: [] })
+it('takes lists of task ids in both spellings, each id once', async () => {
+  for (const words of [['20', '29'], ['20,29'], ['20, 29', '20']]) {
+    expect((await optionsOf('--task-id', ...words)).tasks.map(({ id }) => id)).toEqual([20, 29])
+  }
+  await expect(optionsOf('--task-id', '20,x')).rejects.toThrow(/not an integer of at least 1/)
+})
+
+it('takes the size of a job array and arguments of sbatch, and refuses others', async () => {
   const words = ['--slurm-elements', '3', '--slurm-argument=--gres=gpu:1', '--slurm-argument=--nice=5']
-  expect(await slurmOf('--executor', 'slurm', ...words)).toEqual({
-    elements: 3,
-    sbatchArguments: ['--gres=gpu:1', '--nice=5'],
+  expect(await optionsOf('--executor', 'slurm', ...words)).toMatchObject({
+    executor: 'slurm',
+    slurmElements: 3,
+    slurmArgument: ['--gres=gpu:1', '--nice=5'],
   })
-  await expect(slurmOf('--executor', 'cloud')).rejects.toThrow(/local, slurm/)
-  await expect(slurmOf('--slurm-elements', '0')).rejects.toThrow(/integer/)
+  await expect(optionsOf('--executor', 'cloud')).rejects.toThrow(/local, slurm/)
+  await expect(optionsOf('--slurm-elements', '0')).rejects.toThrow(/integer/)
 })

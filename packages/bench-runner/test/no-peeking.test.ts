@@ -93,7 +93,7 @@ async function actionsOn(name: AlgorithmName, trueBoard: string, taskId: number)
     pool: board.pool,
     clock,
     policy: listened,
-    caps: capsOf(task!, 5000).filter(({ atMs }) => atMs < 30_000),
+    caps: capsOf(task!).filter(({ atMs }) => atMs < 30_000),
     iterations: 6,
     windowMs: 5000,
   })

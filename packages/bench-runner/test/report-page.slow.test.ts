@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -45,7 +45,7 @@ describe('bench-runner report', () => {
     expect(first).toMatch(
       /\| 3080Ti \| 13 resnet50 \| 170 W \| [\d.]+ \| [\d.]+ \| \w+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| range [\d.]+ to [\d.]+ \| 2 0 0 \| 3080Ti/,
     )
-    expect(markdown).toMatch(/### Task 6: resnet50 on imagenet, 130 W, oracle \d+ images\/s/)
+    expect(markdown).toMatch(/### Task 6: resnet50 on imagenet, 3080Ti, 130 W, oracle \d+ images\/s/)
     expect(markdown).toMatch(/\| pctodl \| [\d.]+ \| [\d.]+ \| range [\d.]+ to [\d.]+ \| [\d.]+ \|/)
     expect(markdown).toContain('0.15 USD and 0.48 kg CO2 per kWh')
     expect(markdown).toMatch(/## Excluded\n\n- task 6 on 3080Ti, batchdvfs: enters no ratio: in \d of 2 runs/)
@@ -60,6 +60,25 @@ describe('bench-runner report', () => {
       'algorithm',
     ])
     expect(rows).toHaveLength(9)
+  })
+
+  it('reports a part of a result folder, and says what is missing or damaged', async () => {
+    const part = path.join(folder, '3080Ti_pctodl')
+    expect(await call('report', part, '--no-oracle')).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(path.join(part, 'report/report.md'), 'utf8')).toContain('### Task 6: resnet50')
+    const copy = mkdtempSync(path.join(tmpdir(), 'bench-damaged-'))
+    cpSync(path.join(folder, '3080Ti_pctodl'), path.join(copy, '3080Ti_pctodl'), { recursive: true })
+    for (const text of ['{', '[]', '{"a": 5}']) {
+      writeFileSync(path.join(copy, 'oracle.json'), text)
+      const stderr = expect.stringMatching(/oracle\.json.*expected an earlier oracle; delete the file/)
+      expect(await call('report', copy)).toMatchObject({ code: 1, stderr })
+    }
+    rmSync(path.join(copy, '3080Ti_pctodl/6_resnet50_imagenet_130W.record.json'))
+    expect(await call('report', copy, '--no-oracle')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/6_resnet50_imagenet_130W\.record\.json.*the record of a run; run it again/),
+    })
+    rmSync(copy, { recursive: true })
   })
 
   it('answers a folder without results with a line', async () => {

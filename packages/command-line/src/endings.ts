@@ -1,6 +1,9 @@
 import { constants } from 'node:os'
 
-/** Order in which an ending process stops what it has started: first what uses other parts, and the board last. */
+/**
+ * Order in which an ending process stops what it has started. Whatever uses other parts stops first, and the board is
+ * restored last.
+ */
 export const endingStages: readonly ['child', 'tenants', 'mps', 'board'] = ['child', 'tenants', 'mps', 'board']
 
 export type EndingStage = (typeof endingStages)[number]
@@ -13,14 +16,14 @@ export interface Ending {
   /** Time limit of `end`, ms. If `end` takes longer, a message says so, and clean-up is left to the next run. */
   readonly deadlineMs: number
   end(): Promise<void>
-  /** Does the same as `end` as far as possible without an event loop. Must not throw. */
+  /** Does as much of `end` as is possible without an event loop. Must not throw. */
   endAtExit?(): void
 }
 
 /** A signal that asks this process to end. */
 export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-/** Reason with which a command's signal is aborted when the process receives a signal. */
+/** Reason of a command's aborted signal after the process has received a signal. */
 export class Interruption extends Error {
   readonly signal: EndingSignal
   /** 128 plus the number of the signal, as shells do: 130 for SIGINT, 143 for SIGTERM. */
@@ -40,8 +43,8 @@ const HURRIED_MS = 3000
 const UNWINDING_MS = 60_000
 
 /**
- * State of the process. There is only one, even if this module is loaded several times, because only one handler may
- * decide.
+ * The registered tasks and the running command of this process. All copies of this module share one state, because only
+ * one signal handler may decide.
  */
 interface Endings {
   readonly entries: Set<Ending>
@@ -94,7 +97,9 @@ export async function endingAtOnce<Result>(work: () => Promise<Result>): Promise
 }
 
 /**
- * Lets the command that begins handle the signals of the process.
+ * Makes a command that begins handle the signals of the process.
+ *
+ * @returns the signal that aborts the command
  *
  * @internal
  */

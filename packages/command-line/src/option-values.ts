@@ -21,7 +21,7 @@ export function numberBetween(least: number, most: number): NumberParser {
   return numberThat((value) => value >= least && value <= most, `a number from ${least} to ${most}`)
 }
 
-/** @param unit for the message, e.g. `watts` */
+/** @param unit unit for the message, e.g. `watts` */
 export function positiveNumber(unit?: string): NumberParser {
   const ofUnit = unit === undefined ? '' : ` of ${unit}`
   return numberThat((value) => value > 0 && Number.isFinite(value), `a positive number${ofUnit}`)

@@ -261,7 +261,7 @@ export function isReadOnly(place: string): boolean {
   }
 }
 
-/** Whether something has this name, also a link without a target. */
+/** Whether a file, a folder or a link has this name. A link need not have a target. */
 function isThere(place: string): boolean {
   try {
     return existsSync(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined

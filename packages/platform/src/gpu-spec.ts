@@ -33,7 +33,7 @@ export interface GpuSpec {
   /** Memory clocks that plans may use, MHz, descending. Lower memory clocks are idle states. */
   readonly performanceMemClocksMhz: readonly number[]
   readonly memoryBusBits: number
-  /** Memory type, e.g. `HBM3`. Default: what `memoryTypeOf` derives. */
+  /** Memory type, e.g. `HBM3`. Default: the type that `memoryTypeOf` derives. */
   readonly memoryType?: string
   /** Data transfers per cycle of the memory clock that NVML reports (2 for GDDR6X and HBM2). */
   readonly transfersPerMemClock: number

@@ -5,7 +5,7 @@ import { InvalidInputError } from './errors.js'
  * silently.
  *
  * @param name name of the options in messages
- * @param known all option names; the type makes sure that none is missing
+ * @param known all option names; its type requires that none is missing
  * @throws InvalidInputError for a value that is not an object, and for an unknown name
  */
 export function assertKnownOptions<T extends object, const K extends readonly (keyof T & string)[]>(

@@ -1,8 +1,6 @@
 import type { Tenant } from './configuration.js'
 
-/**
- * A completed measuring window, which is the same for all tenants. A quantity of which there is no reading is null.
- */
+/** A completed measuring window, which is the same for all tenants. Quantities without a reading are null. */
 export interface MeasuredWindow {
   /** Number of the window, from 1. */
   readonly iteration: number

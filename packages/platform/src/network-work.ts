@@ -11,7 +11,7 @@ export interface NetworkWork {
   readonly computedMelements: number
   /** Million activation elements read and written by all other operators: norms, activations, pools, copies. */
   readonly movedMelements: number
-  /** Million weight elements, which are read once per batch, whatever the batch size. */
+  /** Million weight elements, which are read once per batch of any size. */
   readonly weightMelements: number
   /** Number of operators that launch a kernel. */
   readonly kernels: number

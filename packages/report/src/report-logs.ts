@@ -2,12 +2,9 @@ import { readFileSync } from 'node:fs'
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { version } from '../package.json'
-import { reportContent } from './page/report-content.js'
 import { type RunLog, runsOfLogs } from './page/runs-of-logs.js'
-import { writeReport } from './page/write-report.js'
-import { writePaper } from './paper/write-paper.js'
+import { addReportOptions, type RawReportOptions, writeReports } from './page/write-report.js'
 import { parseRunEvents } from './record/run-events.js'
-import { addReportOptions, type RawReportOptions, writtenFiles } from './report-options.js'
 
 /** The command `pctodl report`: turns logs of runs, from any program, into a page, Markdown and CSV. */
 export const pctodlReport: CommandFunction = async (argv, terminal) => {
@@ -25,13 +22,8 @@ export const pctodlReport: CommandFunction = async (argv, terminal) => {
     .argument('<logs...>', 'logs of pctodl run (FILE.events.jsonl); NAME=LOG names the run')
     .option('--out <folder>', 'where the report goes', './report')
   await parseCommand(addReportOptions(command), argv)
-  const raw = command.opts<RawReportOptions & { readonly out: string }>()
-  const runs = runsOfLogs(command.args.map(readLog))
-  const content = reportContent({ runs })
-  const files = await writeReport(content, raw.out, { pictures: raw.pictures ?? false, signal: terminal.signal })
-  if (raw.paper !== undefined) files.push(...(await writePaper(content, raw.paper, terminal.signal)))
-  terminal.stdout.write(writtenFiles(files, raw.out, raw.json ?? false))
-  return 0
+  const options = command.opts<RawReportOptions & { readonly out: string }>()
+  return writeReports({ runs: runsOfLogs(command.args.map(readLog)) }, options, terminal)
 }
 
 function readLog(argument: string): RunLog {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chartColors, chartOrder } from '../src/chart/algorithm-colors.js'
-import { dodgeLabels, roundUp, thinCurve } from '../src/chart/chart-parts.js'
+import { thinCurve } from '../src/chart/chart-parts.js'
 import { movingAverageW, powerSignal } from '../src/evaluate/index.js'
 
 function thinned(timeMs: readonly number[], values: readonly number[], bucketMs: number): [number, number][] {
@@ -59,41 +59,6 @@ describe('thinCurve', () => {
         expect(points.length).toBeLessThanOrEqual(2 * Math.ceil(values.length / bucketMs))
       }),
     )
-  })
-})
-
-describe('dodgeLabels', () => {
-  it('leaves labels that do not touch where they are', () => {
-    expect(dodgeLabels([80, 10, 40], 15, 100)).toEqual([80, 10, 40])
-  })
-
-  it('keeps order and distance, and the frame where all fit', () => {
-    fc.assert(
-      fc.property(fc.array(fc.double({ min: 0, max: 200, noNaN: true }), { minLength: 1, maxLength: 10 }), (wishes) => {
-        const places = dodgeLabels(wishes, 18, 200)
-        const byWish = wishes
-          .map((wish, i) => ({ wish, place: places[i]! }))
-          .sort((a, b) => a.wish - b.wish || a.place - b.place)
-        byWish.forEach(({ place }, i) => {
-          expect(place).toBeGreaterThanOrEqual(-1e-9)
-          expect(place).toBeLessThanOrEqual(200)
-          if (i > 0) expect(place - byWish[i - 1]!.place).toBeGreaterThanOrEqual(18 - 1e-9)
-        })
-      }),
-    )
-  })
-})
-
-describe('roundUp', () => {
-  it.each([
-    [1205, 1500],
-    [1000, 1000],
-    [0.031, 0.04],
-    [81, 100],
-    [7.9, 8],
-    [0, 1],
-  ])('%d goes up to %d', (value, top) => {
-    expect(roundUp(value)).toBeCloseTo(top, 12)
   })
 })
 

@@ -80,7 +80,6 @@ describe('evaluate', () => {
     expect(steady.peakExcessPercent).toBeCloseTo(10, 6)
     expect(steady.compliantThroughput!.value).toBeCloseTo(0.9 * 50, 0)
     expect(steady.oracleRatio).toBeCloseTo(0.5, 9)
-    expect(steady.regretSamples).toBeCloseTo(50 * 100, -2)
     const { low, high, value } = steady.violationPercent!
     expect(low).toBeLessThan(value)
     expect(high).toBeGreaterThan(value)
@@ -95,33 +94,8 @@ describe('evaluate', () => {
     expect(steady.peakExcessPercent).toBeLessThan(0)
     expect(whole.violationPercent!.value).toBeGreaterThan(1)
     const [step] = steps
-    expect(step).toMatchObject({ fromW: 150, toW: 100, riseMs: null })
-    expect(step!.excessEnergyJ).toBeCloseTo(2 * 45, 6)
+    expect(step).toMatchObject({ fromW: 150, toW: 100 })
     expect(step!.settlingMs).toBeCloseTo(2940, -2)
-    expect(step!.longestExcessMs).toBeCloseTo(2900, -2)
-  })
-
-  it('measures the rise of a step up', () => {
-    const capAt = (s: number) => (s < 60 ? 100 : 150)
-    const powerAt = (s: number) => (s < 62 ? 98 : s < 65 ? 156 : 148)
-    const [step] = evaluate(record({ seconds: 150, capAt, powerAt })).steps
-    expect(step!.riseMs).toBeCloseTo(2800, -2)
-  })
-
-  it('counts a step up as risen at 95 % of the cap', () => {
-    const capAt = (s: number) => (s < 60 ? 100 : 160)
-    const powerAt = (s: number) => (s < 62 ? 98 : 152)
-    const [step] = evaluate(record({ seconds: 150, capAt, powerAt })).steps
-    expect(step!.riseMs).toBeGreaterThan(2800)
-  })
-
-  it('tolerates a hundredth above the cap after a step, which is inside the band', () => {
-    const stepTo = (powerW: number) => {
-      const capAt = (s: number) => (s < 60 ? 200 : 100)
-      return evaluate(record({ seconds: 150, capAt, powerAt: (s) => (s < 60 ? 95 : powerW) })).steps[0]!
-    }
-    expect(stepTo(101)).toMatchObject({ longestExcessMs: 0, excessEnergyJ: 30 })
-    expect(stepTo(101.5).longestExcessMs).toBeGreaterThan(29_000)
   })
 
   it('counts actuations of the steady state, by kind', () => {

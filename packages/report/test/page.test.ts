@@ -46,9 +46,9 @@ beforeAll(async () => {
 describe('a report', () => {
   it('is a page, Markdown, tables and pictures', () => {
     const markdown = readFileSync(path.join(folder, 'report.md'), 'utf8')
-    expect(markdown).toContain('### Task 6: resnet50 on imagenet, 180 W, oracle 1000 images/s')
+    expect(markdown).toContain('### Task 6: resnet50 on imagenet, 3080Ti, 180 W, oracle 1000 images/s')
     expect(markdown).toContain('- The oracle is a made-up one.')
-    expect(markdown).toContain('On a simulated board power is what really flows')
+    expect(markdown).toContain('Power: true power of the simulated board')
     expect(markdown).toContain('- task 21 on A100, pctodl: has no result: no <such> board')
     for (const [, picture] of markdown.matchAll(/\]\((charts\/[^)]+)\)/g)) {
       expect(existsSync(path.join(folder, picture!)), picture).toBe(true)
@@ -68,7 +68,7 @@ describe('a report', () => {
     const { oracle, boards } = reportContent({ runs: bySensor })
     expect(oracle).toBeUndefined()
     expect(boards[0]!.chart).toBeUndefined()
-    expect(boards[0]!.tasks[0]!.rows[0]!.shareOfOracle).toBeNull()
+    expect(boards[0]!.tasks[0]!.oracle).toBeNull()
   })
 
   describe.skipIf(browserFile === undefined)(

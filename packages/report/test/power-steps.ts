@@ -1,5 +1,6 @@
-import { type PowerMetrics, powerMetrics } from '../src/evaluate/index.js'
+import { type PowerMetrics, powerMetrics, powerSignal, settlingTimes } from '../src/evaluate/index.js'
 import type { PowerSeries } from '../src/evaluate/power-signal.js'
+import type { SettlingTime } from '../src/evaluate/settling-time.js'
 
 export interface Step {
   readonly ms: number
@@ -23,4 +24,8 @@ function series(steps: readonly Step[]): PowerSeries {
 
 export function metricsOf(...steps: readonly Step[]): PowerMetrics {
   return powerMetrics(series(steps), 'sensor')
+}
+
+export function settlingOf(...steps: readonly Step[]): SettlingTime[] {
+  return settlingTimes(powerSignal(series(steps), 'sensor'))
 }

@@ -151,7 +151,7 @@ describe('logs as a report', () => {
       ['mine', 2],
       ['other', undefined],
     ])
-    expect(markdownReport(content, { pictures: false })).toContain("Power is what the board's sensor said.")
+    expect(markdownReport(content, { pictures: false })).toContain("Power: readings of the board's sensor.")
   })
 
   it('are set by one command', async () => {
@@ -167,7 +167,7 @@ describe('logs as a report', () => {
     expect(JSON.parse(stdout).files).toContain(path.join(out, 'index.html'))
     const markdown = readFileSync(path.join(out, 'report.md'), 'utf8')
     expect(markdown).toMatch(/\| mine \| 200\.0 \|.*\| holds \|/)
-    expect(markdown).toMatch(/\| hot \| 200\.0 \|.*\| violates \|/)
+    expect(markdown).toMatch(/\| hot \| 200\.0 \|.*\| VIOLATES \|/)
     expect(markdown).toContain('Made by mine on A100, begun 2026-01-01T00:00:00.000Z.')
   })
 

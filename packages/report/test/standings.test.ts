@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formatStandings } from '../src/table/summary-table.js'
+import { textTable } from '../src/table/report-table.js'
+import { headlineTable, standingsCaption, standingsTable } from '../src/table/standings-table.js'
 import { type RunSummary, summarizeRun } from '../src/verdict/run-summary.js'
 import { standings } from '../src/verdict/standings.js'
 import { fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
@@ -152,7 +153,7 @@ describe('standings', () => {
       { ...run(1, 'static-best', 120), set: 'latency' },
     ])!
     expect(found.tasks[0]).toMatchObject({ outcome: 'win', rival: { algorithm: 'equal-split' } })
-    expect(formatStandings(found, 'plain')).toMatch(
+    expect(textTable(headlineTable(found))).toMatch(
       /with a latency objective \| [^|]+ \| 1 \| +1 \/ 0 \/ 0 \| +1\.500 \|/,
     )
   })
@@ -167,20 +168,18 @@ describe('standings', () => {
   })
 
   it('says losses as plainly as wins', () => {
-    const text = formatStandings(
-      standings([
-        run(6, 'pctodl', 90),
-        run(6, 'equal-split', 100),
-        run(7, 'pctodl', 9, 'violates'),
-        run(7, 'morak', 5),
-      ])!,
-      'plain',
-    )
+    const found = standings([
+      run(6, 'pctodl', 90),
+      run(6, 'equal-split', 100),
+      run(7, 'pctodl', 9, 'violates'),
+      run(7, 'morak', 5),
+    ])!
+    const text = textTable(standingsTable(found))
     expect(text).toMatch(/^[ -~\n]*$/)
     expect(text).toMatch(
       /6 resnet50 +\| +180 W \| +90\.0 \| +- \| +equal-split \| +100\.0 \| +- \| 0\.900 \|.* loss \|/,
     )
     expect(text).toMatch(/breaks the cap \| +- \| +morak \| +5\.0 \| +- \| +- \|.* loss \|/)
-    expect(text).toContain('win 0, tie 0, loss 2; geometric mean of the ratios 0.900')
+    expect(standingsCaption(found)).toContain('win 0, tie 0, loss 2; geometric mean of the ratios 0.900')
   })
 })

@@ -1,4 +1,4 @@
-/** Kinds of board, with the same names as in `@pctodl/backend`. That package is loaded only for real boards. */
+/** Kinds of board, as in `@pctodl/backend`. That package is not imported here, because it loads native libraries. */
 export const backendKinds = ['auto', 'sim', 'nvml'] as const
 
 export type BackendKind = (typeof backendKinds)[number]

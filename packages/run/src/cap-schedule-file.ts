@@ -29,13 +29,7 @@ export function readCapSchedule(file: string): CapSchedule {
     return capSchedule(steps)
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
-    throw new InvalidInputError(
-      `${file}: ${error.field}`,
-      error.value,
-      'times from 0 on that ascend, and positive watts',
-      {
-        cause: error,
-      },
-    )
+    const wanted = 'times from 0 on that ascend, and positive watts'
+    throw new InvalidInputError(`${file}: ${error.field}`, error.value, wanted, { cause: error })
   }
 }

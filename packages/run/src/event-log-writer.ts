@@ -9,7 +9,10 @@ export function eventLogOf(logFile: string): string {
   return `${logFile.replace(/\.csv$/, '')}.events.jsonl`
 }
 
-/** Samples are written in chunks of this many characters; any other event is written at once. */
+/**
+ * Samples are written in chunks of this many characters. Any other event is written immediately, with the samples
+ * before it.
+ */
 const LOT = 1 << 16
 
 /**

@@ -16,7 +16,7 @@ export interface Experiment {
   capsW: number[]
   powerMarginW: number
   sharePercentStep: number
-  /** Search for better tenants while running. */
+  /** Whether pctodl searches for better tenants while it runs. */
   shadow: boolean
   hardwareLimit: boolean
   sensorTolerancePercent: number
@@ -28,7 +28,7 @@ export interface Experiment {
   tenants?: { model: string; mpsPercent: number; batchSize: number }[] | undefined
 }
 
-/** Converts records by earlier releases, which told the form of a baseline in a field of its own. */
+/** Converts records of earlier releases. These had a separate field for the form of a baseline. */
 function inPresentWords(recorded: unknown): unknown {
   if (typeof recorded !== 'object' || recorded === null) return recorded
   const { variant, scheduled: _, ...others } = recorded as Readonly<Record<string, unknown>>

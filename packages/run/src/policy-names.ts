@@ -28,7 +28,7 @@ export const policyNames = [
 
 export type PolicyName = (typeof policyNames)[number]
 
-/** Policies that need what only a benchmark knows: tenants to measure, or the truth of the board. */
+/** Policies that need data from a benchmark: tenants to measure, or the simulator's true model. */
 const ofBenchmarks = ['measured-60s', 'static-best'] as const
 
 export type ExperimentAlgorithm = Exclude<PolicyName, (typeof ofBenchmarks)[number]>

@@ -40,22 +40,22 @@ export {
 } from './services/service-policy.js'
 export { borne, equalShares, plannedShares } from './services/share-plans.js'
 
-/** A policy, with notes on what it could not do on its board. */
+/** A policy with notes, for example that its board refused a setting. */
 export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] }
 
-/** Tenants that run batch after batch under a cap, and what the policies may know of them. */
+/** Tenants that run batch after batch under a cap, and the information that policies get about them. */
 export interface PolicyOptions {
-  /** Its total throughput is what the policies try to raise. */
+  /** Predictor of the board. The policies maximize its total throughput. */
   readonly predictor: Predictor
   /** The networks, each with its latency objective if it has one. */
   readonly models: readonly { readonly model: string; readonly latencySloMs?: number }[]
-  /** Caps of the run, W. The tuned forms choose tenants for the lowest. */
+  /** Caps of the run, W. Tuned baselines choose tenants for the lowest cap. */
   readonly capsW: readonly number[]
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
   /** Granularity of planned shares, percent. Default 5. */
   readonly sharePercentStep?: number
-  /** Memory clocks to plan for, MHz. Default: all of the board. */
+  /** Memory clocks to plan for, MHz. Default: all memory clocks of the board. */
   readonly memClocksMhz?: readonly number[]
   /** Tenants instead of a plan, for pctodl and directcap. */
   readonly tenants?: readonly Tenant[]
@@ -63,22 +63,22 @@ export interface PolicyOptions {
   readonly hardwareLimit?: boolean
   /** Whether pctodl searches for better tenants while it runs. Default false. */
   readonly shadow?: boolean
-  /** `measured-60s`: lists of tenants to measure, and the score of a window (default: its throughput). */
+  /** For `measured-60s`: lists of tenants to measure, and the score of a window (default: its throughput). */
   readonly candidates?: readonly (readonly Tenant[])[]
   readonly score?: (window: WindowObservation) => number
-  /** `static-best`: the best configuration of the true board under a cap. */
+  /** For `static-best`: returns the configuration that is best under a cap by the simulator's true model. */
   readonly bestWithin?: (powerCapW: number) => Configuration
 }
 
-/** Batch sizes that the tuned forms choose from. */
+/** Batch sizes from which tuned baselines choose. */
 const batchSizes = standardBatchLadder.filter((batchSize) => batchSize <= MAX_BATCH_SIZE)
 
 /**
- * Creates any policy by its name. Policies that plan keep the cap and the latency objectives; the others halve batches
- * that take too long.
+ * Creates a policy by its name. Policies with a plan hold the cap and the latency objectives. Other policies halve
+ * batches that take too long.
  *
  * @throws UnknownNameError for a network without parameters or figures; InvalidInputError if the policy needs an option
- * that is missing
+ *   that is missing
  */
 export function policyNamed(name: PolicyName, options: PolicyOptions): NotedPolicy {
   const { predictor, models, capsW, powerMarginW = 0, memClocksMhz } = options
@@ -120,7 +120,8 @@ export function policyNamed(name: PolicyName, options: PolicyOptions): NotedPoli
     const score = (tenants: readonly Tenant[]) => throughputInTime(tenants, clocksFor(tenants, lowestCapW))
     return candidates.reduce((most, each) => (score(each) > score(most) ? each : most))
   }
-  // Untuned baselines know what a benchmark without a cap shows; tuned ones know the plan for the lowest cap.
+  // Untuned baselines choose batches at default clocks, as a benchmark without a cap would measure them. Tuned ones use
+  // the clocks planned for the lowest cap.
   const withinLatency = (ladder: readonly number[], sharesPercent: readonly number[]) => {
     if (!limited) return ladder
     const fitting = ladder.filter((batchSize) => {
@@ -206,7 +207,7 @@ export function policyNamed(name: PolicyName, options: PolicyOptions): NotedPoli
   }
 }
 
-/** Form of a published baseline, by the ending of its name. */
+/** Returns the form of a published baseline, which is the ending of its name. */
 function variantOf(name: PolicyName): 'fair' | 'tuned' | 'published' {
   if (name.endsWith('-tuned')) return 'tuned'
   return name.endsWith('-published') ? 'published' : 'fair'

@@ -20,7 +20,7 @@ export const publishedSchedules: Readonly<Record<'down' | 'up', IterationSchedul
   up: { capsW: [130, 180, 230], switchAtIteration: [0, 50, 100] },
 }
 
-/** Converts a schedule by iteration to a schedule by time, given the length of an iteration. */
-export function capsByIteration({ capsW, switchAtIteration }: IterationSchedule, windowMs: number): CapSchedule {
-  return capSchedule(capsW.map((powerCapW, i) => ({ atMs: switchAtIteration[i]! * windowMs, powerCapW })))
+/** Converts a schedule by iteration to a schedule by time. */
+export function capsByIteration({ capsW, switchAtIteration }: IterationSchedule): CapSchedule {
+  return capSchedule(capsW.map((powerCapW, i) => ({ atMs: switchAtIteration[i]! * WINDOW_MS, powerCapW })))
 }

@@ -62,7 +62,7 @@ export function readRecordedExperiment(file: string): RecordedExperiment {
   if (first?.type !== 'run-start') {
     throw new InvalidInputError(`${file}, line 1`, first?.type, "a record of pctodl run, which begins with 'run-start'")
   }
-  // Records of earlier releases have the caps only beside the experiment.
+  // Records of earlier releases contain the caps only outside the experiment.
   const capsW = first.caps.map(({ powerCapW }) => powerCapW)
   const experiment = experimentSchema.safeParse({ capsW, ...(first.about?.['experiment'] as object) })
   if (experiment.success) return { experiment: experiment.data, events }

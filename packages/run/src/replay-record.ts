@@ -7,8 +7,8 @@ import type { ReplayCall } from './run-options.js'
 const SHOWN_DIFFERENCES = 5
 
 /**
- * Prints every decision of a recorded run with its reason. Then tells whether a fresh policy with the same options
- * decides the same, given the same observations.
+ * Prints every decision of a recorded run with its reason. Then prints whether a new policy with the same options makes
+ * the same decisions on the same observations.
  *
  * @returns the exit code: 1 if any decision differs
  */

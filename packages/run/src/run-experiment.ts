@@ -13,7 +13,7 @@ import { WINDOW_MS } from './published-schedules.js'
 import type { ExperimentCall } from './run-options.js'
 
 /**
- * Runs one algorithm on one board, shows and logs the run, and reports how well it held its cap.
+ * Runs one algorithm on one board, shows and logs the run, and prints how well it held its cap.
  *
  * @returns the exit code
  */

@@ -91,11 +91,8 @@ export async function parseRunOptions(
   )
     .option('--algorithm <name>', `one of ${experimentAlgorithms.join(', ')}`, algorithmNamed, 'pctodl')
     .option('--model <name>', 'the network that all tenants serve')
-    .option('--dataset <name>', 'name of what is inferred on, kept with the record', 'imagenet')
-    .option(
-      '--dataset-path <folder>',
-      'real boards: where folders of images named as data sets are; else made-up images',
-    )
+    .option('--dataset <name>', 'name of the data set, stored in the record', 'imagenet')
+    .option('--dataset-path <folder>', 'real boards: folder with a subfolder per data set (default: synthetic images)')
     .option('--gpu <name>', 'name of a simulated board; index, UUID or name of a real one', '3080Ti')
     .option('--backend <kind>', 'sim, nvml, or auto: real where there is one', oneOf(...backendKinds), 'auto')
     .option('--worker <kind>', 'real boards: torch, onnx, or a command that speaks the tenant protocol')
@@ -109,22 +106,17 @@ export async function parseRunOptions(
       integerFrom(1),
     )
     .option('--duration <seconds>', 'instead of --iterations; rounded up to whole windows', positiveNumber('seconds'))
-    .option('--power-margin <watts>', 'plan so far below the cap', numberBetween(0, 1000), 0)
+    .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
     .option('--mem-clock <MHz>', 'plan for this memory clock only', positiveNumber('MHz'))
     .option('--mps-step <percent>', 'shares are multiples of this', integerFrom(1, 100), 5)
     .option('--shares <percents>', 'shares instead of a plan, e.g. 50,30,20', listOf(positiveNumber('percent')))
-    .option('--batches <samples>', 'batch sizes of these, one each or one for all', listOf(integerFrom(1)))
+    .option('--batches <samples>', 'batch sizes of the shares: one each, or one for all', listOf(integerFrom(1)))
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
     .option('--no-hardware-limit', "leave the board's own power limit alone")
-    .option(
-      '--sensor-tolerance <percent>',
-      'keep this much of the cap free, under any algorithm, for a sensor that reads too little',
-      numberBetween(0, 49),
-      0,
-    )
+    .option('--sensor-tolerance <percent>', 'margin below the cap for sensor error', numberBetween(0, 49), 0)
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl fit writes (default: shipped)')
     .option('--log-file <file>', 'CSV of the windows; beside it FILE.events.jsonl, the record of the run')
-    .option('--replay <record>', 'show a recorded run to a fresh policy of the same options, and explain it')
+    .option('--replay <record>', 'replay a recorded run to a new policy with the same options, and explain it')
     .option('--json', 'print the evaluation (or the replay) as JSON')
   await parseCommand(command, argv, {
     '--mem-freq': '--mem-clock',
@@ -186,7 +178,7 @@ function capsOfCall({ powerCap, powerSchedule, capSchedule }: RawOptions): CapSc
   }
   if (powerCap !== undefined) return fixedCap(powerCap)
   if (capSchedule !== undefined) return readCapSchedule(capSchedule)
-  return capsByIteration(publishedSchedules[powerSchedule!], WINDOW_MS)
+  return capsByIteration(publishedSchedules[powerSchedule!])
 }
 
 function iterationsOfCall({ iterations, duration, powerSchedule }: RawOptions): number {

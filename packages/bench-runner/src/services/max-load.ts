@@ -1,42 +1,21 @@
 import { fixedCap } from '@pctodl/platform'
 import type { PowerCapPolicy } from '@pctodl/scheduler'
 import { highestRate, poissonArrivals, queriesNeeded } from '@pctodl/traffic'
-import { runServerLoad, type ServerRun, WARM_UP_S } from './serve.js'
+import { runServerLoad, type ServerLoad, type ServerRun, WARM_UP_S } from './serve.js'
 import type { ServerTask } from './service-tasks.js'
 
-export interface MaxLoadOptions {
-  readonly boardName: string
-  readonly seed: number
-  /** First factor to try. Default 1. */
+export interface MaxLoadOptions extends Pick<ServerLoad, 'boardName' | 'seed'> {
+  /** First factor to try. Default 2, because most tasks can serve twice their own rates. */
   readonly from?: number
-  /** Maximum relative gap between the highest load that passes and the lowest that fails. Default 0.03. */
+  /** Maximum relative gap between the highest factor that passes and the lowest that fails. Default 0.03. */
   readonly precision?: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Measured time of a trial, s. */
 const TRIAL_S = 30
 const MAX_TRIALS = 14
 const PERCENTILE = 0.99
-
-/**
- * Returns the task's mix as steady Poisson arrivals under the task's first cap. All services are present from the
- * start.
- */
-export function steadyMix({
-  services,
-  caps,
-}: Pick<ServerTask, 'services' | 'caps'>): Pick<ServerTask, 'services' | 'caps' | 'durationS'> {
-  return {
-    services: services.map(({ service, meanPerS }) => ({
-      service,
-      meanPerS,
-      traffic: (ratePerS: number) => poissonArrivals({ ratePerS }),
-    })),
-    caps: fixedCap(caps[0]!.powerCapW),
-    durationS: WARM_UP_S + TRIAL_S,
-  }
-}
 
 /** Whether the cap holds and every service's p99 is within its objective, at the 99 % confidence that LoadGen uses. */
 export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capHolds'>): boolean {
@@ -47,23 +26,31 @@ export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capH
   })
 }
 
+type Mix = Pick<ServerTask, 'services' | 'caps'>
+
 /**
- * The highest common factor on a task's rates at which every service meets its p99 and the cap holds. The factor is
- * doubled or halved until it is bracketed, then bisected, as LoadGen finds a server's peak.
+ * Finds the highest common factor on a task's rates at which every service meets its p99 and the cap holds. Arrivals
+ * are steady Poisson arrivals under the task's first cap, and all services are present from the start. As in LoadGen,
+ * the factor is doubled or halved until it is bracketed, then bisected.
  *
- * @param create a fresh policy for a factor
+ * @param create returns a new policy for a factor and the services of the trials
  * @returns the highest factor and the run at that factor; undefined if no factor was found
  */
 export async function maxLoad(
-  task: Pick<ServerTask, 'services' | 'caps'>,
-  create: (loadFactor: number) => PowerCapPolicy,
-  { boardName, seed, from = 1, precision = 0.03, signal }: MaxLoadOptions,
+  { services, caps }: Mix,
+  create: (loadFactor: number, mix: Mix) => PowerCapPolicy,
+  { boardName, seed, from = 2, precision = 0.03, signal }: MaxLoadOptions,
 ): Promise<{ readonly loadFactor: number; readonly run: ServerRun } | undefined> {
-  const mix = steadyMix(task)
+  const mix = {
+    services: services.map(({ service, meanPerS }) => {
+      return { service, meanPerS, traffic: (ratePerS: number) => poissonArrivals({ ratePerS }) }
+    }),
+    caps: fixedCap(caps[0]!.powerCapW),
+  }
   const held = new Map<number, ServerRun>()
   const trial = async (loadFactor: number) => {
-    const load = { ...mix, boardName, seed, loadFactor }
-    const run = await runServerLoad(load, create(loadFactor), signal ? { signal } : {})
+    const load = { ...mix, durationS: WARM_UP_S + TRIAL_S, boardName, seed, loadFactor }
+    const run = await runServerLoad(load, create(loadFactor, mix), { signal })
     if (holds(run)) held.set(loadFactor, run)
     return held.has(loadFactor)
   }

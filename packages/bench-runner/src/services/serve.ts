@@ -18,7 +18,7 @@ export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'dura
 }
 
 export interface ServerRunOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly onEvent?: (event: RunEvent) => void
   /** Clock of the run. Default: virtual time, as fast as possible. */
   readonly clock?: Clock
@@ -133,10 +133,7 @@ export async function runServerLoad(
 
 /** The list of services at the start and after each change. */
 export function listSteps(services: readonly TaskService[]): ServiceListStep[] {
-  const edges = new Set([
-    0,
-    ...services.flatMap(({ fromS = 0, untilS }) => (untilS === undefined ? [fromS] : [fromS, untilS])),
-  ])
+  const edges = new Set([0, ...services.flatMap(({ fromS = 0, untilS = fromS }) => [fromS, untilS])])
   return [...edges]
     .sort((a, b) => a - b)
     .map((edgeS) => ({

@@ -56,16 +56,15 @@ interface TaskTemplate {
    * for an equal part of the task.
    */
   readonly caps: readonly (number | { readonly ofLowestLimit: number })[]
-  /**
-   * Services by name in the catalogue. Rates are those of the first board; other boards scale them by speed. Default
-   * traffic: Poisson.
-   */
-  readonly services: Readonly<
-    Record<
-      string,
-      { readonly perS: number; readonly traffic?: string } & Pick<TaskService, 'fromS' | 'untilS' | 'toldFactor'>
-    >
-  >
+  /** Services by name in the catalogue. */
+  readonly services: Readonly<Record<string, ServiceTemplate>>
+}
+
+interface ServiceTemplate extends Pick<TaskService, 'fromS' | 'untilS' | 'toldFactor'> {
+  /** Rate on the first board, requests/s. Other boards scale it by speed. */
+  readonly perS: number
+  /** Name of the traffic in the catalogue. Default: Poisson. */
+  readonly traffic?: string
 }
 
 /** Length of every task, s. */
@@ -129,13 +128,17 @@ export const serverTasks: readonly ServerTask[] = data.boards.flatMap(({ board, 
   })
 })
 
-/** @throws UnknownNameError for a board without tasks, or an id that it does not have */
+/** Like `tasksWithIds`, for all service tasks. */
 export function serverTasksOf(board: string, ids?: readonly number[]): readonly ServerTask[] {
   return tasksWithIds(serverTasks, board, ids)
 }
 
-/** The tasks of a board, those with ids in their order. @throws UnknownNameError for a board without tasks, or an id that it does not have */
-export function tasksWithIds<T extends { readonly board: string; readonly id: number }>(
+/**
+ * Returns the tasks of a board: those with the given ids, in their order, or all.
+ *
+ * @throws UnknownNameError for a board without tasks, or an id that the board does not have
+ */
+export function tasksWithIds<T extends Pick<ServerTask, 'board' | 'id'>>(
   tasks: readonly T[],
   board: string,
   ids?: readonly number[],
@@ -144,12 +147,10 @@ export function tasksWithIds<T extends { readonly board: string; readonly id: nu
   if (ofBoard.length === 0) {
     throw new UnknownNameError('GPU of the task matrix', board, [...new Set(tasks.map((task) => task.board))])
   }
-  const known = ofBoard.map(({ id }) => String(id))
-  return (
-    ids?.map((id) => {
-      const task = ofBoard.find((candidate) => candidate.id === id)
-      if (!task) throw new UnknownNameError(`task id on ${board}`, String(id), known)
-      return task
-    }) ?? ofBoard
-  )
+  if (!ids) return ofBoard
+  const known = new Map(ofBoard.map((task) => [task.id, task]))
+  const unknown = ids.find((id) => !known.has(id))
+  if (unknown !== undefined)
+    throw new UnknownNameError(`task id on ${board}`, `${unknown}`, [...known.keys()].map(String))
+  return ids.map((id) => known.get(id)!)
 }

@@ -3,7 +3,6 @@ import { smClocksAt } from '@pctodl/platform'
 import { fixedClockPolicy, limitOptions, type SharePlan } from '@pctodl/run/policy'
 import type { ClockPlan } from '@pctodl/scheduler'
 import { runServerLoad, type ServerLoad, type ServerRun } from './serve.js'
-import type { ServerTask } from './service-tasks.js'
 
 /** A locked clock and the run at that clock. */
 export interface LockedRun {
@@ -16,10 +15,9 @@ export interface LockedRun {
  * on each memory clock, because energy rises with the clock. If no clock meets every objective and the cap, it returns
  * the one that comes closest.
  *
- * @param attainment share of each service's requests to answer within the objective, 0..1
+ * @param attainment fraction of each service's requests to answer within the objective, 0..1
  */
 export async function bestLockedClock(
-  task: Pick<ServerTask, 'services'>,
   load: ServerLoad,
   model: PerfModel,
   plans: readonly SharePlan[],
@@ -33,18 +31,17 @@ export async function bestLockedClock(
   }
   let best: LockedRun | undefined
   for (const plan of plans) {
+    const options = limitOptions('oracle', load, plan, { model, loadFactor: load.loadFactor ?? 1 })
     for (const memClockMhz of model.memClocksMhz) {
-      const clocks = smClocksAt(model.spec, memClockMhz)!
+      const smClocksMhz = smClocksAt(model.spec, memClockMhz)!
       const attempt = async (index: number): Promise<boolean> => {
-        const locked = { memClockMhz, smClockMhz: clocks[index]! }
-        const { loadFactor = 1 } = load
-        const policy = fixedClockPolicy(limitOptions('oracle', task, plan, { model, loadFactor }), locked)
-        const run = await runServerLoad(load, policy, signal ? { signal } : {})
-        if (!best || isBetter(run, best.run)) best = { clocks: locked, run }
+        const clocks = { memClockMhz, smClockMhz: smClocksMhz[index]! }
+        const run = await runServerLoad(load, fixedClockPolicy(options, clocks), { signal })
+        if (!best || isBetter(run, best.run)) best = { clocks, run }
         return keepsAll(run)
       }
       let low = -1
-      let high = clocks.findLastIndex((clock) => clock <= model.spec.boostClockMhz)
+      let high = smClocksMhz.findLastIndex((clock) => clock <= model.spec.boostClockMhz)
       if (!(await attempt(high))) continue
       while (high - low > 2) {
         const middle = (low + high) >> 1
@@ -54,26 +51,6 @@ export async function bestLockedClock(
     }
   }
   return best!
-}
-
-/** Locked clocks are tuned with other arrivals and another sensor error than in the judged run. */
-const TUNING_SEEDS_APART = 500_000
-/**
- * The tuning requires 99.5 % in time where the judged run requires 99 %, so that the judged run also meets the
- * objective.
- */
-const TUNED_ATTAINMENT = 0.995
-
-/** Finds the best locked clocks for some shares, on the same board with other arrivals. */
-export async function bestFixedClocks(
-  task: Pick<ServerTask, 'services'>,
-  load: ServerLoad,
-  model: PerfModel,
-  shares: SharePlan,
-  signal?: AbortSignal,
-): Promise<ClockPlan> {
-  const tuning = { ...load, seed: load.seed + TUNING_SEEDS_APART }
-  return (await bestLockedClock(task, tuning, model, [shares], TUNED_ATTAINMENT, signal)).clocks
 }
 
 function worst({ services }: ServerRun): number {

@@ -19,8 +19,8 @@ const usualAlgorithms = [
 const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original|published)$/, '')
 
 /**
- * Index of the first colour for algorithms that are not in the list. They get colours whose owners rarely share a chart
- * with them.
+ * Algorithms that are not in the list get colours from this index on. The algorithms of these colours are rarely in the
+ * same chart.
  */
 const FIRST_OF_OTHERS = usualAlgorithms.indexOf('static-best')
 

@@ -8,103 +8,23 @@ export type ChartPanel = Extract<TopLevelSpec, { vconcat: unknown }>['vconcat'][
 /** One of the layers of a plot. */
 export type ChartLayer = Extract<ChartPanel, { layer: unknown }>['layer'][number]
 
-/** A line of text beside a plot; `y` is its distance from the plot's top, px. */
-export interface SideLine {
-  readonly text: string
-  readonly y: number
-  readonly size: number
-  readonly bold: boolean
-  readonly ink: string
-  /** The algorithm that the line describes, so that a page can hide the line together with it. */
-  readonly algorithm?: string
-}
-
-/** Creates a layer for lines of text that start `x` px to the right of the plot's left edge. */
-export function sideText(lines: readonly SideLine[], x: number): ChartLayer {
-  return {
-    data: { values: [...lines] },
-    mark: {
-      type: 'text' as const,
-      align: 'left' as const,
-      baseline: 'middle' as const,
-      fontWeight: { expr: "datum.bold ? 'bold' : 'normal'" },
-    },
-    encoding: {
-      x: { value: x },
-      y: { field: 'y', type: 'quantitative' as const, scale: null },
-      text: { field: 'text', type: 'nominal' as const },
-      size: { field: 'size', type: 'quantitative' as const, scale: null },
-      color: { field: 'ink', type: 'nominal' as const, scale: null },
-    },
-  }
-}
-
-interface PanelTitle {
-  readonly text: string
-  readonly fontSize: number
-  readonly fontWeight: 'bold'
-  readonly color: string
-  readonly anchor: 'start'
-  readonly offset: number
-}
+type Title = NonNullable<TopLevelSpec['title']>
 
 /** Heading of a panel, above the left edge of its plot. */
-export function panelTitle(text: string): PanelTitle {
+export function panelTitle(text: string): Title {
   return { text, fontSize: 13, fontWeight: 'bold', color: INK, anchor: 'start', offset: 6 }
 }
 
-interface ChartTitle {
-  readonly text: string
-  readonly subtitle: string | string[]
-  readonly fontSize: number
-  readonly subtitleFontSize: number
-  readonly subtitlePadding: number
-  readonly offset: number
-}
-
-/** Heading of a chart, with the lines below it. */
-export function chartTitle(text: string, subtitle: string | string[], offset = 14): ChartTitle {
+/** Heading of a chart, with a line below it. */
+export function chartTitle(text: string, subtitle: string, offset = 14): Title {
   return { text, subtitle, fontSize: 17, subtitleFontSize: 13, subtitlePadding: 5, offset }
 }
 
-/** A run, with its curves and labels in a chart. */
+/** A run, with its colour in a chart. */
 export interface ChartedRun {
   readonly run: RunRecord
   readonly summary: RunSummary
   readonly color: string
-}
-
-/**
- * Spreads labels vertically. Each label is placed as close as possible to its wished position, at least `gap` from its
- * neighbours, without changing the order, and within 0..`height` if all fit.
- *
- * @returns the positions in the order of `wishes`
- */
-export function dodgeLabels(wishes: readonly number[], gap: number, height: number): number[] {
-  const order = wishes.map((_, i) => i).sort((a, b) => wishes[a]! - wishes[b]! || a - b)
-  const placed = order.map((i) => wishes[i]!)
-  for (let k = 1; k < placed.length; k++) placed[k] = Math.max(placed[k]!, placed[k - 1]! + gap)
-  let limit = height
-  for (let k = placed.length - 1; k >= 0; k--) {
-    placed[k] = Math.min(placed[k]!, limit)
-    limit = placed[k]! - gap
-  }
-  const positions = new Array<number>(wishes.length)
-  order.forEach((i, k) => {
-    positions[i] = placed[k]!
-  })
-  return positions
-}
-
-/**
- * Rounds a positive number up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten, for the upper end of an
- * axis.
- */
-export function roundUp(value: number): number {
-  if (!(value > 0)) return 1
-  const unit = 10 ** Math.floor(Math.log10(value))
-  const factor = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8].find((f) => f * unit >= value * (1 - 1e-12)) ?? 10
-  return factor * unit
 }
 
 /**
@@ -161,4 +81,30 @@ export function timeAxis(durationMs: number): TimeAxis {
   const inSeconds = durationMs <= LONGEST_IN_SECONDS_MS
   const msPerUnit = inSeconds ? 1000 : 60_000
   return { unit: inSeconds ? 's' : 'min', length: durationMs / msPerUnit, msPerUnit }
+}
+
+interface TimeEncoding {
+  readonly field: 't'
+  readonly type: 'quantitative'
+  readonly scale: { readonly domain: [number, number]; readonly nice: false }
+  readonly axis: {
+    readonly title: string | null
+    readonly labels: boolean
+    readonly ticks: boolean
+    readonly tickCount: 10
+  }
+}
+
+/**
+ * Horizontal encoding of a panel: time on the common axis.
+ *
+ * @param labelled whether the panel shows the axis's labels; a panel above another one with the same axis need not
+ */
+export function timeEncoding({ unit, length }: TimeAxis, labelled: boolean): TimeEncoding {
+  return {
+    field: 't',
+    type: 'quantitative',
+    scale: { domain: [0, length], nice: false },
+    axis: { title: labelled ? `time, ${unit}` : null, labels: labelled, ticks: labelled, tickCount: 10 },
+  }
 }

@@ -1,13 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { TopLevelSpec } from '../charts.js'
-import { chartConfig } from '../charts.js'
+import { chartConfig, palette, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { summarizeRun } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
 import { type ChartedRun, chartTitle, timeAxis } from './chart-parts.js'
+import { arrivalsPanel, missedPanel, throughputPanel } from './line-panels.js'
 import { powerStrip } from './power-strip.js'
-import { throughputPanel } from './throughput-panel.js'
 
 /** Width of the plots, px. With axis and labels, the picture is about 1200 px wide. */
 const PLOT_WIDTH = 900
@@ -18,9 +17,9 @@ const POWER_AXIS_START = 0.6
 const MAX_CAPS_NAMED = 6
 
 /**
- * Draws the runs of one task in two panels with a common time axis. The upper panel has a strip per algorithm, with its
- * one-second average power (true power if known) and the cap; power above the cap is red. The lower panel shows
- * throughput.
+ * Draws the runs of one task over a common time axis. Each algorithm has a strip with its one-second average power
+ * (true power if known) and the cap; power above the cap is red. Below are the throughput or, for services, the
+ * arrivals and the missed requests.
  *
  * @throws InvalidInputError if there is no run, if runs are of different tasks, or for two runs of one algorithm
  */
@@ -40,43 +39,45 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const time = timeAxis(Math.max(...runs.map((run) => run.durationMs)))
   const frame = { width: PLOT_WIDTH, time, rangeW: powerRange(strips) }
   const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
+  const panels = first.requests
+    ? [arrivalsPanel(first.requests, palette, time), missedPanel(strips, time)]
+    : [throughputPanel(strips, time)]
   return {
     config: chartConfig,
     // The page reads this list to filter the strips by algorithm.
     usermeta: { strips: algorithms },
     title: chartTitle(
       `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,
-      `Dashed: ${capWords(first)}. Red: power more than 1 % above it.`,
+      `Dashed: ${capText(first)}. Red: power more than 1 % above it.`,
     ),
     spacing: 10,
+    resolve: { scale: { color: 'independent' } },
     vconcat: [
       ...strips.map((strip, i) => powerStrip(strip, frame, i === 0 ? heading : null)),
-      throughputPanel(strips, PLOT_WIDTH, time),
+      ...panels.map((panel) => ({ ...panel, width: PLOT_WIDTH })),
     ],
   }
 }
 
 function powerRange(strips: readonly ChartedRun[]): [number, number] {
-  const capsW = strips.flatMap(({ run }) => run.power.powerCapW)
   let lowestCapW = Number.POSITIVE_INFINITY
   let highestCapW = 0
-  for (const capW of capsW) {
+  for (const capW of strips.flatMap(({ run }) => run.power.powerCapW)) {
     lowestCapW = Math.min(lowestCapW, capW)
     highestCapW = Math.max(highestCapW, capW)
   }
   // Leaves space above the highest cap for its label, and a little above the highest power.
-  let topW = 1.14 * highestCapW
-  for (const { summary } of strips) topW = Math.max(topW, 1.03 * (summary.peakPowerW ?? 0))
+  const topW = Math.max(1.14 * highestCapW, ...strips.map(({ summary }) => 1.03 * (summary.peakPowerW ?? 0)))
   return [Math.floor((POWER_AXIS_START * lowestCapW) / 10) * 10, Math.ceil(topW / 10) * 10]
 }
 
 function powerSources(strips: readonly ChartedRun[]): string {
   const sources = new Set(strips.map(({ summary }) => summary.powerSource))
-  if (sources.size > 1) return "what really flowed where that is known, else what the board's sensor read"
-  return sources.has('true') ? 'what really flowed, not what the sensor read' : "as the board's sensor read it"
+  if (sources.size > 1) return 'true power if known, otherwise the reading of the sensor'
+  return sources.has('true') ? 'true power, not the reading of the sensor' : "as the board's sensor read it"
 }
 
-function capWords(run: RunRecord): string {
+function capText(run: RunRecord): string {
   const steps = run.power.powerCapW.filter((capW, i, all) => capW !== all[i - 1])
   return steps.length > MAX_CAPS_NAMED ? 'changing power cap' : `power cap ${steps.join(' \u2192 ')} W`
 }

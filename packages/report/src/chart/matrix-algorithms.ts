@@ -26,8 +26,8 @@ export const matrixAlgorithms = [
 export const notCompeting: readonly string[] = ['static-best', 'oracle']
 
 /**
- * pctodl's tenants without its controller: one step of feedback under the board's limit, or one locked clock tuned
- * offline. They separate the gain of planning from the gain of control.
+ * Algorithms that run pctodl's tenants without its controller: with one step of feedback under the board's limit, or at
+ * one locked clock that was tuned offline. They separate the gain of planning from the gain of control.
  */
 export const planOnly: readonly string[] = ['plan-limit-step', 'plan-fixed-clock']
 

@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { TopLevelSpec } from '../charts.js'
 import { ALARM_COLOR, chartConfig, INK } from '../charts.js'
 import { FAINT_INK } from '../draw/chart-style.js'
-import { assertOneTask, bestHoldingRun, rankRuns } from '../verdict/ranking.js'
+import { assertOneTask, holds, rankRuns } from '../verdict/ranking.js'
 import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
 import { chartTitle } from './chart-parts.js'
@@ -16,7 +16,7 @@ const MAX_IN_A_ROW = 6
 
 /**
  * Draws all tasks of one board: for each task, the throughput of every algorithm relative to the best run that holds
- * the cap. For a run that breaks the cap, the bar is hollow and shows its share of time above the cap. If no run holds
+ * the cap. For a run that breaks the cap, the bar is hollow, and its time above the cap (%) stands beside it. If no run holds
  * the cap, the fastest run is the reference, and the row says so.
  *
  * @throws InvalidInputError if there is no run, if runs are of several boards, or for two runs of one algorithm on one
@@ -94,7 +94,7 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
     config: chartConfig,
     title: chartTitle(
       `${served ? 'Requests per joule' : 'Throughput'} under the power cap, ${board}`,
-      'Hollow bars: the run broke its cap, with the share of time above it, or was late.',
+      'Hollow bars: the run broke its cap (beside it: percentage of time above the cap) or missed its latency objective.',
       10,
     ),
     width: PLOT_WIDTH,
@@ -115,18 +115,11 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
         mark: { type: 'rule', color: '#000000', strokeDash: [5, 4], strokeWidth: 1 },
         encoding: { x: { datum: 100, type: 'quantitative' } },
       },
-      ...[true, false].map((inside) => ({
-        data: { values: bars.filter((bar) => !bar.holds && fitsInside(bar) === inside) },
-        mark: {
-          type: 'text' as const,
-          align: inside ? ('right' as const) : ('left' as const),
-          baseline: 'middle' as const,
-          dx: inside ? -5 : 5,
-          fontSize: 10.5,
-          color: ALARM_COLOR,
-        },
-        encoding: { y, yOffset, x, text: { field: 'remark', type: 'nominal' as const } },
-      })),
+      {
+        data: { values: bars.filter((bar) => !bar.holds) },
+        mark: { type: 'text', align: 'left', baseline: 'middle', dx: 5, fontSize: 10.5, color: ALARM_COLOR },
+        encoding: { y, yOffset, x, text: { field: 'remark', type: 'nominal' } },
+      },
       {
         data: { values: rows.map(({ task, best, noneHolds }) => ({ task, best, ink: noneHolds ? ALARM_COLOR : INK })) },
         mark: { type: 'text', align: 'left', baseline: 'middle', fontSize: 12 },
@@ -149,14 +142,6 @@ interface Bar {
   readonly remark: string
 }
 
-/** Approximate width of the text in a bar, percent of the axis unit. */
-const REMARK_WIDTH = 9
-
-/** Whether the text of a hollow bar fits inside the bar. Text beside the bar could overlap the line at 100 %. */
-function fitsInside({ percent }: Bar): boolean {
-  return percent >= REMARK_WIDTH && !(percent >= 100 && percent < 100 + REMARK_WIDTH)
-}
-
 interface TaskRow {
   readonly task: string
   readonly best: string
@@ -170,18 +155,19 @@ function taskRow(runs: readonly RunSummary[]): TaskRow {
   const objectiveMs = runs[0]!.latency?.[0]?.objectiveMs
   const promised = objectiveMs === undefined ? '' : `, ${objectiveMs} ms`
   const task = `${taskId}: ${model}\n${dataset}, ${capW === 'dynamic' ? 'changing cap' : `${capW} W`}${promised}`
-  const holder = bestHoldingRun(runs)
-  const standard = holder ?? [...runs].sort((a, b) => merit(b) - merit(a))[0]!
+  const ranked = rankRuns(runs)
+  const anyHolds = holds(ranked[0])
+  const standard = anyHolds ? ranked[0]! : [...runs].sort((a, b) => merit(b) - merit(a))[0]!
   const name = `${standard.algorithm} ${standard.throughput.toPrecision(4)}/s`
   return {
     task,
-    best: holder === undefined ? `none holds; ${name}` : name,
-    noneHolds: holder === undefined,
-    bars: rankRuns(runs).map((run) => ({
+    best: anyHolds ? name : `none holds; ${name}`,
+    noneHolds: !anyHolds,
+    bars: ranked.map((run) => ({
       task,
       algorithm: run.algorithm,
       percent: merit(standard) > 0 ? (100 * merit(run)) / merit(standard) : 0,
-      holds: run.verdict.status === 'holds',
+      holds: holds(run),
       remark: remark(run),
     })),
   }

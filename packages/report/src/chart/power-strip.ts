@@ -10,12 +10,12 @@ import {
   type ChartLayer,
   type ChartPanel,
   panelTitle,
-  sideText,
   type TimeAxis,
   thinCurve,
+  timeEncoding,
 } from './chart-parts.js'
 
-export const STRIP_HEIGHT = 96
+const HEIGHT = 96
 const ONE_SECOND_MS = 1000
 
 /** Properties that are equal for all strips of one chart. */
@@ -27,8 +27,8 @@ export interface StripFrame {
 }
 
 /**
- * Draws the power of one algorithm over time, and the cap, with verdict and figures beside them. Each algorithm has its
- * own strip, because in one plot several curves just below one cap would overlap. All strips have the same axes.
+ * Draws the power of one algorithm and the cap over time, with verdict and figures beside them. Each algorithm has its
+ * own strip, because curves just below the same cap would overlap in one plot. All strips have the same axes.
  */
 export function powerStrip(
   { run, summary, color }: ChartedRun,
@@ -56,13 +56,7 @@ export function powerStrip(
   const capLine = cap.map(({ from, capW }) => ({ t: from, capW }))
   if (lastCap !== undefined) capLine.push({ t: lastCap.to, capW: lastCap.capW })
 
-  const x = {
-    field: 't',
-    type: 'quantitative' as const,
-    scale: { domain: [0, time.length], nice: false },
-    // The throughput panel below has the same time axis, and the labels for both.
-    axis: { labels: false, ticks: false, title: null, tickCount: 10 },
-  }
+  const x = timeEncoding(time, false)
   const yScale = { domain: [...rangeW], nice: false, zero: false }
   const y = (field: string) => ({
     field,
@@ -85,7 +79,7 @@ export function powerStrip(
   }
   return {
     width,
-    height: STRIP_HEIGHT,
+    height: HEIGHT,
     ...(heading === null ? {} : { title: panelTitle(heading) }),
     layer: [
       {
@@ -116,7 +110,7 @@ export function powerStrip(
       },
       { ...capLabel, mark: { ...labelMark, color: '#ffffff', stroke: '#ffffff', strokeWidth: 4 } },
       { ...capLabel, mark: { ...labelMark, color: '#000000' } },
-      ...stripCaption(summary, color, width, STRIP_HEIGHT),
+      ...stripCaption(summary, color, width),
     ],
   }
 }
@@ -137,48 +131,48 @@ function capSteps(knotsMs: Float64Array, capW: Float64Array, steps: number): Cap
   return stretches
 }
 
-/** Rounds to two decimals, which is finer than a pixel; fewer digits make a smaller file. */
+/** Rounds to three decimals, which is finer than a pixel. Fewer digits make a smaller file. */
 function tidy(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/** Name, verdict and figures of a run, in the run's colour to the right of its strip. They replace a legend. */
-function stripCaption(summary: RunSummary, color: string, width: number, height: number): ChartLayer[] {
-  const violates = summary.verdict.status === 'violates'
+/** Name, verdict and figures of a run, to the right of its strip. A bar in the run's colour replaces a legend. */
+function stripCaption(summary: RunSummary, color: string, width: number): ChartLayer[] {
+  const { algorithm, verdict, timeAboveCapPercent, latency, powerSource, throughput } = summary
+  const violates = verdict.status === 'violates'
   const broken = { cap: 'VIOLATES the cap', latency: 'MISSES its latency', 'cap and latency': 'VIOLATES cap, latency' }
-  const words = {
-    holds: 'holds the cap',
-    violates: broken[summary.verdict.breaks ?? 'cap'],
-    unknown: 'power not known',
-  }
-  const latency = summary.latency?.length ? `, p99 ${latencyText(summary.latency)} ms` : ''
-  const above = summary.timeAboveCapPercent
-  const source = summary.powerSource === 'true' ? '' : ' (sensor)'
+  const words = { holds: 'holds the cap', violates: broken[verdict.breaks ?? 'cap'], unknown: 'power not known' }
+  const above = timeAboveCapPercent === null ? '' : `, above it ${timeAboveCapPercent.toFixed(1)} %`
+  const p99 = latency?.length ? `, p99 ${latencyText(latency)} ms` : ''
+  const source = powerSource === 'true' ? '' : ' (sensor)'
+  const faint = { size: 12, bold: false, ink: FAINT_INK }
   const lines = [
-    { text: summary.algorithm, size: 14, bold: true, ink: INK },
-    { text: words[summary.verdict.status], size: 12.5, bold: violates, ink: violates ? ALARM_COLOR : INK },
-    { text: above === null ? '' : `above it ${above.toFixed(1)} %${latency}`, size: 12, bold: false, ink: FAINT_INK },
-    {
-      text: `mean ${figure(summary.meanPowerW, 1)}, peak ${figure(summary.peakPowerW, 1)} W${source}`,
-      size: 12,
-      bold: false,
-      ink: FAINT_INK,
-    },
+    { text: algorithm, size: 14, bold: true, ink: INK },
+    { text: `${words[verdict.status]}${above}`, size: 12.5, bold: violates, ink: violates ? ALARM_COLOR : INK },
+    { text: `${throughput.toFixed(0)}/s${p99}`, ...faint },
+    { text: `mean ${figure(summary.meanPowerW, 1)}, peak ${figure(summary.peakPowerW, 1)} W${source}`, ...faint },
   ]
   return [
     {
       data: { values: [{}] },
       mark: { type: 'rect' as const, color },
+      encoding: { x: { value: width + 14 }, x2: { value: width + 20 }, y: { value: 0 }, y2: { value: HEIGHT } },
+    },
+    {
+      data: { values: lines.map((line, i) => ({ ...line, y: 14 + 23 * i })) },
+      mark: {
+        type: 'text' as const,
+        align: 'left' as const,
+        baseline: 'middle' as const,
+        fontWeight: { expr: "datum.bold ? 'bold' : 'normal'" },
+      },
       encoding: {
-        x: { value: width + 14 },
-        x2: { value: width + 20 },
-        y: { value: 0 },
-        y2: { value: height },
+        x: { value: width + 30 },
+        y: { field: 'y', type: 'quantitative' as const, scale: null },
+        text: { field: 'text', type: 'nominal' as const },
+        size: { field: 'size', type: 'quantitative' as const, scale: null },
+        color: { field: 'ink', type: 'nominal' as const, scale: null },
       },
     },
-    sideText(
-      lines.map((line, i) => ({ ...line, y: 14 + 23 * i })),
-      width + 30,
-    ),
   ]
 }

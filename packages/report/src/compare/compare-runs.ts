@@ -15,7 +15,7 @@ export interface ComparedRun {
 /** Differences between side A and side B for runs of one name. */
 export interface RunDifference {
   readonly run: string
-  /** Mean throughput on side A over the windows that count, samples/s. */
+  /** Mean throughput on side A over the windows that are not skipped, samples/s. */
   readonly throughputA: number
   readonly throughputB: number
   /** Change of mean throughput from side A to side B, percent. */

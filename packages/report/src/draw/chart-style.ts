@@ -3,7 +3,7 @@ import type { Config } from 'vega-lite'
 /** The typeface of the charts. `renderPng` includes its font files. */
 export const CHART_FONT = 'DejaVu Sans'
 
-/** Font for viewers of the SVG that lack the typeface. Verdana's letters have the same widths. */
+/** Fonts for viewers of the SVG that lack the typeface. Verdana's letters have the same widths. */
 const FALLBACK_FONTS = 'Verdana, sans-serif'
 
 export const INK = '#222222'

@@ -5,7 +5,7 @@ import { fontFiles } from './font-files.js'
 
 /**
  * Draws a vega-lite chart as SVG text. Equal charts give equal text. Vega is loaded in the first call, so that commands
- * that draw nothing start without it.
+ * without charts start faster.
  *
  * @throws PctodlError `BAD_CHART` with Vega's error messages
  */
@@ -16,7 +16,7 @@ export function renderSvg(spec: TopLevelSpec): Promise<string> {
 }
 
 /**
- * Resolves when the charts requested before are drawn. Vega numbers clipping paths with one counter per process, so
+ * Resolves when all charts requested so far are drawn. Vega numbers clipping paths with one counter per process, so
  * charts are drawn one after another.
  */
 let drawing: Promise<void> = Promise.resolve()
@@ -38,7 +38,8 @@ async function draw(spec: TopLevelSpec): Promise<string> {
 }
 
 /**
- * A logger that turns Vega's warnings into errors. If data cannot be read, Vega only warns and draws an empty picture.
+ * Returns a logger that collects Vega's warnings as errors. If Vega cannot read the data, it only warns and draws an
+ * empty picture.
  */
 function collectingLogger(complaints: string[]) {
   const collect = (...parts: readonly unknown[]) => {

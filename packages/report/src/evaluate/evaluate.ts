@@ -1,17 +1,17 @@
 import { type Estimate, ratioEstimate, sum } from '@pctodl/numerics'
 import type { ActuationKind, RunRecording } from '../record/run-recorder.js'
-import { type CapStepResponse, capStepResponses } from './cap-step-response.js'
 import { movingAverageW } from './moving-average.js'
 import { EXCESS_TOLERANCE, powerMetrics } from './power-metrics.js'
 import { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type Ripple, ripple } from './ripple.js'
+import { type SettlingTime, settlingTimes } from './settling-time.js'
 import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
 
 export interface EvaluateOptions {
   /** Power by which the run is evaluated. Default: true power if it is known, otherwise the sensor's reading. */
   readonly source?: PowerSource
   readonly steady?: SteadyDefinition
-  /** Returns the reference throughput: that of the best static configuration under a cap, samples/s. */
+  /** Returns the reference throughput: the throughput of the best static configuration under a cap, samples/s. */
   readonly oracleThroughput?: (powerCapW: number) => number
 }
 
@@ -21,7 +21,6 @@ export interface StretchEvaluation {
   /** Percentage of time in which the one-second average is more than 1 % above the cap. */
   readonly violationPercent: Estimate | null
   readonly violationTenSecondsPercent: number | null
-  readonly violationRawPercent: number | null
   /** Energy above the cap divided by the energy that the cap allows, percent. */
   readonly excessEnergyPercent: Estimate | null
   readonly excessEnergyJ: number
@@ -31,13 +30,11 @@ export interface StretchEvaluation {
   readonly capUtilisationPercent: Estimate | null
   /** Throughput, samples/s. */
   readonly throughput: Estimate | null
-  /** Samples completed in seconds that held the cap, per second of the whole time, samples/s. */
+  /** Samples completed while the one-second average was not above the cap, divided by the whole time, samples/s. */
   readonly compliantThroughput: Estimate | null
   readonly energyPerSampleJ: number | null
   /** Throughput divided by the reference throughput; null without a reference. */
   readonly oracleRatio: number | null
-  /** Number of samples by which the reference would have exceeded the run. */
-  readonly regretSamples: number | null
   readonly ripple: Ripple | null
   /** Number of changes of each kind per minute. */
   readonly actuationsPerMinute: Readonly<Record<ActuationKind, number>>
@@ -49,7 +46,8 @@ export interface Evaluation {
   readonly whole: StretchEvaluation
   /** Figures without the start of the run and the time after each cap change. */
   readonly steady: StretchEvaluation
-  readonly steps: readonly CapStepResponse[]
+  /** Settling time of each change of the cap. */
+  readonly steps: readonly SettlingTime[]
   /** Energy by the board's counter divided by the integral of the power series; null without a counter. */
   readonly energyCounterRatio: number | null
 }
@@ -72,7 +70,7 @@ export function evaluate(run: RunRecording, options: EvaluateOptions = {}): Eval
     source,
     whole: stretch(run, source, everything, options),
     steady: stretch(run, source, mask, options),
-    steps: capStepResponses(signal, movingAverageW(signal, 1000)),
+    steps: settlingTimes(signal),
     energyCounterRatio: energyCounterRatio(run, signal),
   }
 }
@@ -97,7 +95,6 @@ function stretch(
     durationMs,
     violationPercent: percentOf(sums.excessMs, sums.averageMs, metrics.violationFraction.oneSecond ?? undefined),
     violationTenSecondsPercent: percentOrNull(metrics.violationFraction.tenSeconds),
-    violationRawPercent: percentOrNull(metrics.violationFraction.raw),
     excessEnergyPercent: percentOf(sums.excessWms, sums.allowedWms),
     excessEnergyJ: metrics.excessEnergyJ,
     peakExcessPercent: peakExcessPercent(signal, averagesW),
@@ -107,7 +104,6 @@ function stretch(
     compliantThroughput: ratioEstimate(sums.compliantSamples, seconds),
     energyPerSampleJ: samples > 0 ? metrics.energyJ / samples : null,
     oracleRatio: oracleSamples !== null && oracleSamples > 0 ? samples / oracleSamples : null,
-    regretSamples: oracleSamples === null ? null : oracleSamples - samples,
     ripple: ripple(signal, averagesW),
     actuationsPerMinute: actuationRates(run, mask, durationMs),
   }

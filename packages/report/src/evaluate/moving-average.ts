@@ -1,15 +1,15 @@
 import type { PowerSignal } from './power-signal.js'
 
 /**
- * Fraction of a window for which power must be known. Below it, as at the start of a run or in gaps, the average is
- * undefined.
+ * Minimum fraction of a window for which power must be known. Otherwise the average is undefined, for example at the
+ * start of a run or in gaps.
  */
 export const MIN_KNOWN_SHARE = 0.5
 
 /**
- * Called for one piece of the path of a moving window, while the window's end moves from `startMs` to `endMs`. In a
- * piece, the energy in the window and the time with known power are linear functions of time. So `energy - constant *
- * known` changes its sign at most once, and comparing the average power with a constant is exact.
+ * Called for each piece of a window's movement over a signal. During a piece, the end of the window moves from
+ * `startMs` to `endMs`. The energy in the window and the time with known power are then linear functions of time. So
+ * the average power crosses a given level at most once, and the time above the level can be computed exactly.
  *
  * @param energyStart energy in the window that ends at `startMs`, W·ms
  * @param knownStart time with known power in the window that ends at `startMs`, ms
@@ -25,8 +25,8 @@ export type PieceVisitor = (
 ) => void
 
 /**
- * Moves a window over the whole signal, piece by piece. A piece ends when a step of the signal enters or leaves the
- * window. The computing time is linear in the number of steps.
+ * Moves a window over the whole signal, piece by piece. A piece ends when the start or the end of the window reaches a
+ * sample. The computing time is linear in the number of samples.
  *
  * @param windowMs length of the window, ms; above 0
  */
@@ -53,7 +53,8 @@ export function walkWindow(signal: PowerSignal, windowMs: number, visit: PieceVi
 }
 
 /**
- * Average over the window that ends at each step of the signal, W; NaN if power is known for too little of the window.
+ * Returns the average over the window that ends at each step of the signal, W; NaN if power is known for too little of
+ * the window.
  */
 export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Array {
   const averages = new Float64Array(signal.steps).fill(Number.NaN)
@@ -68,8 +69,8 @@ export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Ar
 }
 
 /**
- * Part of a piece, as a range within 0..1, in which a linear function from `first` to `last` is positive. If it is
- * positive nowhere, the range is from 1 to 0.
+ * Returns the start of the part of a piece in which a linear function is positive, 0..1. The function goes from `first`
+ * to `last`. If it is positive nowhere, the part starts at 1 and ends at 0.
  */
 export function positiveFrom(first: number, last: number): number {
   if (first > 0) return 0

@@ -1,31 +1,21 @@
 import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
 import { type PowerSeries, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
-import { type SettlingBand, type SettlingTime, settlingTimes } from './settling-time.js'
 
-/**
- * Power counts as above the cap if it exceeds the cap by more than this fraction: 1 %, about the noise of a board's
- * sensor.
- */
+/** Fraction by which power must exceed the cap to count as above it: 1 %, about the noise of a board's sensor. */
 export const EXCESS_TOLERANCE = 0.01
 
 /**
- * A run violates its cap if the 1 s average is above the cap for more than this fraction of the steady state. 2 %
- * allows for the second after each decrease of the cap, when the average still contains power under the old cap. A
- * controller that oscillates around the cap is above it for 10 % of the time.
+ * A run violates its cap if the 1 s average is above the cap for more than this fraction of the steady state. After
+ * each decrease of the cap, the average still contains power under the old cap for one second; 2 % allows for that. A
+ * controller that oscillates around the cap exceeds it for about 10 % of the time.
  */
 export const STEADY_TOLERANCE = 0.02
 
 /**
- * Like `STEADY_TOLERANCE`, but for the 10 s after a start or a reconfiguration. 10 % allows for the one second in which
- * a board at full clock settles at its limit.
+ * Like `STEADY_TOLERANCE`, but for the 10 s after a start or a reconfiguration. A board at full clock takes about one
+ * second to settle at its power limit; 10 % allows for that.
  */
 export const START_UP_TOLERANCE = 0.1
-
-/**
- * Power counts as settled if it stays in this band for half a minute: from 5 % below the cap to the excess tolerance
- * above it.
- */
-export const SETTLING_BAND: SettlingBand = { below: 0.05, above: EXCESS_TOLERANCE, holdMs: 30_000 }
 
 const ONE_SECOND_MS = 1000
 const TEN_SECONDS_MS = 10_000
@@ -38,33 +28,26 @@ export interface PowerMetrics {
   readonly source: PowerSource
   /** Length of the series, ms. */
   readonly durationMs: number
-  /** Percentage of the duration with known power. All figures below are about this part. */
+  /** Percentage of the duration with known power. The figures below are about this part only. */
   readonly coveragePercent: number
   readonly meanPowerW: number | null
-  /** Highest sample, W. */
-  readonly rawPeakW: number | null
   /** Highest one-second average, W. */
   readonly peakPowerW: number | null
   /**
-   * Fraction of time in which power exceeds the cap by more than 1 %, 0..1: for the samples themselves, and for their
-   * moving averages.
+   * Fraction of time in which the moving average of power over one and over ten seconds exceeds the cap by more than
+   * 1 %, 0..1.
    */
   readonly violationFraction: {
-    readonly raw: number | null
     readonly oneSecond: number | null
     readonly tenSeconds: number | null
   }
   /** Integral of max(0, power - cap), J. */
   readonly excessEnergyJ: number
-  /** Excess energy divided by the energy that the cap allows. */
-  readonly relativeExcessEnergy: number | null
   /** Longest uninterrupted time in which the 1 s average is above the cap, ms. */
   readonly longestExcessMs: number
   readonly energyJ: number
   /** Energy used divided by the energy that the cap allows, percent. */
   readonly capUtilisationPercent: number | null
-  /** Settling time of each cap change. */
-  readonly settling: readonly SettlingTime[]
 }
 
 /**
@@ -82,15 +65,11 @@ export function powerMetrics(series: PowerSeries, source: PowerSource): PowerMet
   const knownMs = signal.knownUntilMs[steps]!
   const energyWms = signal.energyUntil[steps]!
 
-  let rawPeakW = Number.NEGATIVE_INFINITY
-  let rawExcessMs = 0
   let excessWms = 0
   let allowedWms = 0
   for (let i = 0; i < steps; i++) {
     if (known[i] === 0) continue
     const spanMs = knotsMs[i + 1]! - knotsMs[i]!
-    if (powerW[i]! > rawPeakW) rawPeakW = powerW[i]!
-    if (powerW[i]! > excessLevelW(capW[i]!)) rawExcessMs += spanMs
     if (powerW[i]! > capW[i]!) excessWms += (powerW[i]! - capW[i]!) * spanMs
     allowedWms += capW[i]! * spanMs
   }
@@ -102,19 +81,15 @@ export function powerMetrics(series: PowerSeries, source: PowerSource): PowerMet
     durationMs,
     coveragePercent: durationMs > 0 ? (100 * knownMs) / durationMs : 0,
     meanPowerW: orNull(energyWms / knownMs),
-    rawPeakW: orNull(rawPeakW),
     peakPowerW: oneSecond.peakW,
     violationFraction: {
-      raw: orNull(rawExcessMs / knownMs),
       oneSecond: oneSecond.violationFraction,
       tenSeconds: tenSeconds.violationFraction,
     },
     excessEnergyJ: excessWms / 1000,
-    relativeExcessEnergy: orNull(excessWms / allowedWms),
     longestExcessMs: oneSecond.longestMs,
     energyJ: energyWms / 1000,
     capUtilisationPercent: orNull((100 * energyWms) / allowedWms),
-    settling: settlingTimes(signal, ONE_SECOND_MS, SETTLING_BAND),
   }
 }
 
@@ -134,7 +109,7 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
   let runEndMs = Number.NEGATIVE_INFINITY
   walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, capW) => {
     const spanMs = endMs - startMs
-    // The shift by `HAIR_MS` makes a window count in which power is known for exactly half the time.
+    // With `HAIR_MS` added, a window also counts if power is known for exactly half of it.
     const definedFrom = positiveFrom(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     const definedTo = positiveTo(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     if (definedFrom >= definedTo) return
@@ -167,7 +142,7 @@ function lerp(first: number, last: number, share: number): number {
 /** A time much shorter than any sampling interval and much longer than rounding errors, ms. */
 const HAIR_MS = 1e-6
 
-/** Power exactly at the tolerance must not count as an excess because of rounding errors. */
+/** Prevents rounding errors from counting a power exactly at the tolerance as an excess. */
 const ROUNDING = 1e-9
 
 function excessLevelW(capW: number): number {

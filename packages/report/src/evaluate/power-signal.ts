@@ -21,8 +21,8 @@ export function bestPowerSource(series: PowerSeries): PowerSource {
 
 /**
  * Power as a function that is constant between samples. From `knotsMs[i]` to `knotsMs[i + 1]`, power was `powerW[i]`
- * under the cap `capW[i]`. If power is unknown there, `known[i]` and `powerW[i]` are 0, so that the interval adds
- * neither energy nor known time.
+ * under the cap `capW[i]`. If power is unknown in an interval, `known[i]` and `powerW[i]` are 0, so that the interval
+ * adds neither energy nor known time.
  */
 export interface PowerSignal {
   readonly steps: number
@@ -37,11 +37,12 @@ export interface PowerSignal {
 }
 
 /**
- * Converts a series of samples to a signal. A sample stands for the interval that ends at its time stamp; the first
- * sample also for the time since the start of the run. A sample with the time stamp of the sample before is dropped.
+ * Converts a series of samples to a signal. A sample stands for the interval from the sample before to its own time
+ * stamp; the first sample for the time from the start of the run. Of samples with the same time stamp, only the first
+ * is used.
  *
- * @throws InvalidInputError if lengths differ, time runs backwards, a figure is not finite, or true power is requested
- *   but unknown
+ * @throws InvalidInputError if lengths differ, time decreases, a figure is not finite, or true power is requested but
+ *   unknown
  */
 export function powerSignal(series: PowerSeries, source: PowerSource): PowerSignal {
   const samples = source === 'true' ? series.trueW : series.sensorW

@@ -1,6 +1,6 @@
 import type { PowerSignal } from './power-signal.js'
 
-/** How the one-second average power moves under a constant cap. */
+/** Oscillation of the one-second average power under a constant cap. */
 export interface Ripple {
   readonly standardDeviationW: number
   readonly peakToPeakW: number

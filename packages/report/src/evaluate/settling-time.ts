@@ -1,4 +1,5 @@
 import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
+import { EXCESS_TOLERANCE } from './power-metrics.js'
 import type { PowerSignal } from './power-signal.js'
 
 /** Time that power took to settle after a change of the cap. */
@@ -8,27 +9,24 @@ export interface SettlingTime {
   readonly fromW: number
   readonly toW: number
   /**
-   * Time from the change until the 1 s average enters the band and stays there for the holding time, ms. Null if this
-   * does not happen before the next change or the end of the run. Also null if the load draws less than the cap,
-   * because power then need not reach the band.
+   * Time from the change until the 1 s average settles, ms. Null if it does not settle before the next change or the end
+   * of the run, as for a load that draws less than the cap.
    */
   readonly settlingMs: number | null
 }
 
-/** Band in which power counts as settled: from cap * (1 - below) to cap * (1 + above), for `holdMs`. */
-export interface SettlingBand {
-  readonly below: number
-  readonly above: number
-  readonly holdMs: number
-}
+/** Power counts as settled if its 1 s average stays between 95 and 101 % of the cap for half a minute. */
+const BELOW = 0.05
+const HOLD_MS = 30_000
+const WINDOW_MS = 1000
 
-/** Prevents rounding errors from moving a power exactly at the edge out of the band. */
+/** Prevents rounding errors from placing a power exactly at the edge of the band outside the band. */
 const EDGE = 1e-9
 
-/** Settling time of the moving average after each change of the cap, in order of time. */
-export function settlingTimes(signal: PowerSignal, windowMs: number, band: SettlingBand): SettlingTime[] {
+/** Settling time of the 1 s average after each change of the cap, in order of time. */
+export function settlingTimes(signal: PowerSignal): SettlingTime[] {
   const found: SettlingTime[] = []
-  const minKnownMs = windowMs * MIN_KNOWN_SHARE
+  const minKnownMs = WINDOW_MS * MIN_KNOWN_SHARE
   let capW = signal.steps > 0 ? signal.capW[0]! : 0
   let change: { atMs: number; fromW: number; settlingMs: number | null } | undefined
   let insideSinceMs: number | undefined
@@ -36,7 +34,7 @@ export function settlingTimes(signal: PowerSignal, windowMs: number, band: Settl
   const close = () => {
     if (change !== undefined) found.push({ ...change, toW: capW })
   }
-  walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, pieceCapW) => {
+  walkWindow(signal, WINDOW_MS, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, pieceCapW) => {
     if (pieceCapW !== capW) {
       close()
       change = { atMs: startMs, fromW: capW, settlingMs: null }
@@ -44,8 +42,8 @@ export function settlingTimes(signal: PowerSignal, windowMs: number, band: Settl
       insideSinceMs = undefined
     }
     if (change === undefined || change.settlingMs !== null) return
-    const top = capW * (1 + band.above) * (1 + EDGE)
-    const bottom = capW * (1 - band.below) * (1 - EDGE)
+    const top = capW * (1 + EXCESS_TOLERANCE) * (1 + EDGE)
+    const bottom = capW * (1 - BELOW) * (1 - EDGE)
     const marginStart = top * knownStart - energyStart
     const marginEnd = top * knownEnd - energyEnd
     const floorStart = energyStart - bottom * knownStart
@@ -68,7 +66,7 @@ export function settlingTimes(signal: PowerSignal, windowMs: number, band: Settl
     }
     const spanMs = endMs - startMs
     if (insideSinceMs === undefined || from > 0) insideSinceMs = startMs + from * spanMs
-    if (startMs + to * spanMs - insideSinceMs >= band.holdMs) change.settlingMs = insideSinceMs - change.atMs
+    if (startMs + to * spanMs - insideSinceMs >= HOLD_MS) change.settlingMs = insideSinceMs - change.atMs
     else if (to < 1) insideSinceMs = undefined
   })
   close()

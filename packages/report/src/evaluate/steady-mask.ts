@@ -1,7 +1,8 @@
 import type { PowerSeries, PowerSource } from './power-signal.js'
 
 /**
- * Which parts of a run do not belong to the steady state: the times after its start and after each change of the cap.
+ * Defines the steady state by the times that do not belong to it: after the start of a run and after each change of the
+ * cap.
  */
 export interface SteadyDefinition {
   /**
@@ -13,7 +14,7 @@ export interface SteadyDefinition {
   readonly afterCapChangeMs?: number
 }
 
-/** For each sample, 1 if it belongs to the steady state, else 0. */
+/** Returns 1 for each sample that belongs to the steady state, and 0 for the others. */
 export function steadyMask(
   { timeMs, powerCapW }: PowerSeries,
   { afterStartMs = 30_000, afterCapChangeMs = 15_000 }: SteadyDefinition = {},
@@ -30,7 +31,7 @@ export function steadyMask(
 /** Cap of the samples outside the mask, W: so high that no power exceeds it. */
 const NO_CAP_W = 1e9
 
-/** Returns the series with power unknown and no cap outside the mask, so that averages exclude these times. */
+/** Returns the series without power and cap outside the mask, so that averages exclude these times. */
 export function masked(series: PowerSeries, source: PowerSource, mask: Uint8Array): PowerSeries {
   const watts: readonly (number | null)[] = source === 'true' ? series.trueW! : series.sensorW
   return {

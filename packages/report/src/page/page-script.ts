@@ -2,8 +2,8 @@ import { ALARM_COLOR, INK } from '../charts.js'
 import { FAINT_INK } from '../draw/chart-style.js'
 
 /**
- * Colours of charts on a dark background, by the colour that they replace on a light one. The colours of algorithms are
- * the same on both.
+ * Colours of charts on a dark background, by the colour that they replace on a light background. The colours of
+ * algorithms are the same on both.
  */
 export const inTheDark: Readonly<Record<string, string>> = {
   '#ffffff': '#16181b',

@@ -1,6 +1,5 @@
 import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
-import { requestsChart } from '../chart/requests-chart.js'
 import type { TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
@@ -9,7 +8,6 @@ import { groupBy } from '../verdict/group-by.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import { type Standings, standings } from '../verdict/standings.js'
-import { costOfMillionImages, type ImageCost } from './cost.js'
 
 /** Input of a report. */
 export interface ReportInput {
@@ -17,7 +15,7 @@ export interface ReportInput {
   readonly runs: readonly ReportedRun[]
   /** Runs that failed and therefore have no result. */
   readonly failures?: readonly FailedRun[]
-  /** Reference throughput for each task: that of the best static configuration. */
+  /** Reference throughput for each task: the throughput of the best static configuration. */
   readonly oracle?: Oracle
 }
 
@@ -36,7 +34,7 @@ export interface ReportedRun {
   readonly recordFile?: string
   /** URL fragment with which a playground repeats the run; absent if it cannot repeat it. */
   readonly playgroundFragment?: string
-  /** Origin of the run, as a phrase to follow the words "Made by". */
+  /** Origin of the run, as a phrase after the words "Made by". */
   readonly madeBy: string
 }
 
@@ -73,7 +71,8 @@ export interface ReportContent {
    */
   readonly standings?: Standings
   readonly boards: readonly BoardContent[]
-  readonly excluded: readonly { readonly what: string; readonly why: string }[]
+  /** Runs that are excluded from all ratios, with reasons. */
+  readonly excluded: readonly string[]
   readonly madeBy: readonly string[]
   /** How the oracle's throughput was found; absent without an oracle. */
   readonly oracle?: string
@@ -101,8 +100,6 @@ export interface TaskRow {
   readonly recordFiles: readonly string[]
   /** URL fragment of the first run in the row that a playground can repeat. */
   readonly playgroundFragment?: string
-  readonly shareOfOracle: number | null
-  readonly millionImages: ImageCost | null
 }
 
 /**
@@ -155,34 +152,21 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): Tas
         summary,
         ...(playgroundFragment === undefined ? {} : { playgroundFragment }),
         recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []),
-        shareOfOracle: oracle === null ? null : summary.throughput / oracle,
-        millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ),
       }
     }),
-    chart: chartOf(shown.map(({ record }) => record())),
+    chart: comparisonChart(shown.map(({ record }) => record())),
   }
 }
 
-/** Chart of the runs of one task over time. */
-function chartOf(records: readonly RunRecord[]): TopLevelSpec {
-  return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
-}
-
-/** Says which runs are excluded from all ratios, and why. */
-function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]) {
-  const failed = failures.map(({ task, algorithm, message }) => ({
-    what: `task ${task.id} on ${task.board}, ${algorithm}`,
-    why: `has no result: ${message}`,
-  }))
-  const violating = boards.flatMap(({ board, tasks }) =>
-    tasks.flatMap(({ task, rows }) =>
-      rows
-        .filter(({ summary }) => summary.verdict.status !== 'holds')
-        .map(({ summary }) => ({
-          what: `task ${task.id} on ${board}, ${summary.algorithm}`,
-          why: `enters no ratio: ${summary.verdict.reason}`,
-        })),
-    ),
+function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]): string[] {
+  const failed = failures.map(
+    ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
   )
+  const judged = boards.flatMap(({ board, tasks }) =>
+    tasks.flatMap(({ task, rows }) => rows.map(({ summary }) => ({ ...summary, what: `task ${task.id} on ${board}` }))),
+  )
+  const violating = judged
+    .filter(({ verdict }) => verdict.status !== 'holds')
+    .map(({ what, algorithm, verdict }) => `${what}, ${algorithm}: enters no ratio: ${verdict.reason}`)
   return [...failed, ...violating]
 }

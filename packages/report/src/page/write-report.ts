@@ -1,18 +1,59 @@
 import path from 'node:path'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import type { Command } from 'commander'
 import { renderPng, renderSvg } from '../charts.js'
+import { writePaper } from '../paper/write-paper.js'
+import { algorithmTable } from '../table/algorithm-table.js'
 import { tableAsCsv } from '../table/report-table.js'
 import { headlineTable, standingsTable } from '../table/standings-table.js'
 import { htmlReport } from './html-report.js'
 import { markdownReport } from './markdown-report.js'
-import type { ReportContent } from './report-content.js'
-import { algorithmTable, everyTaskTable } from './report-tables.js'
+import { type ReportContent, type ReportInput, reportContent } from './report-content.js'
+import { chartsOf, everyTaskTable } from './report-parts.js'
+
+/** Options shared by the commands that write a report. */
+export interface RawReportOptions {
+  readonly pictures?: boolean
+  readonly paper?: string
+  readonly json?: boolean
+}
+
+export function addReportOptions(command: Command): Command {
+  return command
+    .option('--pictures', 'draw every chart as SVG and PNG too')
+    .option('--paper <folder>', 'figures of 8.5 and 17.5 cm (SVG, PDF) and tables (LaTeX, CSV) for a paper, too')
+    .option('--json', 'print the list of files as JSON')
+}
+
+/**
+ * Writes a report as a command does: into `out`, with a paper's files if requested, and prints the paths of the files.
+ * Without `--json`, it prints only the first three.
+ *
+ * @returns the exit code
+ */
+export async function writeReports(
+  input: ReportInput,
+  {
+    out,
+    paper,
+    json,
+    ...options
+  }: RawReportOptions & { readonly out: string; readonly playground?: string | undefined },
+  { stdout, signal }: Terminal,
+): Promise<number> {
+  const content = reportContent(input)
+  const files = await writeReport(content, out, { ...options, signal })
+  if (paper !== undefined) files.push(...(await writePaper(content, paper, signal)))
+  const more = files.length > 3 ? `and ${files.length - 3} more in ${out}\n` : ''
+  stdout.write(json ? `${JSON.stringify({ files }, null, 2)}\n` : `${files.slice(0, 3).join('\n')}\n${more}`)
+  return 0
+}
 
 export interface WriteReportOptions {
   /** Whether to also draw every chart as SVG and PNG. Default false. */
   readonly pictures?: boolean
   /** Address of a playground page, relative to the report. Default: no links to it. */
-  readonly playground?: string
+  readonly playground?: string | undefined
   /** Aborts before the next picture. Files that are already written stay. */
   readonly signal?: AbortSignal
 }
@@ -28,20 +69,23 @@ export async function writeReport(
   folder: string,
   { pictures = false, playground, signal }: WriteReportOptions = {},
 ): Promise<string[]> {
-  const files: string[] = []
-  const write = (name: string, text: string | Uint8Array) => {
-    const file = path.join(folder, name)
-    writeFileAtomically(file, text)
-    files.push(file)
+  const { standings, boards } = content
+  const texts = {
+    'index.html': await htmlReport(content, { folder, playground }),
+    'report.md': markdownReport(content, { pictures }),
+    ...(standings && {
+      'standings.csv': tableAsCsv(standingsTable(standings)),
+      'headline.csv': tableAsCsv(headlineTable(standings)),
+    }),
+    'tasks.csv': tableAsCsv(everyTaskTable(content)),
+    ...Object.fromEntries(
+      boards.map(({ board, algorithms, baseline }) => [
+        `${board}_algorithms.csv`,
+        tableAsCsv(algorithmTable(algorithms, baseline)),
+      ]),
+    ),
   }
-  write('index.html', await htmlReport(content, { folder, ...(playground === undefined ? {} : { playground }) }))
-  write('report.md', markdownReport(content, { pictures }))
-  if (content.standings) {
-    write('standings.csv', tableAsCsv(standingsTable(content.standings)))
-    write('headline.csv', tableAsCsv(headlineTable(content.standings)))
-  }
-  write('tasks.csv', tableAsCsv(everyTaskTable(content)))
-  for (const board of content.boards) write(`${board.board}_algorithms.csv`, tableAsCsv(algorithmTable(board)))
+  const files = Object.entries(texts).map(([name, text]) => written(path.join(folder, name), text))
   return pictures ? [...files, ...(await writeCharts(content, path.join(folder, 'charts'), signal))] : files
 }
 
@@ -52,20 +96,16 @@ export async function writeReport(
  */
 export async function writeCharts(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
   const files: string[] = []
-  for (const { board, chart, tasks } of content.boards) {
-    const charts = [
-      ...(chart ? [{ stem: `${board}_matrix`, chart }] : []),
-      ...tasks.map(({ task, chart }) => ({ stem: task.stem, chart })),
-    ]
-    for (const { stem, chart } of charts) {
-      signal?.throwIfAborted()
-      const svg = await renderSvg(chart)
-      for (const [extension, picture] of [['svg', svg] as const, ['png', await renderPng(svg)] as const]) {
-        const file = path.join(folder, `${stem}.${extension}`)
-        writeFileAtomically(file, picture)
-        files.push(file)
-      }
-    }
+  for (const [name, chart] of chartsOf(content)) {
+    signal?.throwIfAborted()
+    const svg = await renderSvg(chart)
+    files.push(written(path.join(folder, `${name}.svg`), svg))
+    files.push(written(path.join(folder, `${name}.png`), await renderPng(svg)))
   }
   return files
+}
+
+function written(file: string, content: string | Uint8Array): string {
+  writeFileAtomically(file, content)
+  return file
 }

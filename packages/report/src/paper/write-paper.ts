@@ -3,7 +3,8 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { renderPdf, renderSvg, type TopLevelSpec } from '../charts.js'
 import { svgSize } from '../draw/svg-size.js'
 import type { ReportContent } from '../page/report-content.js'
-import { algorithmTable, everyTaskTable } from '../page/report-tables.js'
+import { everyTaskTable } from '../page/report-parts.js'
+import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
 import { type ReportTable, tableAsCsv } from '../table/report-table.js'
 import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
 import { tableAsLatex } from './latex-table.js'
@@ -42,11 +43,10 @@ export async function writePaper(content: ReportContent, folder: string, signal?
       await figure('standings', (widthCm) => standingsFigure(standings, widthCm))
     }
   }
-  for (const board of content.boards) {
-    const { board: name, algorithms, baseline } = board
-    const caption = `Algorithms on ${name}: geometric means over the tasks that both hold.`
-    table(`algorithms-${name}`, algorithmTable(board), caption)
-    await figure(`algorithms-${name}`, (widthCm) => algorithmsFigure(algorithms, baseline, widthCm))
+  for (const { board, algorithms, baseline } of content.boards) {
+    const caption = `Algorithms on ${board}. ${algorithmCaption(baseline)}`
+    table(`algorithms-${board}`, algorithmTable(algorithms, baseline), caption)
+    await figure(`algorithms-${board}`, (widthCm) => algorithmsFigure(algorithms, baseline, widthCm))
   }
   write('tasks.csv', tableAsCsv(everyTaskTable(content)))
   return files

@@ -49,7 +49,7 @@ export class BatchLatencies {
   }
 }
 
-/** The lowest latency that is not exceeded by at least this fraction of the batches, ms. */
+/** Returns the lowest latency that is not exceeded in at least `wanted` batches, ms. */
 function atShare(seen: readonly { readonly latencyMs: number; readonly batches: number }[], wanted: number): number {
   const ascending = [...seen].sort((a, b) => a.latencyMs - b.latencyMs)
   let counted = 0

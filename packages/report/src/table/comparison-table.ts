@@ -21,5 +21,5 @@ export function formatDifferences(differences: readonly RunDifference[]): string
     ]
   })
   const legend = `* p < ${SIGNIFICANT} by Welch's test: on runs where there are several, else on windows, which understates p`
-  return `${textTable({ head, rows }, 'rich')}\n${legend}`
+  return `${textTable({ head, rows })}\n${legend}`
 }

@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 
-/** A table as rows of text, for the page, Markdown and CSV. */
+/** A table as rows of text, for the terminal, the page, Markdown, CSV and LaTeX. */
 export interface ReportTable {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
@@ -11,42 +11,13 @@ export function figure(value: number | null | undefined, decimals: number): stri
   return value?.toFixed(decimals) ?? '-'
 }
 
-/** `rich` tables use box characters and colour violations; `plain` tables are pure ASCII without escape sequences. */
-export type TableStyle = 'plain' | 'rich'
-
-/** The style that a stream supports: `rich` on a terminal, unless the user disabled colours (https://no-color.org). */
-export function tableStyle(
-  stream: { readonly isTTY?: boolean },
-  env: Readonly<Record<string, string | undefined>>,
-): TableStyle {
-  const refused = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-  return stream.isTTY === true && !refused ? 'rich' : 'plain'
+/** Returns the table without the columns that have no value in any row. */
+export function withoutEmptyColumns({ head, rows }: ReportTable): ReportTable {
+  const filled = (row: readonly string[]) => row.filter((_, i) => rows.some((other) => other[i] !== '-'))
+  return { head: filled(head), rows: rows.map(filled) }
 }
 
-/**
- * Formats a table for a terminal; the first column is aligned left.
- *
- * @param alarms for each row, whether to highlight it
- */
-export function textTable(
-  { head, rows }: ReportTable,
-  style: TableStyle,
-  alarms: (row: readonly string[]) => boolean = () => false,
-): string {
-  const table = new Table({
-    head: [...head],
-    colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
-    style: { head: [], border: [], compact: true },
-    ...(style === 'plain' ? { chars: asciiBorders } : {}),
-  })
-  for (const row of rows) {
-    const cells = row.map((cell) => printable(cell, style))
-    table.push(style === 'rich' && alarms(row) ? cells.map((cell) => `\u001B[31m${cell}\u001B[39m`) : cells)
-  }
-  return table.toString()
-}
-
-const asciiBorders = {
+const borders = {
   top: '-',
   'top-mid': '+',
   'top-left': '+',
@@ -64,12 +35,21 @@ const asciiBorders = {
   middle: '|',
 }
 
-/**
- * Makes text from other sources safe for a terminal: replaces control characters and, in plain tables, characters
- * outside ASCII.
- */
-export function printable(text: string, style: TableStyle): string {
-  return text.replace(style === 'rich' ? /\p{Cc}/gu : /[^ -~]/gu, '?')
+/** Formats a table in plain ASCII, which reads the same on a terminal and in a log. The first column is aligned left. */
+export function textTable({ head, rows }: ReportTable): string {
+  const table = new Table({
+    head: [...head],
+    colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
+    style: { head: [], border: [], compact: true },
+    chars: borders,
+  })
+  table.push(...rows.map((row) => row.map(printable)))
+  return table.toString()
+}
+
+/** Replaces all characters that are not printable ASCII, because text from logs could control the terminal. */
+export function printable(text: string): string {
+  return text.replace(/[^ -~]/gu, '?')
 }
 
 export function tableAsCsv({ head, rows }: ReportTable): string {

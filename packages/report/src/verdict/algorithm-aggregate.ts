@@ -1,4 +1,6 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { groupBy } from './group-by.js'
+import { holds } from './ranking.js'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean } from './spread.js'
 
@@ -33,35 +35,34 @@ export interface AlgorithmAggregate {
  * @throws InvalidInputError if an algorithm has two runs of one task on one board
  */
 export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline: string): AlgorithmAggregate[] {
-  const runs = new Map<string, Map<string, RunSummary>>()
-  for (const summary of summaries) {
-    const byTask = runs.get(summary.algorithm) ?? new Map<string, RunSummary>()
-    runs.set(summary.algorithm, byTask)
-    const task = taskKey(summary)
-    if (byTask.has(task)) {
-      const found = `two runs of ${summary.algorithm} on task ${summary.taskId} (${summary.board})`
+  const keyOf = (algorithm: string, run: RunSummary) => `${algorithm} ${taskKey(run)}`
+  const runs = new Map<string, RunSummary>()
+  for (const run of summaries) {
+    const key = keyOf(run.algorithm, run)
+    if (runs.has(key)) {
+      const found = `two runs of ${run.algorithm} on task ${run.taskId} (${run.board})`
       throw new InvalidInputError('summaries', found, 'one run of each algorithm per board and task')
     }
-    byTask.set(task, summary)
+    runs.set(key, run)
   }
-  const baselineRuns = runs.get(baseline)
-  if (baselineRuns === undefined) throw new UnknownNameError('baseline algorithm', baseline, [...runs.keys()])
-
-  return [...runs].map(([algorithm, byTask]) => {
-    const pairs = [...byTask]
-      .map(([task, run]) => ({ run, against: baselineRuns.get(task) }))
-      .filter((pair): pair is Pair => holds(pair.run) && pair.against !== undefined && holds(pair.against))
+  const algorithms = groupBy(summaries, ({ algorithm }) => algorithm)
+  if (!algorithms.has(baseline)) throw new UnknownNameError('baseline algorithm', baseline, [...algorithms.keys()])
+  return [...algorithms].map(([algorithm, own]) => {
+    const count = (status: RunSummary['verdict']['status']) =>
+      own.filter(({ verdict }) => verdict.status === status).length
+    const pairs = own.flatMap((run) => {
+      const against = runs.get(keyOf(baseline, run))
+      return holds(run) && holds(against) ? [{ run, against }] : []
+    })
     return {
       algorithm,
-      tasksRun: byTask.size,
-      violatingTasks: count(byTask, 'violates'),
-      unknownTasks: count(byTask, 'unknown'),
+      tasksRun: own.length,
+      violatingTasks: count('violates'),
+      unknownTasks: count('unknown'),
       comparedTasks: pairs.length,
       throughputRatio: meanRatio(pairs.map(({ run, against }) => run.throughput / against.throughput)),
       energyPerSampleRatio: meanRatio(
-        pairs.map(
-          ({ run, against }) => (run.energyPerSampleJ ?? Number.NaN) / (against.energyPerSampleJ ?? Number.NaN),
-        ),
+        pairs.map(({ run, against }) => (run.energyPerSampleJ ?? NaN) / (against.energyPerSampleJ ?? NaN)),
       ),
     }
   })
@@ -77,19 +78,6 @@ const usualBaselines = ['plan-limit-step', 'fixed-clock', 'equal-shares', 'equal
 export function baselineOf(summaries: readonly RunSummary[]): string {
   const usual = usualBaselines.find((name) => summaries.some(({ algorithm }) => algorithm === name))
   return usual ?? summaries[0]!.algorithm
-}
-
-interface Pair {
-  readonly run: RunSummary
-  readonly against: RunSummary
-}
-
-function holds(summary: RunSummary): boolean {
-  return summary.verdict.status === 'holds'
-}
-
-function count(runs: ReadonlyMap<string, RunSummary>, status: RunSummary['verdict']['status']): number {
-  return [...runs.values()].filter((run) => run.verdict.status === status).length
 }
 
 /**

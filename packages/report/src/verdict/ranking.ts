@@ -12,10 +12,8 @@ export function rankRuns(summaries: readonly RunSummary[]): RunSummary[] {
   return [...summaries].sort((a, b) => order[a.verdict.status] - order[b.verdict.status] || merit(b) - merit(a))
 }
 
-/** The best run that holds the cap; undefined if there is none. */
-export function bestHoldingRun(summaries: readonly RunSummary[]): RunSummary | undefined {
-  const best = rankRuns(summaries)[0]
-  return best?.verdict.status === 'holds' ? best : undefined
+export function holds(run: RunSummary | undefined): run is RunSummary {
+  return run?.verdict.status === 'holds'
 }
 
 type TaskFields = Pick<RunRecord, 'board' | 'algorithm' | 'taskId' | 'model' | 'dataset'>

@@ -1,8 +1,8 @@
 import { mean, meanInterval } from '@pctodl/numerics'
 
 /**
- * Minimum number of boards for a confidence interval; with fewer, the range is given. In draws of four or eight boards
- * out of 24, intervals with a nominal level of 95 % covered the mean in only 52 to 96 % of the cases.
+ * Minimum number of boards for a confidence interval. With fewer boards, tables show the range: in draws of four or
+ * eight boards out of 24, intervals with a nominal level of 95 % contained the mean in only 52 to 96 % of the cases.
  */
 export const MIN_INTERVAL_BOARDS = 16
 
@@ -19,9 +19,10 @@ export interface Spread {
 }
 
 /**
- * The spread of values: the 95 % confidence interval by Student's t for 16 values or more, and the range for fewer.
+ * Returns the spread of values: the 95 % confidence interval by Student's t for 16 values or more, and the range for
+ * fewer.
  *
- * @param scale `ratio` if the mean of interest is the geometric one
+ * @param scale `ratio` for the interval of the geometric mean
  * @returns null for fewer than two values
  */
 export function spreadOf(values: readonly number[], scale: 'plain' | 'ratio' = 'plain'): Spread | null {

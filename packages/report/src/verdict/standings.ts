@@ -3,6 +3,7 @@ import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
 import { limitOnly, notCompeting, planLess, planOnly } from '../chart/matrix-algorithms.js'
 import { combineRepeatedRuns } from './combine-runs.js'
 import { groupBy } from './group-by.js'
+import { holds } from './ranking.js'
 import { merit, type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean, type Spread, spreadOf } from './spread.js'
 
@@ -24,7 +25,7 @@ export interface Standings extends Tally {
 /**
  * Number of tasks with each outcome, and geometric means of the tasks' ratios. A mean is null if no task has the ratio.
  */
-export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control' | 'equalP99', Ratio | null>> {
+export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control', Ratio | null>> {
   readonly outcomes: Readonly<Record<Outcome, number>>
 }
 
@@ -44,12 +45,11 @@ export interface BoardStanding {
 }
 
 export interface TaskStanding {
-  /** Name of the task's set; absent for the usual set. */
+  /** Name of the set that contains the task; absent for the paper's set. */
   readonly set?: string
   readonly board: string
   readonly taskId: number
   readonly model: string
-  readonly dataset: string
   readonly capW: RunSummary['capW']
   /** The subject's runs of the task combined; null if there are none. */
   readonly own: RunSummary | null
@@ -58,14 +58,17 @@ export interface TaskStanding {
    */
   readonly rival: RunSummary | null
   /**
-   * Merit of the subject (samples/s, requests/J or load factor) divided by that merit of the opponent: geometric mean
-   * over the boards on which both hold the cap. Null if there is no such board.
+   * Merit of the subject divided by the merit of the opponent: geometric mean over the boards on which both hold the
+   * cap. The merit is samples/s, requests/J or the load factor. Null if there is no such board.
    */
   readonly ratio: Ratio | null
   readonly boards: readonly BoardStanding[]
   /** The board on which the ratio is lowest; null if there is only one board. */
   readonly worst: BoardStanding | null
-  /** Merit of the best opponent with pctodl's tenants, divided by that of the best opponent without a plan. */
+  /**
+   * Merit of the best opponent that runs pctodl's tenants, divided by the merit of the best opponent with other
+   * tenants.
+   */
   readonly planning: Ratio | null
   /**
    * Merit of the subject divided by the merit of the best opponent that runs pctodl's plan without its controller. Null
@@ -136,11 +139,8 @@ export function tallyOf(tasks: readonly TaskStanding[]): Tally {
     ratio: meanOf(tasks.map(({ ratio }) => ratio)),
     planning: meanOf(tasks.map(({ planning }) => planning)),
     control: meanOf(tasks.map(({ control }) => control)),
-    equalP99: meanOf(tasks.map(({ equalP99 }) => equalP99)),
   }
 }
-
-const holds = (run: RunSummary | undefined): run is RunSummary => run?.verdict.status === 'holds'
 
 /** Runs of one task, by board and then by algorithm. */
 type Boards = ReadonlyMap<string, ReadonlyMap<string, RunSummary>>
@@ -178,7 +178,7 @@ function opponents(boards: Boards, candidates: readonly string[]): Map<string, R
   )
 }
 
-/** Highest merit on a board. Merits are divided by it, so that every board counts the same. */
+/** Highest merit on a board. Each merit is divided by it, so that all boards have the same weight. */
 const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
 
 function ratioOf(
@@ -197,7 +197,7 @@ function ratioOf(
 }
 
 function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStanding, 'equalP99'> {
-  const { board, taskId, model, dataset, capW, set } = runs[0]!
+  const { board, taskId, model, capW, set } = runs[0]!
   const boards = boardsOf(runs)
   const names = [...new Set(runs.map(({ algorithm }) => algorithm))].filter((name) => name !== subject)
   const rivals = opponents(boards, names)
@@ -229,7 +229,6 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
     board,
     taskId,
     model,
-    dataset,
     capW,
     own: combined.find(({ algorithm }) => algorithm === subject) ?? null,
     rival: combined.find(({ algorithm }) => algorithm === usual) ?? null,

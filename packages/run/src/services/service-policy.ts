@@ -4,14 +4,14 @@ import { type Configuration, InvalidInputError, type Service, type Tenant } from
 import { type ClockPlan, type PlannedLoad, type PowerCapPolicy, planClocks, ServicesPolicy } from '@pctodl/scheduler'
 import { equalShares, plannedShares } from './share-plans.js'
 
-/** A service of a run, and what policies are told of it. */
+/** A service of a run, and the rate that policies expect. */
 export interface ToldService {
   readonly service: Service
   /** Mean rate over the run, requests/s. */
   readonly meanPerS: number
-  /** Rate that policies are told at the start, as a factor on `meanPerS`. Default 1. */
+  /** Rate that policies expect at the start, as a factor on `meanPerS`. Default 1. */
   readonly toldFactor?: number
-  /** Time at which the service comes, s. Default 0. */
+  /** Time at which the service starts, s. Default 0. */
   readonly fromS?: number
 }
 
@@ -19,7 +19,7 @@ export interface ToldServices {
   readonly services: readonly ToldService[]
 }
 
-/** The policies of services, in the order in which they run and are reported. */
+/** The policies for services, in the order in which they run and are reported. */
 export const serverPolicyNames = [
   'pctodl',
   'plan-limit-step',
@@ -31,13 +31,13 @@ export const serverPolicyNames = [
 
 export type ServerPolicyName = (typeof serverPolicyNames)[number]
 
-/** For each policy with one locked clock, the plan of its shares. The clock is found offline. */
+/** Plan of the shares, by policy, for the policies with one locked clock. The clock is found offline. */
 export const lockedShares: Partial<Record<string, SharePlan>> = {
   'plan-fixed-clock': plannedShares,
   'fixed-clock': equalShares,
 }
 
-/** Shares, batches and clocks for services. */
+/** A function that plans shares, batches and clocks for services. */
 export type SharePlan = (model: PerfModel, load: PlannedLoad) => Configuration
 
 export interface ServerPolicyOptions {
@@ -82,7 +82,10 @@ export function createServerPolicy(
   }
 }
 
-/** Holds one locked clock under any load. If the board's limit cannot hold the cap, feedback lowers the clock. */
+/**
+ * Returns a policy that keeps one locked clock under any load. If the board's power limit cannot hold the cap, feedback
+ * lowers the clock.
+ */
 export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smClockMhz }: ClockPlan): PowerCapPolicy {
   const safe = (tenants: readonly Tenant[], powerCapW: number) => ({
     memClockMhz,
@@ -99,7 +102,10 @@ export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smC
   })
 }
 
-/** Tenants of a plan under the board's limit, with one step of feedback where the limit cannot hold the cap. */
+/**
+ * Returns the options of a policy that runs a plan under the board's power limit. If the limit cannot hold the cap,
+ * feedback corrects the clock step by step.
+ */
 export function limitOptions(
   name: string,
   task: ToldServices,
@@ -120,7 +126,7 @@ export function limitOptions(
   }
 }
 
-/** Services that are there at the start. */
+/** Returns the services that are present at the start. */
 function firstServices({ services }: ToldServices): readonly Service[] {
   return services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service)
 }

@@ -2,7 +2,7 @@ import type { PerfModel } from '@pctodl/perf-model'
 import type { Configuration, Service, Tenant } from '@pctodl/platform'
 import { type PlannedLoad, planClocks, planWithModel, ServingClocks } from '@pctodl/scheduler'
 
-/** Batch sizes that a plan chooses from: those that engines are compiled for. */
+/** Batch sizes from which a plan chooses. Inference engines are usually compiled for these sizes. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
 /** Tenants with their clocks under the cap, and the largest common factor on the rates that they can serve. */
@@ -22,7 +22,10 @@ export function borne(model: PerfModel, tenants: readonly Tenant[], load: Planne
   return best!
 }
 
-/** Finds the best batch sizes for given shares: changes one service's batch size at a time until the load factor stops rising. */
+/**
+ * Finds the best batch sizes for given shares. It changes one service's batch size at a time until the load factor no
+ * longer rises.
+ */
 export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
   const alike = batchSizes.map((batchSize) =>
     borne(
@@ -50,7 +53,7 @@ export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], lo
   return best
 }
 
-/** One tenant per service, all with the same share, each with its best batch size. */
+/** Returns one tenant per service, all with the same share, each with its best batch size. */
 export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
   const mpsPercent = Math.floor(10_000 / load.services.length) / 100
   return withBestBatches(

@@ -1,0 +1,117 @@
+import type { RunRecord, ServedRequests } from '../record/run-record.js'
+import {
+  type ChartedRun,
+  type ChartLayer,
+  type ChartPanel,
+  panelTitle,
+  type TimeAxis,
+  timeEncoding,
+} from './chart-parts.js'
+
+/** Height of a panel, px. */
+const HEIGHT = 200
+
+/** Requests are counted from this time of the run on, s. By then, tenants have loaded. */
+const COUNTED_FROM_S = 10
+
+/** A point of a line: the line's name, the time on the axis, and the value. */
+interface Point {
+  readonly algorithm: string
+  readonly t: number
+  readonly value: number
+}
+
+/** A panel with a line for each name, in the order and the colours of the legend. */
+function linePanel(
+  title: string,
+  names: readonly string[],
+  colors: readonly string[],
+  points: readonly Point[],
+  time: TimeAxis,
+  more: (encoding: object) => readonly ChartLayer[] = () => [],
+): ChartPanel {
+  const encoding = {
+    x: timeEncoding(time, true),
+    y: {
+      field: 'value',
+      type: 'quantitative' as const,
+      axis: { title: null, tickCount: 6, minExtent: 44, format: ',~r' },
+    },
+    color: {
+      field: 'algorithm',
+      type: 'nominal' as const,
+      scale: { domain: [...names], range: [...colors] },
+      legend: { title: null, orient: 'right' as const, offset: 30, symbolType: 'stroke' },
+    },
+  }
+  return {
+    height: HEIGHT,
+    title: panelTitle(title),
+    layer: [
+      { data: { values: [...points] }, mark: { type: 'line' as const, strokeWidth: 1.8 }, encoding },
+      ...more(encoding),
+    ],
+  }
+}
+
+const namesOf = (runs: readonly ChartedRun[]) => runs.map(({ run }) => run.algorithm)
+const colorsOf = (runs: readonly ChartedRun[]) => runs.map(({ color }) => color)
+
+/** Throughput of each measuring window. Windows with restarts are hollow points. */
+export function throughputPanel(runs: readonly ChartedRun[], time: TimeAxis): ChartPanel {
+  const points = runs.flatMap(({ run: { algorithm, windows } }) =>
+    windows.map(({ startMs, endMs, throughput, reconfigured }) => {
+      return { algorithm, t: (startMs + endMs) / 2 / time.msPerUnit, value: throughput, reconfigured }
+    }),
+  )
+  const hollow = points.filter(({ reconfigured }) => reconfigured)
+  const legend = hollow.length > 0 ? ' (hollow points: windows in which tenants restarted)' : ''
+  const mark = { type: 'point' as const, filled: false, fill: '#ffffff', size: 26, strokeWidth: 1.3 }
+  return linePanel(
+    `Throughput per window, samples/s${legend}`,
+    namesOf(runs),
+    colorsOf(runs),
+    points,
+    time,
+    (encoding) => [{ data: { values: hollow }, mark, encoding }],
+  )
+}
+
+/** Arrivals of each service in each second. They are the same in all runs. */
+export function arrivalsPanel({ perSecond }: ServedRequests, colors: readonly string[], time: TimeAxis): ChartPanel {
+  const points = perSecond.flatMap(({ service, arrived }) =>
+    arrived.flatMap((value, i) => (value === null ? [] : [{ algorithm: service, t: secondAt(i, time), value }])),
+  )
+  const names = perSecond.map(({ service }) => service)
+  return linePanel(
+    'Arrivals, requests/s',
+    names,
+    names.map((_, i) => colors[i % colors.length]!),
+    points,
+    time,
+  )
+}
+
+/** Requests of all services that missed their objective, in each second. */
+export function missedPanel(runs: readonly ChartedRun[], time: TimeAxis): ChartPanel {
+  const points = runs.flatMap(({ run }) =>
+    missedPerSecond(run).map((value, i) => ({ algorithm: run.algorithm, t: secondAt(i, time), value })),
+  )
+  return linePanel(
+    `Requests that missed their objective, requests/s (counted from ${COUNTED_FROM_S} s on)`,
+    namesOf(runs),
+    colorsOf(runs),
+    points.filter(({ t }) => t * time.msPerUnit > 1000 * COUNTED_FROM_S),
+    time,
+  )
+}
+
+function missedPerSecond({ requests }: RunRecord): number[] {
+  const [first, ...others] = (requests?.perSecond ?? []).map(({ missed }) => missed)
+  return (first ?? []).map((missed, i) => others.reduce((sum, other) => sum + (other[i] ?? 0), missed ?? 0))
+}
+
+/** End of the second with index `i`, in the unit of the axis. */
+function secondAt(i: number, { msPerUnit }: TimeAxis): number {
+  return (1000 * (i + 1)) / msPerUnit
+}

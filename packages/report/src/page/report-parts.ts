@@ -1,0 +1,116 @@
+import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
+import { type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
+import {
+  headlineCaption,
+  headlineTable,
+  standingsCaption,
+  standingsHeading,
+  standingsTable,
+} from '../table/standings-table.js'
+import { costExplanation, explanation, taskHeading, taskTable } from '../table/task-table.js'
+import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
+
+/** A part of a report. The page and the Markdown file show the same parts. */
+export type ReportPart =
+  | ReportSection
+  | {
+      readonly table: ReportTable
+      readonly caption?: string
+      /** For a task's table: the runs of each row, for links. */
+      readonly rows?: readonly TaskRow[]
+    }
+  | { readonly chart: string }
+  | { readonly list: readonly string[] }
+
+export interface ReportSection {
+  readonly heading: string
+  readonly parts: readonly ReportPart[]
+  /** The board that the section is about, for the page's filter. */
+  readonly board?: string
+  /** The task that the section is about, by its stem. The page shows such a section folded. */
+  readonly stem?: string
+}
+
+export function reportParts(content: ReportContent): ReportSection[] {
+  const { standings, boards, excluded, madeBy, oracle } = content
+  const runs = boards.flatMap(({ tasks }) => tasks.flatMap(({ rows }) => rows.map(({ summary }) => summary)))
+  return [
+    ...(standings
+      ? [
+          {
+            heading: standingsHeading,
+            parts: [
+              { table: headlineTable(standings), caption: headlineCaption },
+              { table: standingsTable(standings), caption: standingsCaption(standings) },
+            ],
+          },
+        ]
+      : []),
+    {
+      heading: 'How the figures were obtained',
+      parts: [
+        {
+          list: [
+            ...explanation(runs),
+            ...(oracle === undefined ? [] : [oracle]),
+            'If several boards were run, figures are means. For 16 boards or more, intervals are 95 % confidence intervals by Student\u2019s t; for fewer, tables show the range.',
+            costExplanation,
+            ...madeBy.map((maker) => `Made by ${maker}.`),
+          ],
+        },
+      ],
+    },
+    ...boards.map(boardSection),
+    ...(excluded.length > 0 ? [{ heading: 'Excluded', parts: [{ list: excluded }] }] : []),
+  ]
+}
+
+function boardSection({ board, algorithms, baseline, chart, tasks }: BoardContent): ReportSection {
+  return {
+    heading: board,
+    board,
+    parts: [
+      { table: algorithmTable(algorithms, baseline), caption: algorithmCaption(baseline) },
+      ...(chart ? [{ chart: matrixStem(board) }] : []),
+      ...tasks.map(taskSection),
+    ],
+  }
+}
+
+/** Name of the chart of all tasks of a board, in files and in the page. */
+export function matrixStem(board: string): string {
+  return `${board}_matrix`
+}
+
+function taskSection({ task: { stem, capsW }, oracle, rows }: TaskContent): ReportSection {
+  const best = oracle === null ? '' : `, oracle ${oracle.toFixed(0)} images/s`
+  const runs = rows.map(({ summary }) => summary)
+  return {
+    heading: `${taskHeading(runs[0]!, `${capsW.join(' \u2192 ')} W`)}${best}`,
+    stem,
+    parts: [{ table: withoutEmptyColumns(taskTable(runs, { oracle, cost: true })), rows }, { chart: stem }],
+  }
+}
+
+/** All charts of a report, by their names. */
+export function chartsOf({ boards }: ReportContent): Map<string, TaskContent['chart']> {
+  return new Map(
+    boards.flatMap(({ board, chart, tasks }) => [
+      ...(chart ? [[matrixStem(board), chart] as const] : []),
+      ...tasks.map(({ task, chart: ofTask }) => [task.stem, ofTask] as const),
+    ]),
+  )
+}
+
+/** One table of all tasks of all boards, for the CSV file. */
+export function everyTaskTable({ boards }: ReportContent): ReportTable {
+  const prefix = ['board', 'task', 'model', 'dataset', 'cap_w', 'oracle_images_per_s']
+  const rows = boards.flatMap(({ tasks }) =>
+    tasks.flatMap(({ task: { board, id, model, dataset, capsW }, oracle, rows: ofTask }) => {
+      const runs = ofTask.map(({ summary }) => summary)
+      const about = [board, `${id}`, model, dataset, capsW.join(' '), oracle === null ? '-' : oracle.toFixed(1)]
+      return taskTable(runs, { oracle, cost: true }).rows.map((row) => [...about, ...row])
+    }),
+  )
+  return { head: [...prefix, ...taskTable([], { cost: true }).head], rows }
+}

@@ -1,0 +1,52 @@
+import { aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
+import { combineRepeatedRuns } from '../verdict/combine-runs.js'
+import { groupBy } from '../verdict/group-by.js'
+import { assertOneTask, rankRuns } from '../verdict/ranking.js'
+import { type RunSummary, taskKey } from '../verdict/run-summary.js'
+import { standings } from '../verdict/standings.js'
+import { algorithmCaption, algorithmTable } from './algorithm-table.js'
+import { printable, textTable, withoutEmptyColumns } from './report-table.js'
+import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
+import { explanation, taskHeading, taskTable } from './task-table.js'
+
+/** Above this number of tasks, one table summarises them. */
+const MAX_TASK_TABLES = 4
+
+/**
+ * Formats the runs of a benchmark for a terminal: the comparison with the best other algorithm of each task, then each
+ * task or, if there are many, the algorithms of each board.
+ */
+export function formatRuns(runs: readonly RunSummary[]): string {
+  const summaries = combineRepeatedRuns(runs)
+  const tasks = [...groupBy(summaries, taskKey).values()]
+  // For a single task on one board, the task's own table already shows the comparison.
+  const found = tasks.length > 1 || summaries.length < runs.length ? standings(runs) : undefined
+  const parts = found
+    ? [standingsHeading, textTable(standingsTable(found)), textTable(headlineTable(found)), standingsCaption(found), '']
+    : []
+  if (tasks.length <= MAX_TASK_TABLES) return [...parts, tasks.map(formatTask).join('\n\n')].join('\n')
+  const boards = groupBy(summaries, ({ board, requests }) => (requests ? `${board}, services` : board))
+  for (const [board, ofBoard] of boards) {
+    const baseline = baselineOf(ofBoard)
+    const algorithms = aggregateByAlgorithm(ofBoard, baseline)
+    parts.push(board, textTable(algorithmTable(algorithms, baseline)), algorithmCaption(baseline), '')
+  }
+  return parts.slice(0, -1).join('\n')
+}
+
+/** The table of one task, the best run that holds the cap first, then reasons of verdicts and remarks. */
+function formatTask(runs: readonly RunSummary[]): string {
+  assertOneTask('summaries', runs)
+  const ranked = rankRuns(runs)
+  const { capW } = ranked[0]!
+  const remarks = ranked.flatMap(({ algorithm, verdict, startUp, notes }) => [
+    ...(verdict.status === 'holds' ? [] : [`${algorithm}: ${verdict.reason}`]),
+    ...(startUp?.status === 'violates' ? [`${algorithm}, start-up: ${startUp.reason}`] : []),
+    ...notes.map((note) => `${algorithm}: ${note}`),
+  ])
+  return [
+    printable(taskHeading(ranked[0]!, capW === 'dynamic' ? 'changing cap' : `${capW} W`)),
+    textTable(withoutEmptyColumns(taskTable(ranked))),
+    ...[...remarks, ...explanation(ranked)].map(printable),
+  ].join('\n')
+}
