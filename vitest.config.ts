@@ -30,14 +30,14 @@ const pure = [
   'packages/node-service/test/{identity,policy}.test.ts',
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
   'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
-  'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
+  'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle}.test.ts',
   'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,paper,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
   'test/contract/**/*.test.ts',
-  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**

@@ -1,14 +1,15 @@
 /**
  * Measures what each part of the law for services contributes: the same loads run with and without the part.
  *
- *   tsx --conditions=@pctodl/source scripts/ablate-services.ts [--seed 41] [--cells 3080Ti:508:3,A100:517:1] [--without caution,queues]
+ *   pnpm ablate:services [--seed 41] [--cells 3080Ti:508:3,A100:517:1] [--without caution,queues]
  *
- * Prints, for the complete law and without each part: attainment of the worst service (mean and worst cell), requests
- * shed or failed, energy per request answered within its objective relative to the complete law (geometric mean), and
- * clock changes per minute.
+ * A cell is a board, a task and a factor on the task's rates. Prints, for the complete law and without each part:
+ * attainment of the worst service (mean and worst cell), requests shed or failed, and energy per request answered within
+ * its objective relative to the complete law (geometric mean).
  */
 import { parseArgs } from 'node:util'
 import { runServerLoad, serverTasksOf } from '@pctodl/bench-runner/server'
+import { mean, sum } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { planWithModel, ServicesPolicy, ServingClocks } from '@pctodl/scheduler'
 import { ArrivalRate } from '../packages/scheduler/src/services/arrival-rate.js'
@@ -22,46 +23,47 @@ const CELLS =
 // biome-ignore lint/suspicious/noExplicitAny: a stand-in has the types of what it stands in for
 type StandIn = (self: any, ...args: any[]) => unknown
 
-/** Replaces a getter or method. The returned function restores it. */
-function replaced(of: { prototype: object }, name: string, standIn: StandIn): () => void {
-  const before = Object.getOwnPropertyDescriptor(of.prototype, name)!
-  const getter = {
-    get(this: object) {
-      return standIn(this)
-    },
-  }
-  const method = {
-    value(this: object, ...args: unknown[]) {
-      return standIn(this, ...args)
-    },
-  }
-  Object.defineProperty(of.prototype, name, { configurable: true, ...(before.get ? getter : method) })
-  return () => Object.defineProperty(of.prototype, name, before)
-}
-
-const { predict } = ServingClocks.prototype
-const { update } = ServiceWatch.prototype
-const { ceilingMhz } = CapLaw.prototype
-
-/** Switches each part off. The parts `replan` and `lean-tenants` are switched off where the policy is created. */
-const parts: Record<string, () => () => void> = {
-  caution: () => replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS),
+/** How each part is switched off: a getter or method of a class, and what takes its place. */
+const parts: Record<string, readonly [prototype: object, name: string, standInFor: (method: StandIn) => StandIn]> = {
+  caution: [
+    ServiceWatch.prototype,
+    'readyPerS',
+    () =>
+      ({ rate }) =>
+        rate.perS,
+  ],
   // The model assumes Poisson traffic; the windows of the arrival rate still use the measured burstiness.
-  burstiness: () => replaced(ServingClocks, 'predict', (self, clock, rates) => predict.call(self, clock, rates)),
-  window: () => replaced(ArrivalRate, 'perS', (self) => self.meanPerS(1)),
-  queues: () =>
-    replaced(ServiceWatch, 'update', (self, timeMs, reading, excused) =>
-      update.call(self, timeMs, { ...reading, queued: 0 }, excused),
-    ),
-  peaks: () => replaced(ArrivalRate, 'peakPerS', ({ perS }) => perS),
-  dwell: () =>
-    replaced(CapLaw, 'ceilingMhz', (self, memClockMhz, capW, wantedMhz, powerW) => {
-      self.forget()
-      return ceilingMhz.call(self, memClockMhz, capW, wantedMhz, powerW)
-    }),
-  offset: () => replaced(CapLaw, 'offsetW', () => 0),
-  replan: () => () => undefined,
-  'lean-tenants': () => () => undefined,
+  burstiness: [
+    ServingClocks.prototype,
+    'predict',
+    (predict) => (self, clock, rates) => predict.call(self, clock, rates),
+  ],
+  window: [ArrivalRate.prototype, 'perS', () => (self) => self.meanPerS(1)],
+  queues: [
+    ServiceWatch.prototype,
+    'update',
+    (update) => (self, timeMs, reading, excused) => update.call(self, timeMs, { ...reading, queued: 0 }, excused),
+  ],
+  peaks: [
+    ArrivalRate.prototype,
+    'peakPerS',
+    () =>
+      ({ perS }) =>
+        perS,
+  ],
+  dwell: [
+    CapLaw.prototype,
+    'ceilingMhz',
+    (ceilingMhz) =>
+      (self, ...args) => {
+        self.forget()
+        return ceilingMhz.call(self, ...(args as [unknown]))
+      },
+  ],
+  offset: [CapLaw.prototype, 'offsetW', () => () => 0],
+  replan: [ServicesPolicy.prototype, 'onIdle', () => () => undefined],
+  // Switched off where the policy is created.
+  'lean-tenants': [ServicesPolicy.prototype, 'onIdle', (onIdle) => onIdle],
 }
 
 const { values } = parseArgs({
@@ -91,37 +93,47 @@ async function serve(cell: string, without: string) {
     ),
     plan: (mix, goal) => plan(mix, without === 'lean-tenants' && goal === 'min-power' ? 'max-load' : goal),
   })
-  if (without === 'replan') policy.onIdle = () => undefined
-  let changes = 0
-  let askedMhz: unknown
-  const onEvent = ({ type, ...event }: { type: string; action?: { smClockMhz?: unknown } }) => {
-    const mhz = event.action?.smClockMhz
-    if (type === 'action' && mhz !== undefined && mhz !== askedMhz) {
-      changes++
-      askedMhz = mhz
-    }
+  const { services, energyPerRequestJ } = await runServerLoad(load, policy)
+  return {
+    worst: 100 * Math.min(...services.map(({ attainment }) => attainment ?? 0)),
+    shed: sum(services.map(({ shed, failed }) => shed + failed)),
+    joules: energyPerRequestJ ?? Number.NaN,
   }
-  const { services, energyPerRequestJ } = await runServerLoad(load, policy, { onEvent })
-  const worst = Math.min(...services.map(({ attainment }) => attainment ?? 0))
-  const shed = services.reduce((sum, service) => sum + service.shed + service.failed, 0)
-  return { cell, worst, shed, joules: energyPerRequestJ ?? Number.NaN, perMinute: (60 * changes) / load.durationS }
 }
 
-const mean = (list: readonly number[]) => list.reduce((sum, value) => sum + value, 0) / list.length
-let all: Awaited<ReturnType<typeof serve>>[] = []
-console.log(
-  '| without | worst service, mean % | worst cell % | shed | J/request over all | changes/min |\n| - | - | - | - | - | - |',
-)
-for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
-  const restore = parts[without]?.()
-  const runs: typeof all = []
+/** Runs all cells without a part. */
+async function serveAll(without: string) {
+  const [prototype, name, standInFor] = parts[without] ?? [{}, '', () => () => undefined]
+  const before = Object.getOwnPropertyDescriptor(prototype, name)
+  if (before) {
+    const standIn = standInFor(before.value)
+    const get = function (this: object) {
+      return standIn(this)
+    }
+    const value = function (this: object, ...args: unknown[]) {
+      return standIn(this, ...args)
+    }
+    Object.defineProperty(prototype, name, { configurable: true, ...(before.get ? { get } : { value }) })
+  }
+  const runs: Awaited<ReturnType<typeof serve>>[] = []
   for (const cell of values.cells.split(',')) runs.push(await serve(cell, without))
-  restore?.()
-  if (without === '') all = runs
-  const worst = runs.map((run) => 100 * run.worst)
-  const ratio = Math.exp(mean(runs.map((run, i) => Math.log(run.joules / all[i]!.joules))))
-  const shed = runs.reduce((sum, run) => sum + run.shed, 0)
-  console.log(
-    `| ${without || 'nothing'} | ${mean(worst).toFixed(2)} | ${Math.min(...worst).toFixed(2)} | ${shed} | ${ratio.toFixed(3)} | ${mean(runs.map(({ perMinute }) => perMinute)).toFixed(1)} |`,
-  )
+  if (before) Object.defineProperty(prototype, name, before)
+  return runs
 }
+
+const complete = await serveAll('')
+const rows: Record<string, unknown>[] = []
+for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
+  const runs = without === '' ? complete : await serveAll(without)
+  const worst = runs.map((run) => run.worst)
+  rows.push({
+    without: without || 'nothing',
+    'worst service, mean %': mean(worst).toFixed(2),
+    'worst cell %': Math.min(...worst).toFixed(2),
+    shed: sum(runs.map(({ shed }) => shed)),
+    'J/request over all': Math.exp(mean(runs.map(({ joules }, i) => Math.log(joules / complete[i]!.joules)))).toFixed(
+      3,
+    ),
+  })
+}
+console.table(rows)

@@ -4,25 +4,24 @@
  * misses a bound, and exits with 1 if there is one.
  *
  *   pnpm control-scenarios [--cases 14] [--kinds 'load on;tenants die'] [--seed 1] [--policies pctodl,directcap,fixed-clock]
- *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--no-oracle] [--write] [--out FILE.json] [--events FILE.jsonl]
+ *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--workers 2] [--write]
+ *   pnpm ablate [the same options]
  *
  * Each case runs on the shipped board or on a random variant of it. `--cases` is the number of cases of each kind. 14
- * cases combine every network with both boards; with fewer, the seed chooses among these combinations.
+ * cases combine every network with both boards; with fewer, the seed chooses among these combinations. `--numbers` runs
+ * the cases with these numbers again. Policies named `pctodl-<mechanism>` lack one mechanism of the clock controller;
+ * they are compared with pctodl in a second table. `pnpm ablate` compares all of them.
  */
-import { createWriteStream, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import { runScenario, type ScenarioResult, scenarioPolicy } from './control-scenarios/run-scenario.js'
+import { clockMechanisms } from '@pctodl/thermo-dvfs'
+import { scenarioPolicy } from './control-scenarios/run-scenario.js'
 import { drawScenario, kindsNamed } from './control-scenarios/scenarios.js'
-import { tableOf } from './control-scenarios/table.js'
-import type { ScenarioOrder } from './control-scenarios/worker.js'
+import { ablationTable, tableOf } from './control-scenarios/table.js'
+import { runInWorkers } from './control-scenarios/worker.js'
 import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
-import { runInWorkers } from './evaluation/run-in-workers.js'
-
-const RESULTS = path.resolve(import.meta.dirname, '../docs/results.md')
-const WORKER = path.resolve(import.meta.dirname, 'control-scenarios/worker.ts')
 
 const { values } = parseArgs({
   options: {
@@ -31,13 +30,11 @@ const { values } = parseArgs({
     numbers: { type: 'string' },
     seed: { type: 'string', default: '1' },
     policies: { type: 'string', default: 'pctodl,directcap,fixed-clock' },
+    ablate: { type: 'boolean', default: false },
     variants: { type: 'string', default: '16' },
     'limit-factor': { type: 'string' },
     workers: { type: 'string', default: '2' },
-    'no-oracle': { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
-    out: { type: 'string' },
-    events: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -51,38 +48,19 @@ const numbersOf = (kind: string): number[] => {
   const pairs = Array.from({ length: Math.max(cases, ALL_PAIRS) }, (_, i) => i)
   return Array.from({ length: cases }, () => pairs.splice(cases < ALL_PAIRS ? random.integer(pairs.length) : 0, 1)[0]!)
 }
-const policies = values.policies.split(',').map(scenarioPolicy)
+const named = values.ablate
+  ? ['pctodl', ...clockMechanisms.map((name) => `pctodl-${name}`)]
+  : values.policies.split(',')
+const policies = named.map(scenarioPolicy)
 const limitFactor = values['limit-factor'] === undefined ? null : Number(values['limit-factor'])
-const orders: ScenarioOrder[] = kindsNamed(values.kinds)
+const orders = kindsNamed(values.kinds)
   .flatMap((kind) => numbersOf(kind).map((number) => drawScenario(kind, number, seed, Number(values.variants))))
-  .map((scenario) => ({ scenario, policies, limitFactor, oracle: !values['no-oracle'] }))
+  .map((scenario) => ({ scenario, policies, limitFactor }))
 
-if (values.events !== undefined) {
-  const file = createWriteStream(values.events)
-  const onEvent = (event: unknown) => file.write(`${JSON.stringify(event)}\n`)
-  const result = await runScenario(orders[0]!.scenario, policies[0]!, { limitFactor, oracle: false, onEvent })
-  process.stdout.write(`${JSON.stringify(result, null, 1)}\n`)
-} else {
-  const started = performance.now()
-  const answers = await runInWorkers<ScenarioOrder, ScenarioResult[]>(
-    WORKER,
-    Number(values.workers),
-    orders,
-    (_, left) => {
-      if (left % 20 === 0) process.stderr.write(`${orders.length - left}/${orders.length}\n`)
-    },
-  )
-  const results = answers.flat()
-  const { markdown, missed } = tableOf(results)
-  const minutes = ((performance.now() - started) / 60_000).toFixed(1)
-  const times = results.filter(({ policy }) => policy === 'pctodl').map(({ stepP99Us }) => stepP99Us)
-  process.stdout.write(`${markdown}\n\n${missed.map((line) => `- ${line}\n`).join('')}\n`)
-  times.sort((a, b) => a - b)
-  process.stdout.write(
-    `step p99: median run ${times[times.length >> 1]?.toFixed(0)} us, worst ${times.at(-1)?.toFixed(0)} us\n`,
-  )
-  process.stdout.write(`${results.length} runs in ${minutes} minutes\n`)
-  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(results)}\n`)
-  if (values.write) writeReadmeBlock(RESULTS, 'control:scenarios', markdown)
-  process.exitCode = missed.length === 0 ? 0 : 1
+const results = await runInWorkers(orders, Number(values.workers))
+const { markdown, missed } = tableOf(results)
+process.stdout.write(`${markdown}\n\n${missed.map((line) => `- ${line}\n`).join('')}\n${ablationTable(results)}`)
+if (values.write) {
+  writeReadmeBlock(path.resolve(import.meta.dirname, '../docs/results.md'), 'control:scenarios', markdown)
 }
+process.exitCode = missed.length === 0 ? 0 : 1

@@ -12,10 +12,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type Mutant, markedSource, mutantsOf } from './mutants/mutants-of.js'
-import { type KnownTests, otherCases, reachingTests } from './mutants/reaching-tests.js'
-import { TestHostProcess } from './mutants/test-host-process.js'
-import { MARK, type RequestedTests } from './mutants/test-host-protocol.js'
-import { RelatedTests } from './related-tests.js'
+import { MARK, runTests, type TestAnswer } from './mutants/run-tests.js'
 
 const corePackages = [
   'thermo-dvfs',
@@ -31,10 +28,10 @@ const corePackages = [
 /** Another package whose tests also check a package: the tests of the node service use nvml-control's client. */
 const otherEnd: Readonly<Record<string, string>> = { 'nvml-control': 'node-service' }
 
-/** CPU time that a mutant may use beyond a multiple of its tests' normal CPU time, ms. */
-const SPARE_CPU_MS = 10_000
+/** CPU time that a mutant may use beyond a multiple of its tests' normal CPU time, s. */
+const SPARE_CPU_S = 10
 const SLOWER = 4
-const MAX_CPU_MS = 10 * 60_000
+const MAX_CPU_S = 600
 
 const help = `Usage: pnpm mutants [options]
 
@@ -129,27 +126,28 @@ function resultOf(name: string) {
 
 async function outcomesOf(name: string): Promise<Outcome[]> {
   const drawn = draw(name)
-  const host = new TestHostProcess()
+  const known = await knownTests(name, drawn)
   const found: Outcome[] = []
-  try {
-    const known = await knownTests(host, name, drawn)
-    for (const [i, mutant] of drawn.entries()) {
-      const tests = reachingTests(known, mutant.within === null ? null : i)
-      const ending =
-        tests.length === 0
-          ? 'untested'
-          : await endingOf(host, mutant, tests, otherCases(known, tests), limitOf(tests, known))
-      found.push({ mutant, ending })
-      process.stderr.write(`${ending}  ${mutant.file}:${mutant.line}  ${mutant.change}\n`)
-    }
-  } finally {
-    await host.close()
+  for (const [i, mutant] of drawn.entries()) {
+    const tests = known.filter(({ answer }) => mutant.within === null || answer.reached.includes(i))
+    const ending = tests.length === 0 ? 'untested' : await endingOf(mutant, tests)
+    found.push({ mutant, ending })
+    process.stderr.write(`${ending}  ${mutant.file}:${mutant.line}  ${mutant.change}\n`)
   }
   return found
 }
 
-/** Runs the tests of a package on the unchanged sources, and returns those that pass here. */
-async function knownTests(host: TestHostProcess, name: string, mutants: readonly Mutant[]): Promise<KnownTests[]> {
+/** A test file, with the mutants that it reaches and its CPU time. */
+interface KnownTest {
+  readonly file: string
+  readonly answer: TestAnswer
+}
+
+/**
+ * Runs the tests of a package on the unchanged sources. Returns those that pass, those with the least CPU time first,
+ * because the first tests detect most mutants.
+ */
+async function knownTests(name: string, mutants: readonly Mutant[]): Promise<KnownTest[]> {
   const files = [...new Set(mutants.map(({ file }) => file))]
   const sources = files.map((file) => {
     const ofFile = mutants.map((mutant) => (mutant.file === file ? mutant : { ...mutant, within: null }))
@@ -158,55 +156,44 @@ async function knownTests(host: TestHostProcess, name: string, mutants: readonly
       text: markedSource(readFileSync(path.join(root, file), 'utf8'), ofFile, MARK),
     }
   })
-  const related = new RelatedTests(root)
-  const known: KnownTests[] = []
-  const ofPackages = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
-  const tests = [...ofPackages, ...related.testsIn('.').filter((file) => file.includes('/test/contract/'))]
+  const folders = [name, otherEnd[name] ?? []].flat().map((each) => `packages/${each}/test`)
+  const tests = [...folders, 'test/contract'].flatMap((folder) => filesIn(folder, '.test.ts'))
+  const known: KnownTest[] = []
   for (const test of tests.filter((file) => options.test.split(',').some((part) => file.includes(part)))) {
-    if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
-    const answer = await host.ask({ sources, tests: [{ file: test }], limitCpuMs: MAX_CPU_MS })
-    if (answer === 'timeout' || !answer.passed) {
-      process.stderr.write(
-        `left out, for it fails without a mutant: ${test}: ${answer === 'timeout' ? answer : answer.failure}\n`,
-      )
-    } else known.push({ file: test, answer })
+    const file = path.join(root, test)
+    const answer = await runTests(sources, [file], MAX_CPU_S)
+    if (answer.ending === 'passed') known.push({ file, answer })
+    else process.stderr.write(`left out, for it fails without a mutant: ${test}\n`)
   }
-  return known
+  return known.sort((a, b) => a.answer.cpuS - b.answer.cpuS)
+}
+
+/** Files with an ending in a folder, relative to the root. */
+function filesIn(folder: string, ending: string): string[] {
+  return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .sort()
+    .map((file) => path.join(folder, file))
 }
 
 function draw(name: string): Mutant[] {
-  const folder = path.join('packages', name, 'src')
-  const files = readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && path.posix.join('/', folder, file).includes(options.file))
-    .sort()
-  const all = files.flatMap((file) => {
-    const place = path.join(folder, file)
-    return mutantsOf(place, readFileSync(path.join(root, place), 'utf8')).filter(
-      ({ line }) => line >= firstLine! && line <= lastLine!,
-    )
-  })
+  const all = filesIn(`packages/${name}/src`, '.ts')
+    .filter((file) => `/${file}`.includes(options.file))
+    .flatMap((file) => mutantsOf(file, readFileSync(path.join(root, file), 'utf8')))
+    .filter(({ line }) => line >= firstLine! && line <= lastLine!)
   const random = new SeededRandom(seedFrom(name, options.seed))
   return Array.from({ length: Math.min(perPackage, all.length) }, () => all.splice(random.integer(all.length), 1)[0]!)
 }
 
-function limitOf(tests: readonly RequestedTests[], known: readonly KnownTests[]): number {
-  const asked = new Set(tests.map(({ file }) => file))
-  return known.reduce((sum, { file, answer }) => sum + (asked.has(file) ? SLOWER * answer.cpuMs : 0), SPARE_CPU_MS)
-}
-
-/** @param rest tests to run if `tests` do not detect the mutant */
-async function endingOf(
-  host: TestHostProcess,
-  mutant: Mutant,
-  tests: readonly RequestedTests[],
-  rest: readonly RequestedTests[],
-  limitCpuMs: number,
-): Promise<Outcome['ending']> {
+async function endingOf(mutant: Mutant, tests: readonly KnownTest[]): Promise<Outcome['ending']> {
   const file = path.join(root, mutant.file)
   const source = readFileSync(file, 'utf8')
   const text = source.slice(0, mutant.start) + mutant.replacement + source.slice(mutant.end)
-  const answer = await host.ask({ sources: [{ file, text }], tests, limitCpuMs })
-  if (answer === 'timeout') return 'timeout'
-  if (!answer.passed) return 'killed'
-  return rest.length === 0 ? 'survived' : endingOf(host, mutant, rest, [], limitCpuMs)
+  const limitCpuS = tests.reduce((sum, { answer }) => sum + SLOWER * answer.cpuS, SPARE_CPU_S)
+  const { ending } = await runTests(
+    [{ file, text }],
+    tests.map((test) => test.file),
+    limitCpuS,
+  )
+  return ({ passed: 'survived', failed: 'killed', timeout: 'timeout' } as const)[ending]
 }

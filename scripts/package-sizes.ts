@@ -14,17 +14,15 @@ export interface PackageSize {
 
 /** Sizes of each folder of `packages/`, and of `scripts/`. */
 export function packageSizes(root: string): Map<string, PackageSize> {
-  const names = readdirSync(path.join(root, 'packages'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
   const sizes = new Map<string, PackageSize>()
-  for (const name of names.sort()) {
+  for (const { name } of readdirSync(path.join(root, 'packages'), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )) {
     const folder = path.join(root, 'packages', name)
-    const readme = path.join(folder, 'README.md')
     sizes.set(name, {
       tokens: tokensIn(path.join(folder, 'src')) + tokensIn(path.join(folder, 'site')),
-      exports: exportsOf(path.join(folder, 'src', 'index.ts')),
-      readmeWords: existsSync(readme) ? readFileSync(readme, 'utf8').split(/\s+/).filter(Boolean).length : 0,
+      exports: countIn(path.join(folder, 'src', 'index.ts'), /\b[A-Za-z_]\w*(?=\s*[,}])/g),
+      readmeWords: countIn(path.join(folder, 'README.md'), /\S+/g),
     })
   }
   sizes.set('(scripts)', { tokens: tokensIn(path.join(root, 'scripts')), exports: 0, readmeWords: 0 })
@@ -33,13 +31,9 @@ export function packageSizes(root: string): Map<string, PackageSize> {
 
 function tokensIn(folder: string): number {
   if (!existsSync(folder)) return 0
-  let tokens = 0
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const file = path.join(folder, entry.name)
-    if (entry.isDirectory()) tokens += entry.name === 'node_modules' || entry.name === 'dist' ? 0 : tokensIn(file)
-    else if (/\.([mc]?tsx?|mjs)$/.test(entry.name) && !/\.d\.[mc]?ts$/.test(entry.name)) tokens += tokensOf(file)
-  }
-  return tokens
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.([mc]?tsx?|mjs)$/.test(file) && !/\.d\.[mc]?ts$|\b(node_modules|dist)\b/.test(file))
+    .reduce((sum, file) => sum + tokensOf(path.join(folder, file)), 0)
 }
 
 function tokensOf(file: string): number {
@@ -50,8 +44,7 @@ function tokensOf(file: string): number {
   return tokens
 }
 
-/** Number of exported names. An `index.ts` contains only export lists. */
-function exportsOf(index: string): number {
-  if (!existsSync(index)) return 0
-  return (readFileSync(index, 'utf8').match(/\b[A-Za-z_]\w*(?=\s*[,}])/g) ?? []).length
+/** Number of matches in a file; 0 without the file. An `index.ts` contains only export lists. */
+function countIn(file: string, pattern: RegExp): number {
+  return existsSync(file) ? (readFileSync(file, 'utf8').match(pattern) ?? []).length : 0
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { localFile, specifiersOf, usesOf } from '../scripts/local-imports.js'
+import { localFile, specifiersOf } from '../scripts/local-imports.js'
 import { importsKey } from '../scripts/module-keys.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'local-imports-'))
@@ -36,43 +36,4 @@ it('give a kept module another key where a file that it imports has moved', () =
   expect(importsKey(module)).toBe(before)
   renameSync(path.join(folder, 'b.ts'), path.join(folder, 'b.tsx'))
   expect(importsKey(module)).not.toBe(before)
-})
-
-it('are used by name, but for what is erased before a source runs', () => {
-  const source = `import { a, type B, c as d } from './a.js'
-import type { E } from './e.js'
-import { type F } from './f.js'
-import g, { h } from './g.js'
-import * as i from './i.js'
-export { j } from './j.js' // and
-export { k as l, m } from './k.js'
-export * from './n.js'
-export type { O } from './o.js'
-import './p.js'
-const q = await import('./q.js')`
-  const all = { names: undefined, handsOn: false }
-  expect(usesOf(source)).toEqual([
-    {
-      specifier: './a.js',
-      names: new Map([
-        ['a', 'a'],
-        ['d', 'c'],
-      ]),
-      handsOn: false,
-    },
-    { specifier: './g.js', ...all },
-    { specifier: './i.js', ...all },
-    { specifier: './j.js', names: new Map([['j', 'j']]), handsOn: true },
-    {
-      specifier: './k.js',
-      names: new Map([
-        ['l', 'k'],
-        ['m', 'm'],
-      ]),
-      handsOn: true,
-    },
-    { specifier: './n.js', names: undefined, handsOn: true },
-    { specifier: './p.js', ...all },
-    { specifier: './q.js', ...all },
-  ])
 })

@@ -1,14 +1,13 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { expect, it } from 'vitest'
 import { planCases } from '../packages/greedy-partition/test/service-cases.js'
-import { type HeldPlan, holdPlans, possibleFactor } from '../scripts/service-plans/margin-table.js'
+import { type HeldPlan, holdPlans } from '../scripts/validate-service-plans.js'
 
 /** Plans with the default margins, for what the arrivals are, on the simulated boards. */
 async function held(burstiness: number): Promise<HeldPlan[]> {
-  const manner = { rateMargin: 1.1, latencyMargin: 0.1, burstiness }
   const plans: HeldPlan[] = []
   for (const each of planCases(4, new SeededRandom(2), { most: 3 })) {
-    plans.push(...(await holdPlans(each, possibleFactor(each), manner, burstiness, 5000)))
+    plans.push(...(await holdPlans(each, burstiness, burstiness, 5000)))
   }
   return plans
 }

@@ -1,6 +1,6 @@
 import { quantile, SeededRandom } from '@pctodl/numerics'
 import { expect, it } from 'vitest'
-import { type Compared, compare, servingCases } from '../scripts/serving-accuracy/cases.js'
+import { type Compared, compare, servingCases } from '../scripts/serving-accuracy.js'
 
 it('predicts latency and power of services about as the event simulation finds them', () => {
   const compared = servingCases(10, new SeededRandom(3)).flatMap((each) => compare(each, 8000))

@@ -1,12 +1,11 @@
 import { movingAverageW, powerSignal, type RunRecording } from '@pctodl/report/evaluate'
 
-/** Tells how a run held its cap, by the board's true power. */
+/** How a run held its cap, by the board's true power. */
 export interface CapJudgement {
-  /** Share of the time with the one-second average more than 1 % above the cap, percent. */
-  readonly abovePercent: number
   /**
-   * The same share, without excess that no controller can avoid: an average that contains time before a step down, or
-   * the first 0.2 s after it (one sample and one clock request), is compared with the earlier cap.
+   * Share of the time with the one-second average more than 1 % above the cap, percent, without excess that no
+   * controller can avoid: an average that contains time before a step down, or the first 0.2 s after it (one sample and
+   * one clock request), is compared with the earlier cap.
    */
   readonly avoidablePercent: number
   /** Longest continuous avoidable time above the cap, ms. */
@@ -22,7 +21,6 @@ const ANSWER_MS = 200
 export function judgeCap(recording: RunRecording): CapJudgement {
   const signal = powerSignal(recording.power, 'true')
   const averagesW = movingAverageW(signal, WINDOW_MS)
-  let aboveMs = 0
   let avoidableMs = 0
   let stayMs = 0
   let longestMs = 0
@@ -38,7 +36,6 @@ export function judgeCap(recording: RunRecording): CapJudgement {
     let allowedW = signal.capW[i]!
     for (let j = oldest; j < i; j++) allowedW = Math.max(allowedW, signal.capW[j]!)
     knownMs += spanMs
-    if (averageW > TOLERANCE * signal.capW[i]!) aboveMs += spanMs
     peak = Math.max(peak, averageW / allowedW - 1)
     if (averageW > TOLERANCE * allowedW) {
       avoidableMs += spanMs
@@ -47,7 +44,6 @@ export function judgeCap(recording: RunRecording): CapJudgement {
     } else stayMs = 0
   }
   return {
-    abovePercent: (100 * aboveMs) / Math.max(1, knownMs),
     avoidablePercent: (100 * avoidableMs) / Math.max(1, knownMs),
     longestMs,
     peakPercent: 100 * peak,

@@ -1,36 +1,24 @@
-import { findOracle, SimulatedGpu, SimulatedTenants, simulateSteadyState } from '@pctodl/gpu-sim'
-import { quantile } from '@pctodl/numerics'
+import { SimulatedGpu, SimulatedTenants, simulateSteadyState } from '@pctodl/gpu-sim'
 import { loadPerfModel, type Predictor } from '@pctodl/perf-model'
 import {
   type CapSchedule,
+  type Configuration,
   capSchedule,
   findGpuSpec,
   type GpuSpec,
   InfeasibleCapError,
   smClocksAt,
-  type Tenant,
   UnknownNameError,
   VirtualClock,
 } from '@pctodl/platform'
 import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
-import {
-  PctodlPolicy,
-  type PowerCapPolicy,
-  planClocks,
-  planPartition,
-  type RunEvent,
-  runPolicy,
-} from '@pctodl/scheduler'
+import { PctodlPolicy, type PowerCapPolicy, planClocks, planPartition, runPolicy } from '@pctodl/scheduler'
 import { type ClockMechanism, clockMechanisms } from '@pctodl/thermo-dvfs'
 import { DirectCapPolicy, FeedbackClock, LimitPolicy } from '../../packages/baselines/src/index.js'
 import { MisledGpu } from '../evaluation/misled-gpu.js'
 import { withModelError } from '../evaluation/misled-predictor.js'
-import { timed } from '../evaluation/timed-policy.js'
 import { boardVariant } from './board-variant.js'
-import { FixedClockPolicy } from './fixed-clock-policy.js'
-import { foreignPredictor } from './foreign-predictor.js'
 import { judgeCap } from './judge.js'
-import { rateWithin, spansAfterReturns } from './returns.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
@@ -62,50 +50,31 @@ export interface ScenarioResult {
   readonly capW: number
   /** Whether the lowest cap of the run is below the board's lowest power limit. */
   readonly belowLimits: boolean
-  readonly stationary: boolean
-  readonly abovePercent: number
   readonly avoidablePercent: number
   readonly longestMs: number
   readonly peakPercent: number
   /** Throughput from 30 s after the start on, samples/s. */
   readonly throughput: number
-  /** Throughput divided by that of the best static configuration on this board; null if the case is not stationary. */
-  readonly oracleRatio: number | null
-  /**
-   * Throughput from 5 s after each return of clients that hung, samples/s; null if no such time under a constant cap is
-   * long enough.
-   */
-  readonly backThroughput: number | null
-  /**
-   * `backThroughput` divided by the throughput of the best static configuration on this board, and by that of the same
-   * tenants at their best clock.
-   */
-  readonly backOverOracle: number | null
-  readonly backOverClock: number | null
   /** Number of changes of the requested SM clock per minute. */
   readonly clockChangesPerMinute: number
-  readonly stepP99Us: number
   readonly failure: string | null
-}
-
-export interface ScenarioOptions {
-  /** Share of the power limit to which the firmware regulates; null for the board's own value. */
-  readonly limitFactor: number | null
-  readonly oracle: boolean
-  /** Called with every event of the run, to inspect a case. */
-  readonly onEvent?: (event: RunEvent) => void
 }
 
 const WINDOW_MS = 5000
 
+/**
+ * Runs a policy on a case.
+ *
+ * @param limitFactor share of the power limit to which the firmware regulates; null for the board's own value
+ */
 export async function runScenario(
   scenario: Scenario,
   policyName: ScenarioPolicy,
-  options: ScenarioOptions,
+  limitFactor: number | null = null,
 ): Promise<ScenarioResult> {
   const { board, network, seed, faults, sensor, swap, durationMs } = scenario
   const spec = findGpuSpec(board)
-  const { board: simulated, physics } = boardVariant(board, seed, { ...scenario, limitFactor: options.limitFactor })
+  const { board: simulated, physics } = boardVariant(board, seed, { ...scenario, limitFactor })
   const own = FOREIGN[board] === undefined ? modelOf(board) : foreignPredictor(spec, modelOf(FOREIGN[board]))
   const predictor = withModelError(own, scenario.modelErrorPercent)
   const settle = simulateSteadyState(simulated, { physics, powerLimitW: spec.powerLimitW.max })
@@ -114,9 +83,6 @@ export async function runScenario(
   const gpu = new SimulatedGpu(simulated, { clock, seed, physics, faults: { faults, seed }, firmwareReads: 'sensor' })
   const pool = swap ? new SwappingTenants(gpu, clock, swap.networks, swap.periodMs) : new SimulatedTenants(gpu)
   const recorder = new RunRecorder(() => gpu.truth().energyJ)
-  const counted: { timeMs: number; completed: number }[] = []
-  let ran: { tenants?: readonly Tenant[]; memClockMhz?: number | 'unlocked' } = {}
-  const stepUs: number[] = []
   let clockChanges = 0
   let failure: string | null = null
   try {
@@ -124,16 +90,13 @@ export async function runScenario(
       gpu: new MisledGpu(gpu, clock, sensor, seed),
       pool,
       clock,
-      policy: timed(policy, stepUs),
+      policy,
       caps,
       iterations: Math.round(durationMs / WINDOW_MS),
       windowMs: WINDOW_MS,
       onEvent: (event) => {
         recorder.add(event)
-        if (event.type === 'sample') counted.push({ timeMs: event.timeMs, completed: event.completed })
         if (event.type === 'action' && event.action.smClockMhz !== undefined) clockChanges++
-        if (event.type === 'action') ran = { ...ran, ...event.action }
-        options.onEvent?.(event)
       },
     })
   } catch (error) {
@@ -143,11 +106,6 @@ export async function runScenario(
   const { whole, steady } = evaluate(recording)
   const capW = caps[0]!.powerCapW
   const throughput = (steady.throughput ?? whole.throughput)!.value
-  const back = caps.length === 1 ? rateWithin(spansAfterReturns(faults, durationMs), counted) : null
-  const wanted = options.oracle && policyName === 'pctodl' && (scenario.stationary || back !== null)
-  const oracle = wanted
-    ? findOracle(simulated, network, capW, { physics, sharePercentStep: 10, starts: 20 }).throughput
-    : null
   return {
     kind: scenario.kind,
     ...(scenario.disturbances === undefined ? {} : { disturbances: scenario.disturbances }),
@@ -157,29 +115,11 @@ export async function runScenario(
     network,
     capW,
     belowLimits: Math.min(...caps.map(({ powerCapW }) => powerCapW)) < spec.powerLimitW.min,
-    stationary: scenario.stationary,
     ...judgeCap(recording),
     throughput,
-    oracleRatio: oracle === null || !scenario.stationary ? null : throughput / oracle,
-    backThroughput: back,
-    backOverOracle: oracle === null || back === null ? null : back / oracle,
-    backOverClock: back === null ? null : back / bestClock(ran, capW, spec, settle),
     clockChangesPerMinute: (60_000 * clockChanges) / durationMs,
-    stepP99Us: stepUs.length > 0 ? quantile(stepUs, 0.99) : 0,
     failure,
   }
-}
-
-/** Throughput of the tenants that ran, at the highest clock whose true power is within the cap, samples/s. */
-function bestClock(
-  { tenants = [], memClockMhz = 0 }: { tenants?: readonly Tenant[]; memClockMhz?: number | 'unlocked' },
-  capW: number,
-  spec: GpuSpec,
-  settle: Settle,
-): number {
-  const clockMhz = memClockMhz === 'unlocked' ? spec.performanceMemClocksMhz[0]! : memClockMhz
-  const states = smClocksAt(spec, clockMhz)!.map((smClockMhz) => settle({ tenants, smClockMhz, memClockMhz: clockMhz }))
-  return (states.findLast(({ powerW }) => powerW <= capW) ?? states[0]!).throughput
 }
 
 type Settle = ReturnType<typeof simulateSteadyState>
@@ -222,7 +162,7 @@ function policyFor(
   { network: model }: Scenario,
   predictor: Predictor,
   settle: Settle,
-  plan: (powerCapW: number) => ReturnType<typeof planPartition>,
+  plan: (powerCapW: number) => Configuration,
 ): PowerCapPolicy {
   if (name === 'pctodl') return new PctodlPolicy({ predictor, model })
   if (name.startsWith('pctodl-')) {
@@ -239,7 +179,51 @@ function policyFor(
       clock: new FeedbackClock({ step: true }),
     })
   }
-  return new FixedClockPolicy(predictor.spec, plan, (configuration) => settle(configuration).powerW)
+  return fixedClockPolicy(predictor.spec, plan, settle)
+}
+
+/** True power at the fixed clock, as a share of the cap. */
+const FIXED_SHARE = 0.97
+
+/**
+ * Reference policy: the plan's tenants at a fixed clock, chosen with the board's true power so that it draws 97 % of
+ * the cap.
+ */
+function fixedClockPolicy(spec: GpuSpec, plan: (powerCapW: number) => Configuration, settle: Settle): PowerCapPolicy {
+  let planned: Configuration
+  const clockFor = (powerCapW: number): number => {
+    const clocks = smClocksAt(spec, planned.memClockMhz)!
+    const within = (smClockMhz: number) => settle({ ...planned, smClockMhz }).powerW <= FIXED_SHARE * powerCapW
+    return clocks.findLast((mhz) => mhz <= spec.boostClockMhz && within(mhz)) ?? clocks[0]!
+  }
+  return {
+    name: 'fixed-clock',
+    start(powerCapW) {
+      planned = plan(powerCapW)
+      return { ...planned, smClockMhz: clockFor(powerCapW) }
+    },
+    onCapChange: (powerCapW) => ({ smClockMhz: clockFor(powerCapW) }),
+    onSample: () => undefined,
+    onWindow: () => undefined,
+  }
+}
+
+/** Uses the predictor of one board for another board that was not profiled, as an operator in a hurry might do. */
+function foreignPredictor(spec: GpuSpec, predictor: Predictor): Predictor {
+  const memClocksMhz = spec.performanceMemClocksMhz.slice(0, predictor.memClocksMhz.length)
+  const theirs = (memClockMhz: number) => predictor.memClocksMhz[Math.max(0, memClocksMhz.indexOf(memClockMhz))]!
+  const predict: Predictor['predict'] = (configuration) =>
+    predictor.predict({ ...configuration, memClockMhz: theirs(configuration.memClockMhz) })
+  return {
+    spec,
+    memClocksMhz,
+    predict,
+    solveSmClock: (tenants, memClockMhz, powerCapW) =>
+      smClocksAt(spec, memClockMhz)!.findLast(
+        (smClockMhz) => predict({ tenants, smClockMhz, memClockMhz }).powerW <= powerCapW,
+      ),
+    memoryBytes: (tenant) => predictor.memoryBytes(tenant),
+  }
 }
 
 const models = new Map<string, Predictor>()

@@ -25,8 +25,6 @@ export interface Scenario {
   readonly sensor: SensorTrouble
   /** Networks that replace the requested one in turn, and how long each runs; null if the requested network runs. */
   readonly swap: { readonly networks: readonly string[]; readonly periodMs: number } | null
-  /** Whether nothing changes during the run, so that throughput can be compared with the best static configuration. */
-  readonly stationary: boolean
 }
 
 const MAX_TENANTS = 48
@@ -65,14 +63,11 @@ const burstDraw =
 
 /** Kinds of cases: disturbances that make a cap hard to hold. */
 const kinds: Readonly<Record<string, Draw>> = {
-  'fixed cap': () => ({ stationary: true, siliconPercent: 0, durationMs: 120_000 }),
-  'silicon +-15 %': () => ({ stationary: true, siliconPercent: 15, durationMs: 120_000 }),
-  'room 20 K warmer': () => ({ stationary: true, warmerK: 20 }),
-  'model off by up to 50 %': (random) => ({ stationary: true, modelErrorPercent: between(random, -50, 50) }),
-  "another board's parameters": (random) => ({
-    stationary: true,
-    board: Object.keys(FOREIGN)[random.integer(2)]!,
-  }),
+  'fixed cap': () => ({ siliconPercent: 0, durationMs: 120_000 }),
+  'silicon +-15 %': () => ({ siliconPercent: 15, durationMs: 120_000 }),
+  'room 20 K warmer': () => ({ warmerK: 20 }),
+  'model off by up to 50 %': (random) => ({ modelErrorPercent: between(random, -50, 50) }),
+  "another board's parameters": (random) => ({ board: Object.keys(FOREIGN)[random.integer(2)]! }),
   'steps every 2 s': steps(2000),
   'steps every 5 s': steps(5000),
   'steps every 20 s': steps(20_000),
@@ -147,7 +142,6 @@ function twoAtOnce(random: SeededRandom): Partial<Scenario> {
     durationMs: Math.max(a.durationMs ?? 0, b.durationMs ?? 0, 90_000),
     faults: [...(a.faults ?? []), ...(b.faults ?? [])],
     sensor: { ...a.sensor, ...b.sensor },
-    stationary: false,
   }
 }
 
@@ -208,7 +202,6 @@ export function drawScenario(kind: string, number: number, seed: number, variant
     faults: [],
     sensor: {},
     swap: null,
-    stationary: false,
     ...(kinds[kind] ?? combined[kind]!)(random),
   }
 }

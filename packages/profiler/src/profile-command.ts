@@ -12,7 +12,6 @@ import { reportOf } from './report/report.js'
 import { requestedPlan } from './requested-plan.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
-import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
 import { TraceStore } from './trace/trace-store.js'
 
 /** The command `pctodl profile`: runs with the given arguments and returns an exit code. */
@@ -76,7 +75,6 @@ async function measure(
   const files = [...(plan.rows.some((row) => row.tenants.length > 0) ? [store.files.trace] : [])]
   if (plan.rows.some((row) => row.tenants.length === 0)) files.push(store.files.static)
   files.push(store.files.manifest)
-  if (plan.rows.some((row) => row.repeat > 0)) files.push(writeRepeats(out, rows))
   if (options.plot) files.push(...(await plot(out, rows, plan)))
   const report = reportOf(plan, rows, {
     boardMs: backend.clock.now() - boardStartedMs,
@@ -86,13 +84,6 @@ async function measure(
   stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
   // That a configuration does not fit in memory is a valid result. Any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
-}
-
-function writeRepeats(out: string, rows: readonly ProfileRow[]): string {
-  const { dir, name } = path.parse(out)
-  const file = path.join(dir, `${name}.repeats.csv`)
-  writeFileAtomically(file, formatRepeatsCsv(summarizeRepeats(rows.filter((row) => row.tenants.length > 0))))
-  return file
 }
 
 async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { type BackendKind, backendKinds } from '@pctodl/backend'
 import {
   asUsage,
   integerFrom,
@@ -16,18 +15,13 @@ import {
 import { networkName, networkNames } from '@pctodl/platform'
 import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
-import { boardOf, measureOf, perTenant, shareOf } from './tenant-options.js'
+import { addBoardOptions, type BoardOptions, boardOf, measureOf, perTenant } from './tenant-options.js'
 
 /** Sweeps that a call can request, by the Python code's names if it has them. */
 export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
 /** Options as typed. */
-interface RawOptions {
-  readonly backend: BackendKind
-  readonly gpu?: string
-  readonly seed: number
-  readonly dataset?: string
-  readonly worker?: string
+interface RawOptions extends BoardOptions {
   readonly model?: string[]
   readonly single?: boolean
   readonly static?: boolean
@@ -39,7 +33,6 @@ interface RawOptions {
   readonly design?: 'active'
   readonly rows?: number
   readonly params?: string
-  readonly shares?: number[]
   readonly batches?: number[]
   readonly smClock?: number
   readonly memClock?: number[]
@@ -47,11 +40,8 @@ interface RawOptions {
   readonly fEnd?: number
   readonly fStep?: number
   readonly repeats: number
-  readonly measureSeconds?: number
-  readonly warmupSeconds?: number
   readonly standardError?: number
   readonly sudo: boolean
-  readonly mps: boolean
   readonly plan?: string
   readonly matrix?: string
   readonly writePlan?: string
@@ -83,28 +73,22 @@ const referenceSpelling: OptionAliases = {
 /**
  * Parses and checks the command's options.
  *
- *
  * @throws UsageError for an invalid option or value
  */
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<ProfileOptions> {
-  const command = newCommand(
-    {
-      name: 'pctodl profile',
-      version,
-      description:
-        'Measure throughput and power of inference processes on a board over shares, batch sizes and clocks, and write a trace.',
-      example: 'pctodl profile --gpu 3080Ti --model resnet50 --stress --clocks --out traces/3080Ti.csv',
-    },
-    terminal,
+  const command = addBoardOptions(
+    newCommand(
+      {
+        name: 'pctodl profile',
+        version,
+        description:
+          'Measure throughput and power of inference processes on a board over shares, batch sizes and clocks, and write a trace.',
+        example: 'pctodl profile --gpu 3080Ti --model resnet50 --stress --clocks --out traces/3080Ti.csv',
+      },
+      terminal,
+    ),
   )
-    .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
-    .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
     .option('--model <names...>', `networks (default: all of ${networkNames.join(' ')})`, listOf(String))
-    .option('--dataset <folder>', 'folder of images (Tiny ImageNet, Caltech-256 ...); default: synthetic images')
-    .option(
-      '--worker <kind>',
-      'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
-    )
     .option('--stress', 'the grid of 263 cells per network, clock left alone; meant where no plan is named')
     .option('--clocks', 'nine configurations per network at SM clocks in steps')
     .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))
@@ -119,7 +103,6 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--sweep', 'one configuration at SM clocks in steps: --shares, --batches')
     .option('--profile-freq-scaling', 'one process with the whole board, batch 128, at SM clocks in steps')
     .option('--static', 'power without work; at --sm-clock, or at SM clocks in steps')
-    .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
     .option('--batches <samples...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
     .option('--sm-clock <MHz>', 'SM clock of --single and --static (default: left alone)', positiveNumber('MHz'))
     .option('--mem-clock <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
@@ -127,25 +110,13 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--f-end <MHz>', 'last SM clock of a sweep (default: the highest)', positiveNumber('MHz'))
     .option('--f-step <MHz>', 'step between them (default 150)', positiveNumber('MHz'))
     .option('--matrix <file>', 'another grid for --stress, in the format of profiler_matrix.json')
-    .option('--repeats <n>', 'measure everything so often; three or more tell outliers', integerFrom(1), 1)
-    .option(
-      '--warmup-seconds <s>',
-      'shortest settling (default 5; it ends when power and throughput are steady)',
-      positiveNumber('seconds'),
-    )
-    .option(
-      '--measure-seconds <s>',
-      'shortest window (default 4; it grows until the errors are small)',
-      positiveNumber('seconds'),
-    )
+    .option('--repeats <n>', 'measure everything so often', integerFrom(1), 1)
     .option(
       '--standard-error <percent>',
       'wanted standard error of mean power and throughput (default 0.5)',
       numberBetween(0.01, 50),
     )
     .option('--no-sudo', 'change nothing that needs privilege: clocks are left alone')
-    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
-    .option('--seed <n>', 'seed of the order, of what is drawn, and of a simulated board', integerFrom(0), 1)
     .option('--plan <file>', 'measure this plan instead')
     .option('--write-plan <file>', 'write the plan as JSON')
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')

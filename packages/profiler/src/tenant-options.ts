@@ -1,6 +1,51 @@
-import type { BackendKind } from '@pctodl/backend'
-import { numberBetween, UsageError } from '@pctodl/command-line'
+import { type BackendKind, backendKinds } from '@pctodl/backend'
+import {
+  integerFrom,
+  listOf,
+  type newCommand,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  UsageError,
+} from '@pctodl/command-line'
 import type { MeasureOptions } from './plan/profile-plan.js'
+
+/** Options of `pctodl profile` and `pctodl sweep`, as typed: which board, and how long to measure. */
+export interface BoardOptions {
+  readonly backend: BackendKind
+  readonly gpu?: string
+  readonly seed: number
+  readonly dataset?: string
+  readonly worker?: string
+  readonly mps: boolean
+  readonly shares?: number[]
+  readonly warmupSeconds?: number
+  readonly measureSeconds?: number
+}
+
+export function addBoardOptions(command: ReturnType<typeof newCommand>): ReturnType<typeof newCommand> {
+  return command
+    .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
+    .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
+    .option('--dataset <folder>', 'folder of images (Tiny ImageNet, Caltech-256 ...); default: synthetic images')
+    .option(
+      '--worker <kind>',
+      'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
+    )
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
+    .option('--seed <n>', 'seed of the order, of what is drawn, and of a simulated board', integerFrom(0), 1)
+    .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
+    .option(
+      '--warmup-seconds <s>',
+      'shortest settling (default 5; it ends when power and throughput are steady)',
+      positiveNumber('seconds'),
+    )
+    .option(
+      '--measure-seconds <s>',
+      'shortest window (default 4; it grows until the errors are small)',
+      positiveNumber('seconds'),
+    )
+}
 
 /** The board that `--gpu` selects; without `--gpu`, the first real board. A simulated board must be named. */
 export function boardOf({ backend, gpu }: { readonly backend: BackendKind; readonly gpu?: string }): string {
@@ -50,7 +95,7 @@ export function measureOf({
 }
 
 /** Parser of an option that is a tenant's share, percent. */
-export function shareOf(option: string) {
+function shareOf(option: string) {
   const parse = numberBetween(0, 100)
   return (text: string): number => {
     const value = parse(text)

@@ -1,4 +1,3 @@
-import { type BackendKind, backendKinds } from '@pctodl/backend'
 import {
   asUsage,
   integerFrom,
@@ -13,25 +12,16 @@ import {
 import { networkName, type Tenant } from '@pctodl/platform'
 import { version } from '../../package.json'
 import type { MeasureOptions } from '../plan/profile-plan.js'
-import { boardOf, measureOf, perTenant, shareOf } from '../tenant-options.js'
+import { addBoardOptions, type BoardOptions, boardOf, measureOf, perTenant } from '../tenant-options.js'
 import type { SweptSetting } from './sweep-board.js'
 
 /** Options as typed. */
-interface RawOptions {
-  readonly backend: BackendKind
-  readonly gpu?: string
-  readonly seed: number
-  readonly dataset?: string
-  readonly worker?: string
-  readonly mps: boolean
+interface RawOptions extends BoardOptions {
   readonly model?: string[]
-  readonly shares?: number[]
   readonly batches?: number[]
   readonly over: SweptSetting
   readonly memClock?: number
   readonly points: number
-  readonly warmupSeconds?: number
-  readonly measureSeconds?: number
   readonly plot?: string
   readonly json?: boolean
 }
@@ -49,20 +39,19 @@ export interface SweepCommandOptions extends RawOptions {
  * @throws UsageError for an invalid option or value
  */
 export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
-  const command = newCommand(
-    {
-      name: 'pctodl sweep',
-      version,
-      description:
-        'Find the SM clock or power limit at which a board does most for a watt with these tenants, from at most six measurements.',
-      example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
-    },
-    terminal,
+  const command = addBoardOptions(
+    newCommand(
+      {
+        name: 'pctodl sweep',
+        version,
+        description:
+          'Find the SM clock or power limit at which a board does most for a watt with these tenants, from at most six measurements.',
+        example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
+      },
+      terminal,
+    ),
   )
-    .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
-    .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
     .option('--model <names...>', 'network of all tenants, or one for each (default resnet50)', listOf(String))
-    .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
     .option('--batches <samples...>', 'their batch sizes (default 16)', listOf(integerFrom(1)))
     .option(
       '--over <what>',
@@ -72,15 +61,6 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
     )
     .option('--points <n>', 'most measurements, 3 or more', integerFrom(3), 6)
     .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))
-    .option('--dataset <folder>', 'folder of images; default: synthetic images')
-    .option(
-      '--worker <kind>',
-      'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
-    )
-    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
-    .option('--warmup-seconds <s>', 'shortest settling (default 5)', positiveNumber('seconds'))
-    .option('--measure-seconds <s>', 'shortest window (default 4)', positiveNumber('seconds'))
-    .option('--seed <n>', 'seed of a simulated board', integerFrom(0), 1)
     .option('--plot <file>', 'draw the points as SVG or PNG, by the name')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)

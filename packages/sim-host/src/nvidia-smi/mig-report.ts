@@ -1,7 +1,7 @@
 import type { BoardReading } from '../board-file-reader.js'
 import { type MigDeviceReading, migDevicesOf } from './mig-listing.js'
 import { mebibytes, shown } from './reading.js'
-import { item, type ReportNode, section } from './report-tree.js'
+import { type ReportNode, reportOf } from './report-tree.js'
 
 const MIB = 1024 ** 2
 
@@ -20,50 +20,42 @@ export function migMemory({
 /** Returns the MIG section of `nvidia-smi -q` for a board in MIG mode; empty for other boards. */
 export function migReport(board: BoardReading): ReportNode[] {
   if (!board.state.migCurrent) return []
-  const devices = migDevicesOf(board)
-  if (devices.length === 0) return [{ label: 'MIG Devices', tag: 'mig_devices', children: [], whenEmpty: 'None' }]
-  return [
-    section(
-      'MIG Devices',
-      'mig_devices',
-      devices.map((device) => deviceReport(board, device)),
-    ),
-  ]
+  const children = migDevicesOf(board).flatMap((device) => deviceReport(board, device))
+  return [{ label: 'MIG Devices', tag: 'mig_devices', children, whenEmpty: 'None' }]
 }
 
-function deviceReport(board: BoardReading, device: MigDeviceReading): ReportNode {
-  const { index, computeInstance, gpuInstance } = device
+const device = `
+MIG Device | mig_device
+  Index | index | index
+  GPU Instance ID | gpu_instance_id | gpuInstanceId
+  Compute Instance ID | compute_instance_id | id
+  Device Attributes | device_attributes
+    Shared | shared
+      Multiprocessor count | multiprocessor_count | smCount
+      Copy Engine count | copy_engine_count | copyEngines
+      Encoder count | encoder_count | =0
+      Decoder count | decoder_count | decoders
+      OFA count | ofa_count | ofas
+      JPG count | jpg_count | jpegs
+  ECC Errors | ecc_error_count
+    Volatile | volatile_count
+      SRAM Uncorrectable | sram_uncorrectable | =0
+  FB Memory Usage | fb_memory_usage
+    Total | total | totalBytes
+    Reserved | reserved | reservedBytes
+    Used | used | usedBytes
+    Free | free | freeBytes
+  BAR1 Memory Usage | bar1_memory_usage
+    Total | total | bar1Bytes
+    Used | used | =0 MiB
+    Free | free | bar1Bytes
+`
+
+function deviceReport(board: BoardReading, reading: MigDeviceReading): ReportNode[] {
+  const { index, computeInstance, gpuInstance } = reading
   const { profile } = gpuInstance
-  const mib = (bytes: number) => shown(mebibytes(bytes))
-  const memory = migMemory(device)
-  const bar1 = (board.identity.bar1TotalBytes * profile.memorySlices) / 8
-  return section('MIG Device', 'mig_device', [
-    item('Index', 'index', String(index)),
-    item('GPU Instance ID', 'gpu_instance_id', String(computeInstance.gpuInstanceId)),
-    item('Compute Instance ID', 'compute_instance_id', String(computeInstance.id)),
-    section('Device Attributes', 'device_attributes', [
-      section('Shared', 'shared', [
-        item('Multiprocessor count', 'multiprocessor_count', String(computeInstance.smCount)),
-        item('Copy Engine count', 'copy_engine_count', String(profile.copyEngines)),
-        item('Encoder count', 'encoder_count', '0'),
-        item('Decoder count', 'decoder_count', String(profile.decoders)),
-        item('OFA count', 'ofa_count', String(profile.ofas)),
-        item('JPG count', 'jpg_count', String(profile.jpegs)),
-      ]),
-    ]),
-    section('ECC Errors', 'ecc_error_count', [
-      section('Volatile', 'volatile_count', [item('SRAM Uncorrectable', 'sram_uncorrectable', '0')]),
-    ]),
-    section('FB Memory Usage', 'fb_memory_usage', [
-      item('Total', 'total', mib(memory.totalBytes)),
-      item('Reserved', 'reserved', mib(memory.reservedBytes)),
-      item('Used', 'used', mib(memory.usedBytes)),
-      item('Free', 'free', mib(memory.freeBytes)),
-    ]),
-    section('BAR1 Memory Usage', 'bar1_memory_usage', [
-      item('Total', 'total', mib(bar1)),
-      item('Used', 'used', '0 MiB'),
-      item('Free', 'free', mib(bar1)),
-    ]),
-  ])
+  const bar1Bytes = (board.identity.bar1TotalBytes * profile.memorySlices) / 8
+  const values: Record<string, unknown> = { index, ...profile, ...computeInstance }
+  const bytes: Record<string, number> = { bar1Bytes, ...migMemory(reading) }
+  return reportOf(device, (field) => (field in bytes ? shown(mebibytes(bytes[field]!)) : String(values[field])))
 }

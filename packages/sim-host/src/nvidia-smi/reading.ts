@@ -98,17 +98,17 @@ export function hex(value: number, digits: number): string {
   return `0x${value.toString(16).toUpperCase().padStart(digits, '0')}`
 }
 
-/** Clocks event reasons, in the order of the full report. */
-export const eventReasons: readonly { readonly name: string; readonly label: string; readonly bit: number }[] = [
-  { name: 'gpu_idle', label: 'Idle', bit: 0x1 },
-  { name: 'applications_clocks_setting', label: 'Applications Clocks Setting', bit: 0x2 },
-  { name: 'sw_power_cap', label: 'SW Power Cap', bit: 0x4 },
-  { name: 'hw_slowdown', label: 'HW Slowdown', bit: 0x8 },
-  { name: 'hw_thermal_slowdown', label: 'HW Thermal Slowdown', bit: 0x40 },
-  { name: 'hw_power_brake_slowdown', label: 'HW Power Brake Slowdown', bit: 0x80 },
-  { name: 'sync_boost', label: 'Sync Boost', bit: 0x10 },
-  { name: 'sw_thermal_slowdown', label: 'SW Thermal Slowdown', bit: 0x20 },
-  { name: 'display_clocks_setting', label: 'Display Clock Setting', bit: 0x100 },
+/** Clocks event reasons. */
+export const eventReasons: readonly { readonly name: string; readonly bit: number }[] = [
+  { name: 'gpu_idle', bit: 0x1 },
+  { name: 'applications_clocks_setting', bit: 0x2 },
+  { name: 'sw_power_cap', bit: 0x4 },
+  { name: 'hw_slowdown', bit: 0x8 },
+  { name: 'hw_thermal_slowdown', bit: 0x40 },
+  { name: 'hw_power_brake_slowdown', bit: 0x80 },
+  { name: 'sync_boost', bit: 0x10 },
+  { name: 'sw_thermal_slowdown', bit: 0x20 },
+  { name: 'display_clocks_setting', bit: 0x100 },
 ]
 
 /** Whether the board reports the clocks event reason with this bit. */

@@ -5,20 +5,37 @@ export type ReportNode =
       readonly label: string
       readonly tag: string
       readonly children: readonly ReportNode[]
-      /** Arguments of `-d` that select this section. A section without such names is always shown. */
-      readonly display?: readonly string[]
+      /** Argument of `-d` that selects this section. */
+      readonly display?: string
       /** Value on the line of the section's title. XML has a separate element for it. */
       readonly heading?: { readonly tag: string; readonly value: string }
       /** Value to print if the section has no children; in XML, the element is empty instead. */
       readonly whenEmpty?: string
     }
 
-export function item(label: string, tag: string, value: string): ReportNode {
-  return { label, tag, value }
-}
-
-export function section(label: string, tag: string, children: readonly ReportNode[], ...display: string[]): ReportNode {
-  return { label, tag, children, ...(display.length > 0 ? { display } : {}) }
+/**
+ * Reads a part of the report from its outline. Each line of the outline is a line of the report, `label | tag | value`,
+ * or a section, `label | tag` or `label | tag | -d DISPLAY`, whose lines follow with two spaces more indentation. A value
+ * is the name of a field, or a constant text after `=`.
+ *
+ * @param read returns the value of a field
+ */
+export function reportOf(outline: string, read: (field: string) => string): ReportNode[] {
+  const root: ReportNode[] = []
+  const open = [root]
+  for (const line of outline.split('\n').filter((each) => each.trim() !== '')) {
+    const [label = '', tag = '', value] = line.split('|').map((part) => part.trim())
+    const depth = line.search(/\S/) / 2
+    const isSection = value === undefined || value.startsWith('-d ')
+    const children: ReportNode[] = []
+    open[depth]!.push(
+      isSection
+        ? { label, tag, children, ...(value === undefined ? {} : { display: value.slice(3) }) }
+        : { label, tag, value: value.startsWith('=') ? value.slice(1) : read(value) },
+    )
+    if (isSection) open[depth + 1] = children
+  }
+  return root
 }
 
 const VALUE_COLUMN = 42
