@@ -27,7 +27,7 @@ describe('pctodl, closed loop on the simulated boards', () => {
     }
   })
 
-  it.each([29, 30])('follows the caps of task %i down and up', async (id) => {
+  it.each(someOf([29, 30], 29))('follows the caps of task %i down and up', async (id) => {
     for (const board of ['3080Ti', 'A100']) {
       const [task] = tasksOf(board, [id])
       const record = await runTask(task!, 'pctodl', { iterations: 1, seed: 1 })

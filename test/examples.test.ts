@@ -10,10 +10,9 @@ const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-examples-'))
 
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-/** Run an example as its comment says, into a folder of its own. */
+/** Run an example as its comment says, but with the packages as they are built, into a folder of its own. */
 function run(name: string): { readonly stdout: string; readonly table: Map<string, number[]> } {
-  const options = ['--import', import.meta.resolve('tsx'), '--conditions=@pctodl/source']
-  const words = [...options, path.join(root, 'examples', `${name}.ts`), folder]
+  const words = ['--import', import.meta.resolve('tsx'), path.join(root, 'examples', `${name}.ts`), folder]
   const { status, stdout, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
   expect(stderr).toBe('')
   expect(status).toBe(0)

@@ -175,7 +175,7 @@ describe('services that the board cannot all serve', () => {
     ['at 150 W', 7, 150],
   ])('have the whole cap, %s, and what is answered is answered in time', async (_, times, capW) => {
     const demands = both(times)
-    const told = await tell(story({ demands, caps: fixed(capW), seconds: 40 }), policy)
+    const told = await tell(story({ demands, caps: fixed(capW), seconds: 30 }), policy)
     expect(unaccounted(told)).toEqual([])
     expect(judgeCap(told).aboveShare).toBeLessThanOrEqual(0.01)
     expect(used(between(told, 15))).toBeGreaterThan(0.85)
@@ -197,8 +197,8 @@ describe('services that the board cannot all serve', () => {
   it('give way by weight', async () => {
     const inTime = async (weight: number) => {
       const demands = [at({ ...search, weight }, 1800, 900), at(photos, 3000, 1500)]
-      const told = await tell(story({ demands, caps: fixed(150), seconds: 40 }), policy)
-      return [attainment(told, 'search', 20), attainment(told, 'photos', 20)] as const
+      const told = await tell(story({ demands, caps: fixed(150), seconds: 25 }), policy)
+      return [attainment(told, 'search', 12), attainment(told, 'photos', 12)] as const
     }
     const [light, heavy] = [await inTime(0.1), await inTime(10)]
     expect(heavy[0]).toBeGreaterThan(light[0] + 0.05)

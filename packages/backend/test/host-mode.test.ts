@@ -5,6 +5,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { someOf } from '../../../test/long-tests.js'
 import { buildPrograms, missingCompiler, quickStart, startHost } from '../../sim-host/test/built-host.js'
 import { bundleHostWorker } from './bundle-host-worker.js'
 
@@ -122,7 +123,7 @@ describe.skipIf(missingCompiler)(
       })
     })
 
-    it('fits into sixty megabytes with its Node.js', async () => {
+    it.each(someOf(['its Node.js']))('fits into sixty megabytes with %s', async () => {
       const packed = path.join(scratch, 'with-node')
       await run(process.execPath, [path.join(root, 'evidence/pack.mjs'), packed], process.env)
       const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())

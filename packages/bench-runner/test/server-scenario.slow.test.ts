@@ -241,7 +241,7 @@ describe('bursts beyond what the tenants can serve', () => {
   it('leave pctodl ready for the part that they can', async () => {
     const task = serverTasksOf('3080Ti').find(({ name }) => name === 'azure-chat')!
     const policy = createServerPolicy('pctodl', task, { model })
-    const { services } = await runServerLoad({ ...task, boardName: '3080Ti', seed: 7003 }, policy)
+    const { services } = await runServerLoad({ ...task, durationS: 60, boardName: '3080Ti', seed: 7003 }, policy)
     // Without that readiness .92.
     expect(Math.min(...services.map(({ attainment }) => attainment!))).toBeGreaterThan(0.96)
   })
@@ -249,7 +249,7 @@ describe('bursts beyond what the tenants can serve', () => {
   it('do not keep pctodl at the top clock once they are over', async () => {
     const task = serverTasksOf('A100').find(({ name }) => name === 'azure-chat')!
     const policy = createServerPolicy('pctodl', task, { model: modelOf('A100', undefined) })
-    const { meanPowerW } = await runServerLoad({ ...task, boardName: 'A100', seed: 2 }, policy)
+    const { meanPowerW } = await runServerLoad({ ...task, durationS: 60, boardName: 'A100', seed: 2 }, policy)
     // 65 W at the top clock for most of the run.
     expect(meanPowerW).toBeLessThan(55)
   })

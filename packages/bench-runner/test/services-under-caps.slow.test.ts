@@ -4,7 +4,7 @@ import { type CapSchedule, capSchedule, fixedCap, smClocksAt } from '@pctodl/pla
 import { type PowerCapPolicy, type RunEvent, type ServicesPlanner, ServicesPolicy } from '@pctodl/scheduler'
 import { during, poissonArrivals, superposed } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, someOf } from '../../../test/long-tests.js'
 import { createServerPolicy, runServerLoad, type ServerLoad, serverTasksOf, type TaskService } from '../src/server.js'
 
 type Board = '3080Ti' | 'A100'
@@ -38,10 +38,13 @@ async function serve(board: Board, load: Omit<ServerLoad, 'boardName'>, own?: Po
 }
 
 describe('services whose load changes', () => {
-  it.each([
-    ['steps from one service to the other', 508, 1],
-    ['comes in bursts at three times the rate', 511, 11],
-  ])('are served where governors serve them: %s', async (_, id, seed) => {
+  it.each(
+    someOf(
+      ['steps from one service to the other', 'comes in bursts at three times the rate'] as const,
+      'comes in bursts at three times the rate',
+    ),
+  )('are served where governors serve them: %s', async (name) => {
+    const [id, seed] = name.startsWith('steps') ? [508, 1] : [511, 11]
     const [task] = serverTasksOf('3080Ti', [id])
     const { services, needless, shedShare, capHolds } = await serve('3080Ti', { ...task!, loadFactor: 3, seed })
     expect(needless).toEqual([])
@@ -116,8 +119,9 @@ const equalShares: ServicesPlanner = ({ services }) => ({
 
 describe('requests', () => {
   it('are not shed while power is below .9 of the cap and the clock below its top, in random scenarios', async () => {
+    const runs = cases(10_000, 12)
     let shed = 0
-    for (let seed = 1; seed <= cases(10_000, 40); seed++) {
+    for (let seed = 1; seed <= runs; seed++) {
       const random = new SeededRandom(seed)
       const board = random.uniform() < 0.5 ? '3080Ti' : 'A100'
       const load = drawn(board, random)
@@ -134,6 +138,6 @@ describe('requests', () => {
       expect({ seed, needless }).toEqual({ seed, needless: [] })
     }
     // The scenarios are such that requests are shed in some of them.
-    expect(shed).toBeGreaterThan(10)
+    expect(shed).toBeGreaterThan(runs / 4)
   })
 })

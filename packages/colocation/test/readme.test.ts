@@ -19,7 +19,8 @@ describe('README', () => {
   })
 
   it('shows an example that says what nobody measured', () => {
-    const answer = expectation(study('workloads.csv'), study('colocations2.csv'), names)
+    const few = study('colocations2.csv').split('\n').slice(0, 80).join('\n')
+    const answer = expectation(study('workloads.csv'), few, names)
     expect(answer).toMatch(/\(how surely, nobody measured\)$/)
   })
 })

@@ -1,5 +1,6 @@
 import { poissonArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
+import { someOf } from '../../../test/long-tests.js'
 import { GovernedService } from '../src/law/governed-service.js'
 import type { QueueForecast } from '../src/law/queue-forecast.js'
 import { drawLlm, runLlm } from './virtual-llm.js'
@@ -16,7 +17,7 @@ function coLocated(kind: Parameters<typeof drawTrial>[0], seed: number, seconds:
 
 describe('the law against the serving engine', () => {
   // `pnpm evaluate-govern` does the same for many traces.
-  it.each(['steady', 'day'] as const)(
+  it.each(someOf(['steady', 'day'] as const, 'day'))(
     'keeps objectives with little more than the best fixed clock (%s)',
     async (kind) => {
       const { kept, ofBest, ofAlone } = await judgeTrial(coLocated(kind, 7, 120))

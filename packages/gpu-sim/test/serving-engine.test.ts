@@ -197,7 +197,7 @@ describe('against an independent simulation', () => {
 })
 
 /** Each week of a thousand. */
-const RUNS = cases(1000)
+const RUNS = cases(1000, 100)
 
 describe('sums', () => {
   it(`agree at every instant of ${RUNS} random runs with faults, and time only goes forward`, () => {

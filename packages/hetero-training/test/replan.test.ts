@@ -76,7 +76,7 @@ describe('replan', () => {
           state = answer.state
         }
       }),
-      { numRuns: 15 },
+      { numRuns: 6 },
     )
   })
 

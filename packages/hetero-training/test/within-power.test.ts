@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { keepsBudgets } from '../src/find-plan.js'
 import {
   type Budgets,
@@ -145,7 +146,7 @@ it('of a plan its own totals are budgets that it keeps', () => {
 
 describe('a budget on watts, beside those on time and energy', () => {
   it('is met by the cheapest plan that meets it: two GPUs of 25 limits', () => {
-    fc.assert(fc.property(anyJob(2, 25, 60), parts, expectCheapest), { numRuns: 20 })
+    fc.assert(fc.property(anyJob(2, 25, 60), parts, expectCheapest), { numRuns: 10 })
   })
 
   it('three GPUs of 8 limits', () => {
@@ -171,7 +172,7 @@ describe('a budget on watts, beside those on time and energy', () => {
         expect(plan.lowerBound).toBeGreaterThanOrEqual(plan.cost * 0.995)
         expect(plan.lowerBound).toBeLessThanOrEqual(plan.cost)
       }),
-      { numRuns: 10 },
+      { numRuns: cases(10, 4) },
     )
   })
 })

@@ -117,6 +117,8 @@ describe('pctodl segments', () => {
       'tail',
       '--burstiness',
       '2',
+      '--max-iterations',
+      '300',
     )
     expect(JSON.parse(json.stdout)).toMatchObject({ unserved: [], files: [expect.stringMatching(/fleet.csv$/)] })
     for (const [text, message] of [
@@ -192,7 +194,16 @@ describe('pctodl segments', () => {
   })
 
   it('plans by the tail, and says what is expected of each service', async () => {
-    const { code, stdout } = await call('2', ...output(), '--gate', 'tail', '--burstiness', '2')
+    const { code, stdout } = await call(
+      '2',
+      ...output(),
+      '--gate',
+      'tail',
+      '--burstiness',
+      '2',
+      '--max-iterations',
+      '300',
+    )
     expect(code).toBe(0)
     expect(stdout).toMatch(
       /│ densenet201 +│ [\d.]+ +│ \d+ +│ \d+ +│ \d+ +│ [\d.]+ +│ \d+ % +│ [\d.]+ +│ [\d.]+ +│\n[\s\S]*\nBy simulated requests, \w+ breaks first, at \d+ % more than its rate\.\n/,

@@ -26,7 +26,7 @@ describe('a plan', () => {
       fc.asyncProperty(arbitraryServices, async (services) => {
         assertSound(await planSegments(services.profiles, services.objectives), services)
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   })
 
@@ -37,7 +37,7 @@ describe('a plan', () => {
         expect(await planSegments(profiles, objectives)).toEqual(plan)
         expect(await planSegments([...profiles].reverse(), [...objectives].reverse())).toEqual(plan)
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     )
   })
 
@@ -48,7 +48,7 @@ describe('a plan', () => {
         const [few, many] = [await planSegments(profiles, lower), await planSegments(profiles, objectives)]
         expect(few.lowerBoundGpus).toBeLessThanOrEqual(many.gpuCount)
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     )
   })
 
@@ -135,7 +135,7 @@ describe('on the published profiles, a plan', () => {
   it.each(dataSets)('of random rows of %s keeps the goals and is never above the published one', async (set) => {
     const data = publishedData(set)
     const gaps: number[] = []
-    for (const objectives of randomScenarios(data, cases(100), 7)) {
+    for (const objectives of randomScenarios(data, cases(100, 10), 7)) {
       const plan = await planSegments(data.profiles, objectives)
       assertSound(plan, { profiles: data.profiles, objectives })
       const published = planAsPublished(data.profiles, objectives)

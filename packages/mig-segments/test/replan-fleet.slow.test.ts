@@ -103,7 +103,7 @@ describe('a change of a running fleet', () => {
     const random = new SeededRandom(3)
     let fresh = 0
     let created = 0
-    for (let round = 0; round < cases(6, 2); round++) {
+    for (let round = 0; round < cases(6, 1); round++) {
       const { fleet, objectives } = drawn(random)
       const { boards, cost } = await planFleet(fleet, objectives)
       const current = parseFleetMap(formatFleetMap(boards), 'fleet.csv')
@@ -178,7 +178,7 @@ describe('a change of a running fleet', () => {
   it('keeps the watts of boards, nodes and the fleet, with every step', async () => {
     const random = new SeededRandom(5)
     let felt = 0
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < cases(2, 1); round++) {
       const { fleet: free, objectives: few } = drawn(random)
       const objectives = few.map((each) => ({ ...each, ratePerS: 2.5 * each.ratePerS }))
       const groups = free.groups.map(({ coRunners: _, ...group }) => ({

@@ -142,8 +142,8 @@ describe('a schedule', () => {
       })),
     }))
     const objectives = profiles.map(({ model }) => ({ model, ratePerS: 400 + 900 * random.uniform(), latencyMs: 100 }))
-    const rates = day(objectives, 8, 3)
-    const options = { ...costs, maxIterations: 2000 }
+    const rates = day(objectives, 4, 3)
+    const options = { ...costs, maxIterations: 1000 }
     const strict = await planDay(boards(profiles), rates, options)
     const loose = await planDay(boards(profiles), rates, { ...options, maxLate: 0.005 })
     expect(strict.lateRequests).toBe(0)

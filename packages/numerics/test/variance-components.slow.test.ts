@@ -35,7 +35,7 @@ describe('variance components', () => {
     const [n, size] = [240, 4]
     const parts = [blocks(n, size), identity(n)]
     const observations = drawn(n, size, 4, 1)
-    const { variances } = fitVarianceComponents(parts, observations, 200)
+    const { variances } = fitVarianceComponents(parts, observations, 60)
     expect(variances[0]).toBeGreaterThan(2.5)
     expect(variances[0]).toBeLessThan(6)
     expect(variances[1]).toBeGreaterThan(0.8)

@@ -16,7 +16,7 @@ const failedRow: TraceRow = {
 }
 
 describe('fitPerfModel', () => {
-  const rows = measure(1, 500)
+  const rows = measure(1, 250)
   const options = { source: 'synthetic rows', folds: 2, starts: 1, maxIterations: 40 }
   const fitted = fitPerfModel([...rows, failedRow], truth.spec, options)
   const model = new PerfModel(fitted.parameters)

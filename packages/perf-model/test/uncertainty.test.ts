@@ -8,9 +8,9 @@ const resnet = (mpsPercent: number, batchSize = 16): Tenant => ({ model: 'resnet
 const point = { smClockMhz: 1200, memClockMhz: 1215 }
 
 describe('the standard deviation of a prediction', () => {
-  const { parameters, report } = fitPerfModel(measuredRows(truth, 1, 400), truth.spec, {
+  const { parameters, report } = fitPerfModel(measuredRows(truth, 1, 250), truth.spec, {
     source: 'synthetic rows',
-    folds: 3,
+    folds: 2,
     starts: 1,
   })
   const model = new PerfModel(parameters)

@@ -7,7 +7,7 @@ import { PctodlError, type TenantPool } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { parseProfileCsv } from '@pctodl/profiler'
 import { afterAll, describe, expect, it } from 'vitest'
-import { someOf } from '../../../test/long-tests.js'
+import { longTests, someOf } from '../../../test/long-tests.js'
 import type { Proof } from '../src/prove/proof.js'
 import { type ProveOptions, prove } from '../src/prove/prove.js'
 
@@ -50,7 +50,7 @@ function percentile(values: readonly number[], percent: number): number {
 
 describe('a proof of a board', () => {
   it.each(someOf(['A100', 'H200'], 'H200'))(
-    'is measured on a simulated %s in three calls of ten minutes, and its errors are those of an evaluation apart from it',
+    'is measured on a simulated %s in a few calls of some minutes, and its errors are those of an evaluation apart from it',
     async (gpu) => {
       const opened: Backend[] = []
       const open = () => {
@@ -58,17 +58,20 @@ describe('a proof of a board', () => {
         opened.push(backend)
         return backend
       }
-      const proofs = [await proofIn(gpu, open), await proofIn(gpu, open), await proofIn(gpu, open)]
+      // Each fits the predictor anew.
+      const allowed = longTests ? [9, 9, 9] : [9, 16]
+      const proofs: Proof[] = []
+      for (const minutes of allowed) proofs.push(await proofIn(gpu, open, { minutes }))
       const lefts = proofs.map(({ left }) => left)
-      expect(lefts[0]).toBeGreaterThan(lefts[1]!)
-      expect(lefts[2]).toBe(0)
-      // Each goes through what the calls before it measured, and then measures for nine minutes at most.
+      expect(lefts).toEqual(lefts.toSorted((a, b) => b - a))
+      expect(lefts[0]).toBeGreaterThan(0)
+      expect(lefts.at(-1)).toBe(0)
+      // Each goes through what the calls before it measured, and then measures for its minutes at most.
       const minutes = opened.map(({ clock }) => clock.now() / 60_000)
-      expect(minutes[0]).toBeLessThan(10)
-      expect(minutes[1]! - minutes[0]!).toBeLessThan(10)
-      expect(minutes[2]).toBeLessThan(25)
+      for (const [i, most] of allowed.entries()) expect(minutes[i]! - (minutes[i - 1] ?? 0)).toBeLessThan(most + 1)
+      expect(minutes.at(-1)).toBeLessThan(25)
 
-      const { evaluation, sensorStep, skipped } = proofs[2]!
+      const { evaluation, sensorStep, skipped } = proofs.at(-1)!
       expect(skipped).toEqual([])
       expect(sensorStep!.average?.fromW).toBeGreaterThan(2 * sensorStep!.average!.toW)
 

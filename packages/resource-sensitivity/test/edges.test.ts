@@ -1,5 +1,6 @@
 import { simulatePublished } from '@pctodl/published/scheduling'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import type { PlannedJob } from '../src/engine/actions.js'
 import { policyNames } from '../src/engine/scheduling-options.js'
 import { generateTrace, planNow, simulate, summarize } from '../src/index.js'
@@ -198,11 +199,13 @@ describe('tune where being on several servers costs', () => {
     expect(dear.jobs.map(({ restarts }) => restarts)).toEqual([0, 0, 0])
   })
 
-  /** Mean completion of tune over that of fair and of the published tune, of each of 40 traces at three penalties. */
+  const traces = cases(40, 12)
+
+  /** Mean completion of tune over that of fair and of the published tune, of each trace at three penalties. */
   function ratiosFrom(
     firstSeed: number,
   ): { readonly case: string; readonly fair: number; readonly published: number }[] {
-    const seeds = Array.from({ length: 40 }, (_, i) => firstSeed + i)
+    const seeds = Array.from({ length: traces }, (_, i) => firstSeed + i)
     return seeds.flatMap((seed) => {
       const jobs = generateTrace({ jobs: 60, jobsPerHour: rates[seed % 4]!, profiles, seed })
       const policy = policyNames[seed % policyNames.length]!
@@ -225,19 +228,15 @@ describe('tune where being on several servers costs', () => {
     })
   }
 
-  it('is slower than neither fair nor the published tune, on 40 traces at penalties of 1, 1.3 and 2', () => {
+  it('is slower than neither fair nor the published tune, at penalties of 1, 1.3 and 2', () => {
     expect(ratiosFrom(1).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
   })
 
-  it('is so on 40 others', () => {
-    expect(ratiosFrom(41).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
-  })
-
-  it('is slower than the published tune in few of 40 more, by little, and than fair in none', () => {
+  it('is slower than the published tune in few others, by little, and than fair in none', () => {
     const ratios = ratiosFrom(141)
     expect(ratios.filter(({ fair }) => fair > 1)).toEqual([])
     const slower = ratios.filter(({ published }) => published > 1)
-    expect(slower.length).toBeLessThanOrEqual(7)
+    expect(slower.length).toBeLessThanOrEqual((7 * traces) / 40)
     for (const { case: which, published } of slower) expect(published, which).toBeLessThan(1.03)
   })
 })

@@ -43,7 +43,7 @@ class VirtualProcess {
 }
 
 /** The promise is of a thousand, as each week. */
-const RUNS = cases(1000)
+const RUNS = cases(1000, 100)
 
 const monotonic = ['timeMs', 'arrived', 'completed', 'late', 'shed', 'failed'] as const
 

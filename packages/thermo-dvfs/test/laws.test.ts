@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { type ClockAction, ClockController } from '../src/index.js'
 import { live, type Moment, modelAt, readings, type Story, stories } from './law-stories.js'
 import { clocksMhz, ToyBoard } from './toy-board.js'
@@ -80,7 +81,7 @@ function longestStayMs(moments: readonly Moment[]): number {
 }
 
 /** Many small sets instead of a large one. Each has its own seed, which identifies the set to run again. */
-const seeds = Array.from({ length: 12 }, (_, i) => i + 1)
+const seeds = Array.from({ length: cases(12, 5) }, (_, i) => i + 1)
 const each = (check: (moments: Moment[]) => void) => (seed: number) =>
   // A failing run takes long to shrink, so the first one is reported unshrunk.
   fc.assert(
