@@ -161,6 +161,26 @@ describe('watts', () => {
     expect(() => simulate(schedule)).toThrow(/never return while jobs 0/)
   })
 
+  it('that a job would need on the only free seats stop no other job for it, in any round', () => {
+    for (const mechanism of ['fair', 'tune'] as const) {
+      const options = { ...rules, mechanism, cluster: unsorted, profiles: [seconds], powerBudgetW: 300 }
+      const engine = new ScheduleEngine(options)
+      const running = [plainJob(1, 1, 0, 5000), plainJob(2, 1, 0, 6000)]
+      engine.plan(0, [
+        { type: 'server-draining', server: 0 },
+        ...running.map((job) => ({ type: 'submitted', job }) as const),
+      ])
+      engine.plan(5, [{ type: 'server-returned', server: 0 }])
+      expect(engine.current().running).toMatchObject(
+        running.map(({ id }) => ({ jobId: id, placement: [{ server: 1 }] })),
+      )
+      // It comes first by its policy, and 200 W would do on the thin GPUs. Only the wide ones are free.
+      expect(engine.plan(10, [{ type: 'submitted', job: plainJob(3, 2, 10) }])).toEqual([])
+      for (const timeS of [300, 600, 900]) expect(engine.plan(timeS, [])).toEqual([])
+      expect(engine.running.find(2)).toMatchObject({ restarts: 0, attainedGpuS: 900, waitedS: 0, savedRemaining: 6000 })
+    }
+  })
+
   it('count no service for a job that has its seat and waits for them', () => {
     const engine = new ScheduleEngine({ ...onThin, policy: 'srtf', powerBudgetW: 400 })
     engine.plan(0, [{ type: 'submitted', job: plainJob(1, 4, 0, 1e4) }])

@@ -139,10 +139,7 @@ export class ScheduleEngine {
       this.#power?.take(event, this.#servers.inside)
     }
     const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
-    if (anew) this.#round(nowS)
-    else this.#mechanism.fill(this.#queue)
-    this.changed = this.running.anyChanged
-    this.#mechanism.settle()
+    this.#decide(anew)
     const actions =
       this.#power === null
         ? this.#actions.take(this.running.takeTouched())
@@ -290,12 +287,31 @@ export class ScheduleEngine {
     return left.gpus < had
   }
 
-  #round(nowS: number): void {
-    this.rounds++
-    this.events++
-    this.#present = serviceOrder(this.running.options.policy, this.#present, nowS)
-    this.#mechanism.plan(this.#present)
-    this.#requeue()
+  /**
+   * Decides which jobs run: afresh by the policy, or by starting waiting jobs on free GPUs. If a job gets a seat that
+   * needs more watts than are left, everything is decided again without it. So no job is stopped for one that cannot start.
+   */
+  #decide(anew: boolean): void {
+    const { running } = this
+    if (anew) {
+      this.rounds++
+      this.events++
+      this.#present = serviceOrder(running.options.policy, this.#present, this.nowS)
+    }
+    const undo = this.#power && running.remember()
+    const refused = new Set<EngineJob>()
+    for (;;) {
+      if (anew) this.#mechanism.plan(this.#present, refused)
+      else this.#mechanism.fill(this.#queue, refused)
+      this.changed = running.anyChanged
+      this.#mechanism.settle()
+      const job = this.#power?.firstRefused(this.#present)
+      if (job === undefined) break
+      undo!()
+      this.#requeue()
+      refused.add(job)
+    }
+    if (anew) this.#requeue()
   }
 
   /** Jobs that exceed the power budget are stopped before anything else is decided. */
@@ -313,25 +329,18 @@ export class ScheduleEngine {
     return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run))
   }
 
-  /** Distributes the power budget. Newly seated jobs for which no watts are left wait; others may take their seats. */
+  /** Distributes the power budget. Newly seated jobs wait until stopping runs no longer draw their watts. */
   #shareWatts(power: PowerShares): ScheduleAction[] {
-    const leaving: ScheduleAction[] = []
-    const { running } = this
-    const failed = new Set<number>()
-    for (;;) {
-      leaving.push(...this.#leave(power))
-      const refused = power.settle(this.#present, this.#mechanism)
-      if (refused.length === 0) break
-      for (const job of refused) running.unseat(job)
+    const leaving = this.#leave(power)
+    const late = power.mustWait(this.#present)
+    for (const job of late) this.running.unseat(job)
+    if (late.length > 0) {
       this.#requeue()
-      // The others may find cheaper seats without the first.
-      failed.add(refused[0]!.kind.number)
-      this.#mechanism.fill(this.#queue, failed)
       this.#mechanism.settle()
     }
-    running.takeTouched()
-    const powered = this.#present.filter((job) => !power.isPending(job))
-    return [...leaving, ...this.#actions.take(powered)]
+    power.settle(this.#present, this.#mechanism)
+    this.running.takeTouched()
+    return [...leaving, ...this.#actions.take(this.#present)]
   }
 
   #requeue(): void {
