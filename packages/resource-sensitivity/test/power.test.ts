@@ -108,6 +108,8 @@ describe('watts', () => {
     ],
   }
 
+  const thinFirst = { servers: unsorted.servers.toReversed() }
+
   it('give each seat of a job on two types of GPUs the limit of its own type, in whatever order the types are listed', () => {
     const jobs = [{ id: 0, model: 'plain', gpus: 4, arrivalS: 0, iterations: 10 }]
     const plan = planNow({ ...rules, cluster: unsorted, profiles: [plain], jobs, powerBudgetW: 5000 })
@@ -116,15 +118,15 @@ describe('watts', () => {
   })
 
   it('leave the account of a job as it was where a seat is taken back for want of watts', () => {
-    const cluster = { servers: unsorted.servers.map((each) => ({ ...each, gpus: 1 })) }
+    const cluster = { servers: thinFirst.servers.map((each) => ({ ...each, gpus: 1 })) }
     const engine = new ScheduleEngine({ ...rules, cluster, profiles: [plain], powerBudgetW: 5000 })
     const job = { id: 7, model: 'plain', gpus: 1, arrivalS: 0, iterations: 1000 }
-    expect(engine.plan(0, [{ type: 'submitted', job }])).toMatchObject([{ type: 'place', placement: [{ server: 1 }] }])
+    expect(engine.plan(0, [{ type: 'submitted', job }])).toMatchObject([{ type: 'place', placement: [{ server: 0 }] }])
     engine.plan(100, [{ type: 'budget', powerBudgetW: 50 }])
     engine.plan(110, [{ type: 'left', jobId: 7, run: 1 }])
     // Only the wide GPU is left, and needs 300 W.
     engine.plan(200, [
-      { type: 'server-failed', server: 1 },
+      { type: 'server-failed', server: 0 },
       { type: 'budget', powerBudgetW: 250 },
     ])
     expect(engine.current().waiting).toEqual([7])

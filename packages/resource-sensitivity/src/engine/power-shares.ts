@@ -3,7 +3,7 @@ import { shareWatts, type WattShares } from '../mechanisms/allocation.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import { type PowerWay, powerWays, type ShareRules } from '../mechanisms/share-rules.js'
 import type { ActionRecord, EngineEvent } from './actions.js'
-import type { EngineJob } from './engine-job.js'
+import type { EngineJob, Seat } from './engine-job.js'
 import type { RunningJobs } from './running-jobs.js'
 
 /** Number of times that seats and cores are reassigned, each time with the price of a watt that the last try gave. */
@@ -13,7 +13,7 @@ const ROUNDING_W = 1e-9
 /** A run that was told to stop: it draws power until it exits. */
 interface Leaving {
   readonly run: number
-  readonly servers: readonly number[]
+  readonly placement: readonly Seat[]
   readonly watts: number
 }
 
@@ -110,8 +110,7 @@ export class PowerShares {
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
 
-  /** Update from an event. @param inside the engine's server numbers */
-  take(event: EngineEvent, inside: readonly number[]): void {
+  take(event: EngineEvent): void {
     if (event.type === 'budget') {
       const { powerBudgetW: powerW, fromS = this.#running.nowS } = event
       const others = this.#budget.filter((step) => step.fromS !== fromS)
@@ -123,14 +122,15 @@ export class PowerShares {
       if (event.type !== 'left' || this.#leaving.get(job)?.run === event.run) this.#leaving.delete(job)
     }
     if (event.type === 'server-failed') {
-      for (const [job, { servers }] of this.#leaving) {
-        if (servers.includes(inside[event.server]!)) this.#leaving.delete(job)
+      for (const [job, { placement }] of this.#leaving) {
+        if (placement.some(({ server }) => server === event.server)) this.#leaving.delete(job)
       }
     }
   }
 
   /** Takes over a running job with its limits. @throws InvalidInputError for limits that its profile does not have */
-  adopt(job: EngineJob, limitsW: ReadonlyMap<string, number>): void {
+  adopt(job: EngineJob, powerLimitsW: readonly number[]): void {
+    const limitsW = new Map(job.placement!.map(({ server }, i) => [this.#typeOf(server), powerLimitsW[i]!]))
     const found = [...limitsW].map(([gpuType, limitW]) =>
       job.profile.gpus!.some((point) => point.gpuType === gpuType && point.powerLimitW === limitW),
     )
@@ -142,15 +142,20 @@ export class PowerShares {
   }
 
   /** A run is told to stop; a lost run draws no more power. */
-  dismissed(job: EngineJob, servers: readonly number[], isLost: boolean): void {
+  dismissed(job: EngineJob, placement: readonly Seat[], isLost: boolean): void {
     const way = this.#ways.get(job)
     this.#ways.delete(job)
-    if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, servers, watts: way.watts })
+    if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, placement, watts: way.watts })
   }
 
-  /** Power limit of a running job on each GPU type, W. */
-  limitsOf(job: EngineJob): ReadonlyMap<string, number> | undefined {
-    return this.#ways.get(job)?.limitsW
+  /** Power limit of a running job on each of its seats, W. */
+  limitsOf(job: EngineJob): number[] | undefined {
+    const limitsW = this.#ways.get(job)?.limitsW
+    return limitsW && job.seats.map(({ server }) => limitsW.get(this.#typeOf(server))!)
+  }
+
+  #typeOf(server: number): string {
+    return this.#running.pool.kinds[server]!.gpuType!
   }
 
   /**
@@ -280,8 +285,7 @@ export class PowerShares {
 
   /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
-    const { kinds } = this.#running.pool
-    const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: kinds[server]!.gpuType!, gpus }))
+    const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: this.#typeOf(server), gpus }))
     const limitsW = this.#running.options.limitsChange ? undefined : this.#ways.get(job)?.limitsW
     return powerWays(job.profile, seats, job.share.cpus, job.share.memoryGb, limitsW)
   }

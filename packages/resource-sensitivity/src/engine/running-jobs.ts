@@ -235,7 +235,13 @@ export class RunningJobs {
   /** Seats a job that was stopped at this moment as before. It counts as one that was never stopped. */
   resume(
     job: EngineJob,
-    { placement, share, restarts, savedRemaining, countedS }: Omit<EngineJob, 'server' | 'count'>,
+    {
+      placement,
+      share,
+      restarts,
+      savedRemaining,
+      countedS,
+    }: Pick<EngineJob, 'placement' | 'share' | 'restarts' | 'savedRemaining' | 'countedS'>,
   ): void {
     this.start(job, placement!)
     this.feed(job, share)
