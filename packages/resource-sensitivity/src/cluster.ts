@@ -64,27 +64,3 @@ export function assertCluster({ servers }: Cluster): void {
   const { gpus } = totals({ servers })
   if (gpus > MAX_GPUS) throw new InvalidInputError('cluster', `${gpus} GPUs`, `at most ${MAX_GPUS}`)
 }
-
-/** A cluster with its kinds of servers in canonical order, so that the order in the file has no effect. */
-export interface CanonicalCluster {
-  readonly cluster: Cluster
-  /** `inside[n]` is the number in this cluster of the server that the caller calls n; `outside` is the inverse. */
-  readonly inside: readonly number[]
-  readonly outside: readonly number[]
-}
-
-/** Sorts the kinds by GPU type, then by size, the largest servers first. */
-export function inCanonicalOrder(given: Cluster): CanonicalCluster {
-  const kinds = expandServers(given)
-  const outside = kinds.map((_, server) => server).sort((a, b) => compare(kinds[a]!, kinds[b]!))
-  const inside = new Array<number>(kinds.length)
-  outside.forEach((server, here) => {
-    inside[server] = here
-  })
-  return { cluster: { servers: [...given.servers].sort(compare) }, inside, outside }
-}
-
-function compare(a: ServerKind, b: ServerKind): number {
-  const byType = (a.gpuType ?? '') < (b.gpuType ?? '') ? -1 : Number((a.gpuType ?? '') > (b.gpuType ?? ''))
-  return byType || b.gpus - a.gpus || b.cpus - a.cpus || b.memoryGb - a.memoryGb || b.storageMBps - a.storageMBps
-}

@@ -73,7 +73,7 @@ describe('the order of a cluster file', () => {
     (mechanism) => {
       const kinds = [
         { ...server, count: 2, gpus: 8, cpus: 24, memoryGb: 500 },
-        { ...server, count: 2, gpus: 4, cpus: 32, memoryGb: 200 },
+        { ...server, count: 2, gpus: 8, cpus: 48, memoryGb: 700 },
         { ...server, gpus: 2, cpus: 8, memoryGb: 800 },
       ]
       const jobs = generateTrace({ jobs: 60, jobsPerHour: 6, profiles: exampleProfiles, seed: 5 })

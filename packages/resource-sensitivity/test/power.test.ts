@@ -108,6 +108,8 @@ describe('watts', () => {
     ],
   }
 
+  const thinFirst = { servers: unsorted.servers.toReversed() }
+
   it('give each seat of a job on two types of GPUs the limit of its own type, in whatever order the types are listed', () => {
     const jobs = [{ id: 0, model: 'plain', gpus: 4, arrivalS: 0, iterations: 10 }]
     const plan = planNow({ ...rules, cluster: unsorted, profiles: [plain], jobs, powerBudgetW: 5000 })
@@ -116,15 +118,15 @@ describe('watts', () => {
   })
 
   it('leave the account of a job as it was where a seat is taken back for want of watts', () => {
-    const cluster = { servers: unsorted.servers.map((each) => ({ ...each, gpus: 1 })) }
+    const cluster = { servers: thinFirst.servers.map((each) => ({ ...each, gpus: 1 })) }
     const engine = new ScheduleEngine({ ...rules, cluster, profiles: [plain], powerBudgetW: 5000 })
     const job = { id: 7, model: 'plain', gpus: 1, arrivalS: 0, iterations: 1000 }
-    expect(engine.plan(0, [{ type: 'submitted', job }])).toMatchObject([{ type: 'place', placement: [{ server: 1 }] }])
+    expect(engine.plan(0, [{ type: 'submitted', job }])).toMatchObject([{ type: 'place', placement: [{ server: 0 }] }])
     engine.plan(100, [{ type: 'budget', powerBudgetW: 50 }])
     engine.plan(110, [{ type: 'left', jobId: 7, run: 1 }])
     // Only the wide GPU is left, and needs 300 W.
     engine.plan(200, [
-      { type: 'server-failed', server: 1 },
+      { type: 'server-failed', server: 0 },
       { type: 'budget', powerBudgetW: 250 },
     ])
     expect(engine.current().waiting).toEqual([7])
@@ -159,6 +161,26 @@ describe('watts', () => {
     const incidents = [{ atS: 0, event: { type: 'server-failed', server: 1 } as const }]
     const schedule = { ...rules, cluster, profiles: [plain], jobs: [plainJob(0, 1, 0)], powerBudgetW: 150, incidents }
     expect(() => simulate(schedule)).toThrow(/never return while jobs 0/)
+  })
+
+  it('that a job would need on the only free seats stop no other job for it, in any round', () => {
+    for (const mechanism of ['fair', 'tune'] as const) {
+      const options = { ...rules, mechanism, cluster: unsorted, profiles: [seconds], powerBudgetW: 300 }
+      const engine = new ScheduleEngine(options)
+      const running = [plainJob(1, 1, 0, 5000), plainJob(2, 1, 0, 6000)]
+      engine.plan(0, [
+        { type: 'server-draining', server: 0 },
+        ...running.map((job) => ({ type: 'submitted', job }) as const),
+      ])
+      engine.plan(5, [{ type: 'server-returned', server: 0 }])
+      expect(engine.current().running).toMatchObject(
+        running.map(({ id }) => ({ jobId: id, placement: [{ server: 1 }] })),
+      )
+      // It comes first by its policy, and 200 W would do on the thin GPUs. Only the wide ones are free.
+      expect(engine.plan(10, [{ type: 'submitted', job: plainJob(3, 2, 10) }])).toEqual([])
+      for (const timeS of [300, 600, 900]) expect(engine.plan(timeS, [])).toEqual([])
+      expect(engine.running.find(2)).toMatchObject({ restarts: 0, attainedGpuS: 900, waitedS: 0, savedRemaining: 6000 })
+    }
   })
 
   it('count no service for a job that has its seat and waits for them', () => {

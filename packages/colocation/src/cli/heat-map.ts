@@ -10,7 +10,7 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
   )
   const kept = { field: 'kept', type: 'quantitative' } as const
   const scale = { scheme: 'redyellowblue' as const, domain: [0, 100], clamp: true }
-  // White text on both ends of the colour scale, which are dark.
+  // Text is white where the colour is dark: at both ends of the scale.
   const textColor = { condition: { test: 'datum.kept > 88 || datum.kept < 15', value: 'white' }, value: 'black' }
   return {
     config,

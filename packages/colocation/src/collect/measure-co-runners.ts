@@ -37,13 +37,14 @@ export function tenantOfWorkload(name: string): Tenant {
 }
 
 /**
- * Run workloads together on a pool and measure all of them over one common window, each from completed batch to
- * completed batch. The pool keeps running; the caller stops it.
+ * Runs workloads together on a pool and measures their throughputs over one common window. Each throughput counts from
+ * the last batch completed before the window to the last batch completed in it. The pool keeps running; the caller
+ * stops it.
  *
  * @param names of workloads, one tenant each; a single name gives its exclusive throughput
  * @param pool must allow shares that sum to more than 100 %
- * @throws PctodlError `WINDOW_TOO_SHORT` if a member completes fewer than three batches; `NO_ENERGY_COUNTER` if
- *   `gpu` has no energy counter
+ * @throws PctodlError `WINDOW_TOO_SHORT` if a member completes fewer than three batches; `NO_ENERGY_COUNTER` if `gpu`
+ *   has no energy counter
  */
 export async function measureCoRunners(
   pool: TenantPool,

@@ -13,9 +13,9 @@ export function allColocationsOf<W>(workloads: readonly W[], members: number): W
 }
 
 /**
- * Selects a small set of colocations in which every workload occurs at least `times` times, if there are enough: in
- * seeded random order, those with a member that has occurred less often so far. Colocations of a workload with itself
- * are skipped, as in the published study.
+ * Selects a small set of colocations in which every workload occurs at least `times` times, if there are enough. The
+ * colocations are visited in seeded random order. One is selected if a member has occurred fewer than `times` times so
+ * far. Colocations of a workload with itself are skipped, as in the published study.
  */
 export function occurrencePlan<W>(
   colocations: readonly (readonly W[])[],
@@ -34,8 +34,8 @@ export function occurrencePlan<W>(
 }
 
 /**
- * Sorts colocations by how informative their measurement would be: those without an interval first, then by relative
- * width. To use it, measure the first few, refit and repeat.
+ * Sorts colocations by how much their measurement would improve the model: first those without an interval, then those
+ * with the widest relative interval. To use it, measure the first few, refit and repeat.
  *
  * @param measured known colocations, which are left out
  */

@@ -59,11 +59,14 @@ export interface Evaluation {
   readonly splits: number
   /** Accuracy of the predicted throughput sums; null for a method that ranks groups without predicting throughput. */
   readonly accuracy: Accuracy | null
-  /** Measured sum of the chosen group over that of the best one; mean over the workloads, then over the splits. */
+  /**
+   * Measured throughput sum of the chosen group, divided by the sum of the best group. Mean over the workloads, then
+   * over the splits.
+   */
   readonly gain: number
   /** Sample standard deviation of the gain over the splits; 0 for a single split. */
   readonly gainDeviation: number
-  /** Measured sum of the best group minus that of the chosen one, samples/s. */
+  /** Measured throughput sum of the best group minus the sum of the chosen group, samples/s. */
   readonly regretPerS: number
   /** Share of the members' measured throughputs in their 90 % intervals; null for a method without intervals. */
   readonly memberCoverage: number | null
@@ -106,7 +109,7 @@ export async function evaluateMethod(
       trainingMs,
     })
   }
-  /** Mean over the splits that have the figure; null if none has. */
+  /** Returns the mean of a figure over the splits that have it; null if none has it. */
   const meanOf = (figure: Figure): number | null => {
     const values = results.flatMap((result) => result[figure] ?? [])
     return values.length === 0 ? null : mean(values)
@@ -126,7 +129,7 @@ export async function evaluateMethod(
   }
 }
 
-/** Coverage and relative width of a method's intervals of members; null if it has none. */
+/** Returns the coverage and the relative width of a method's intervals of members; null without intervals. */
 function intervalsOf(prepared: Prepared, test: readonly Colocation[]) {
   const judged = test.flatMap((colocation) =>
     (prepared.intervalsOf?.(colocation) ?? []).map(({ low, high }, i) => {
@@ -150,10 +153,11 @@ export interface TargetGain {
 }
 
 /**
- * For each workload, choose the colocation with the highest score among those that contain it. Workloads with fewer
+ * For each workload, chooses the colocation with the highest score among those that contain it. Workloads with fewer
  * than two candidates are left out, as in the published study.
  *
- * @param scoresOf scores in the order of the candidates; gets the whole list, because the published model scales by it
+ * @param scoresOf returns the scores in the order of the candidates. It gets the whole list because the published model
+ *   scales features over it
  */
 export function targetGains(
   colocations: readonly Colocation[],

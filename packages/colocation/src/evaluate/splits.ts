@@ -12,7 +12,8 @@ export interface Split<C extends Colocation = Colocation> {
 const PARTS = 5
 
 /**
- * Splits for cross-validation of one size, by position. Each part is the test set once; the others train.
+ * Splits the colocations of one size into five parts by their positions, for cross-validation. Each part is the test
+ * set once; the others train.
  *
  * @param others colocations of other sizes, always for training
  */
@@ -25,7 +26,7 @@ export function leftOutSplits<C extends Colocation>(colocations: readonly C[], o
 }
 
 /**
- * One split for each workload with at least two colocations, which are the test set. The training set depends on
+ * Makes one split for each workload with at least two colocations; these are the test set. The training set depends on
  * `unseen`:
  *
  * - `network`: colocations without any workload of the same network and mode

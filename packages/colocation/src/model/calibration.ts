@@ -21,7 +21,10 @@ const MIN_MISSES = 20
 /** Minimum share of colocations that must remain for training when a workload is left out. */
 const MIN_LEFT = 0.1
 
-/** The novelties whose errors may be used, in order, until there are enough: those of which less is known, or as much. */
+/**
+ * For each novelty, the novelties whose errors may calibrate its interval, in this order. The first one with enough
+ * errors is used.
+ */
 const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
   'known pairs': ['known pairs', 'new pairs'],
   'new pairs': ['new pairs', 'known pairs'],
@@ -34,7 +37,7 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
  * Returns the half-width of a split-conformal interval, in predicted standard deviations: a quantile of the held-out
  * errors of training colocations of the same novelty.
  *
- * @returns null if too few colocations of this novelty, or of those that may replace it, were predicted
+ * @returns null if too few colocations of this novelty, or of its substitutes, were predicted
  */
 export function widthOf(
   all: readonly Misses[],
@@ -45,7 +48,7 @@ export function widthOf(
 ): number | null {
   const of = (kind: Novelty) => all.filter((misses) => misses.novelty === kind)
   const ofSize = (kind: Novelty) => of(kind).filter((misses) => misses.size === size)
-  // Errors of an unseen workload depend mostly on its novelty, the others on the number of members.
+  // The error of an unseen workload depends mostly on its novelty. Other errors depend mostly on the number of members.
   const candidates =
     what === 'unseen'
       ? kinds[novelty].flatMap((kind) => [ofSize(kind), of(kind)])
@@ -57,17 +60,22 @@ export function widthOf(
   return null
 }
 
-/** Standard deviation of the logarithm of a sum, to first order, from its terms' shares and log covariance. */
+/**
+ * Returns the standard deviation of the logarithm of a sum, to first order.
+ *
+ * @param shares share of each term in the sum
+ * @param covariance of the logarithms of the terms
+ */
 export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
   const variance = sum(shares.map((a, i) => a * sum(shares.map((b, j) => b * covariance[i]![j]!))))
-  // Rounding may make the variance of measured terms slightly negative.
+  // Rounding can make the variance slightly negative.
   return Math.sqrt(Math.max(0, variance))
 }
 
 /**
  * Collects the errors by novelty. Each colocation, each workload and each network is left out once.
  *
- * @param coarse the same process at a lower rank, for the many predictions without a workload
+ * @param coarse the same process at a lower rank. It predicts what a left-out workload or network takes part in
  */
 export function missesOf(fitted: FittedProcess, process: CoRunnerProcess, coarse: CoRunnerProcess): Misses[] {
   const { workloads, rows } = fitted

@@ -10,7 +10,7 @@ export interface FittedProcess {
   readonly rows: readonly TrainingRow[]
   /** Mean of the rows' exponents. */
   readonly mean: number
-  /** Variance of each part of the covariance, then the noise variance of a colocation and that of a row. */
+  /** Variance of each part of the covariance, then the noise variance per colocation and per row. */
   readonly variances: readonly number[]
 }
 

@@ -4,11 +4,11 @@ import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-c
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { pointsScaledBy } from './workload-kernels.js'
 
-/** Maximum number of rows, taken evenly from each size: the cost grows with their cube. */
+/** Maximum number of rows to fit. The cost grows with the cube of their number. */
 const MAX_ROWS = 512
 const STEPS = 40
 
-/** Maximum-likelihood weights of the covariance's parts and of the noise. */
+/** Returns the maximum-likelihood variances of the parts of the covariance and of the noise. */
 export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads' | 'rows'>, mean: number): number[] {
   const some = sampleOfEachSize(rows)
   const n = some.length

@@ -5,7 +5,7 @@ import type { GroupPower } from '../select/group-judge.js'
 import type { Workload } from '../workload.js'
 
 export interface FittedGroupPower {
-  /** Power that all members share and that counts once, W; roughly the power of the board when any kernel runs. */
+  /** Power that the members share, W. It counts once, and is about the power of the board when any kernel runs. */
   readonly sharedW: number
   /** Highest power measured, W. Near it the board's limit applies, so no prediction exceeds it. */
   readonly maxW: number

@@ -1,6 +1,6 @@
 import { kinOf, workloadNameOf } from '../workload.js'
 
-/** How much of a group is known from training, from most to least. */
+/** How well the training set covers a group, from best to worst. */
 export const noveltyNames = [
   /** All members were measured with each other. */
   'known pairs',
@@ -77,7 +77,7 @@ function batchSizeOf(name: string): number {
   return workloadNameOf(name)?.batchSize ?? 0
 }
 
-/** Distinct pairs of a group, including a workload with itself. */
+/** Distinct pairs of a group's members. A workload that occurs twice is paired with itself. */
 function pairsOf(names: readonly string[]): Set<string> {
   return new Set(names.flatMap((a, i) => names.slice(i + 1).map((b) => (a < b ? `${a}\n${b}` : `${b}\n${a}`))))
 }

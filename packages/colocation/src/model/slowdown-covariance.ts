@@ -3,10 +3,12 @@ import { distance, type KernelPoint, matern, type WorkloadKernelName, workloadKe
 const kernelNames = Object.keys(workloadKernels) as WorkloadKernelName[]
 
 /**
- * A term of the covariance of two rows. It is the similarity of the workloads, of their co-runners, or the product of
- * both; without either it is 1. The similarity of two groups of co-runners does not depend on their order and number: a
- * workload kernel gives its mean over all pairs with one workload of each group (kernel mean embedding), for effects
- * that average over members; `blend` compares the means of the features, for joint effects.
+ * A term of the covariance of two rows. It is the similarity of the two workloads, the similarity of their co-runners,
+ * or the product of both; with neither, it is 1.
+ *
+ * The similarity of two groups of co-runners depends neither on the order nor on the number of members. A workload
+ * kernel is averaged over all pairs with one workload from each group (kernel mean embedding); this suits effects that
+ * average over members. `blend` compares the mean features of the groups; this suits joint effects.
  */
 interface CovariancePart {
   readonly own?: WorkloadKernelName

@@ -60,7 +60,7 @@ export interface KernelLaunch {
 
 type Field = Exclude<keyof KernelLaunch, 'kernel'>
 
-/** Factors to a base unit. Nsight Compute scales each value to a suitable unit, row by row, in steps of a thousand. */
+/** Factors to the base unit. Nsight Compute chooses a unit for each row, by the size of the value. */
 type Units = Readonly<Record<string, number>>
 const durations: Units = {
   ...{ ns: 1, us: 1e3, ms: 1e6, s: 1e9 },

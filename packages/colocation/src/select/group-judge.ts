@@ -8,13 +8,16 @@ import type { Workload } from '../workload.js'
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
   keptShares(members: readonly number[]): readonly number[]
-  /** Upper bound on the share that `own` retains next to `coRunners` of these others. Default: unknown. */
+  /** Upper bound on the share that `own` retains next to `coRunners` workloads out of `others`. Default: unknown. */
   maxKept?(own: number, others: readonly number[], coRunners: number): number
   /** Standard deviation of the logarithm of a group's value; null if unknown. Default: values count as certain. */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }
 
-/** Value of a group: the sum of samples/s, dominated by fast jobs, or of kept shares, in which all jobs count equally. */
+/**
+ * Value of a group. `throughput`: sum of the throughputs, samples/s; fast jobs dominate. `speedup`: sum of the kept
+ * shares; all jobs count equally.
+ */
 export type Objective = 'throughput' | 'speedup'
 
 export interface GroupLimits {

@@ -14,7 +14,7 @@ const MAX_GROUPS = 5_000
 export interface RankedGroup extends ColocationGroup {
   /** 90 % interval of the value; null if unknown. */
   readonly interval: Interval | null
-  /** Expected value of the best of all groups minus that of this one, in the unit of the value. */
+  /** Expected value of the best of all groups minus the expected value of this group, in the unit of the value. */
   readonly expectedRegret: number
 }
 
@@ -63,7 +63,7 @@ export function rankPartners(
 }
 
 /**
- * Returns the measurement that would best decide between the first two of a ranking: the group with the larger
+ * Returns the group to measure in order to decide between the first two of a ranking: the one with the larger
  * uncertainty. Null if the intervals of the two do not overlap or are unknown.
  */
 export function undecided([first, second]: readonly RankedGroup[]): { readonly measure: Members } | null {

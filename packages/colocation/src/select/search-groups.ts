@@ -76,7 +76,7 @@ function bestExchange(
     ...group.filter((_, rank) => rank !== leaving),
     ...(added === undefined ? [] : [added]),
   ]
-  // The ranks beyond the ends stand for no job: the other one only moves.
+  // A rank beyond the ends stands for no job. Then one job moves instead of a swap.
   for (let i = 0; i <= a.length; i++) {
     for (let j = -1; j < b.length; j++) {
       const [first, second] = [exchanged(a, i, b[j]), exchanged(b, j, a[i])]

@@ -5,7 +5,7 @@ import { type Colocation, membersLabel } from '../colocation.js'
 import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
 import { assertColumns, type CsvRow, formatCsv, parseCsvTable, TableError } from './csv-table.js'
 
-/** Columns of the published table, used by this project too, and their fields. */
+/** Columns of the table of workloads and the fields that they set. The published table has the same columns. */
 const columns = [
   ['Threads', 'threads'],
   ['Compute (SM) Throughput', 'smThroughputPercent'],
@@ -140,7 +140,7 @@ export interface Study {
   readonly colocations: ReadonlyMap<number, readonly ColocationRow[]>
 }
 
-/** Possible names of the table of workloads: this project's and the published one. */
+/** Possible names of the table of workloads: the name of this project and the published name. */
 const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
 
 /**

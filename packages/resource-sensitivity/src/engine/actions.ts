@@ -103,21 +103,17 @@ export type EngineEvent =
 
 interface Told extends Grant {
   readonly placement: readonly Seat[]
-  /** Servers of the job in the engine's numbering. */
-  readonly servers: readonly number[]
 }
 
 /** Records the last action requested for each job, and derives the next actions from it. */
 export class ActionRecord {
-  readonly #seatsOf: (job: EngineJob) => Seat[]
   readonly #limitsOf: (job: EngineJob) => readonly number[] | undefined
   readonly #told = new Map<EngineJob, Told>()
   readonly #reasons = new Map<EngineJob, PreemptReason>()
   readonly #lost = new Set<EngineJob>()
 
   /** @param limitsOf power limit of each seat, W; undefined without a power budget */
-  constructor(seatsOf: (job: EngineJob) => Seat[], limitsOf: (job: EngineJob) => readonly number[] | undefined) {
-    this.#seatsOf = seatsOf
+  constructor(limitsOf: (job: EngineJob) => readonly number[] | undefined) {
     this.#limitsOf = limitsOf
   }
 
@@ -145,14 +141,14 @@ export class ActionRecord {
   /** Under a power budget, stops every job that lost its placement: it must exit before other jobs start. */
   dismiss(
     touched: Iterable<EngineJob>,
-    note: (job: EngineJob, servers: readonly number[], isLost: boolean) => void,
+    note: (job: EngineJob, placement: readonly Seat[], isLost: boolean) => void,
   ): ScheduleAction[] {
     return [...touched].flatMap((job): ScheduleAction[] => {
       const told = this.#told.get(job)
       const isLost = this.#lost.has(job)
       const isRunning = job.state === 'running'
-      if (told === undefined || (isRunning && !isLost && isSamePlacement(told.placement, this.#seatsOf(job)))) return []
-      note(job, told.servers, isLost)
+      if (told === undefined || (isRunning && !isLost && isSamePlacement(told.placement, job.seats))) return []
+      note(job, told.placement, isLost)
       return [this.#stop(job)]
     })
   }
@@ -177,9 +173,9 @@ export class ActionRecord {
         ...(powerLimitsW && { powerLimitsW }),
       }
       const isLost = this.#lost.has(job)
-      const stays = told?.servers.length === 1 && told.servers[0] === server && !isLost
+      const stays = told?.placement.length === 1 && told.placement[0]!.server === server && !isLost
       if (stays && isSameGrant(told, grant)) continue
-      const placement = stays ? told.placement : this.#seatsOf(job)
+      const placement = stays ? told.placement : job.seats
       if (told === undefined) {
         starting.push({ type: 'place', jobId, run: ++job.runs, placement, ...grant })
       } else if (!isSamePlacement(told.placement, placement)) {
@@ -194,7 +190,7 @@ export class ActionRecord {
         const list = (powerLimitsW === undefined ? hasMore : !isLower) ? growing : shrinking
         list.push({ type: 'resize', jobId, run: job.runs, ...grant })
       } else continue
-      this.#told.set(job, { placement, servers: job.placement!.map((seat) => seat.server), ...grant })
+      this.#told.set(job, { placement, ...grant })
     }
     this.#reasons.clear()
     this.#lost.clear()

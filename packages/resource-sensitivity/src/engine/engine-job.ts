@@ -59,7 +59,7 @@ export class EngineJob {
   restarts = 0
   /** CPU and memory of each GPU. */
   share: AllocationOption = nothing
-  /** In the engine's server numbers; null while it waits. */
+  /** Null while it waits. */
   placement: readonly Seat[] | null = null
 
   constructor(index: number, job: Job, kind: JobClass, nowS: number) {
@@ -81,7 +81,12 @@ export class EngineJob {
     return this.placement?.length === 1 ? this.placement[0]!.server : -1
   }
 
-  /** Updates progress, and attained service or waiting time. A job with a seat but without its watts still waits. */
+  /** Its placement, most GPUs first. */
+  get seats(): Seat[] {
+    return [...this.placement!].sort((a, b) => b.gpus - a.gpus || a.server - b.server)
+  }
+
+  /** Updates progress, and attained service or waiting time. A job that has just got a seat has waited until now. */
   count(nowS: number): void {
     const sinceS = nowS - this.countedS
     if (sinceS > 0) {

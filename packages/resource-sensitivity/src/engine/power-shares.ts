@@ -3,7 +3,7 @@ import { shareWatts, type WattShares } from '../mechanisms/allocation.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import { type PowerWay, powerWays, type ShareRules } from '../mechanisms/share-rules.js'
 import type { ActionRecord, EngineEvent } from './actions.js'
-import type { EngineJob } from './engine-job.js'
+import type { EngineJob, Seat } from './engine-job.js'
 import type { RunningJobs } from './running-jobs.js'
 
 /** Number of times that seats and cores are reassigned, each time with the price of a watt that the last try gave. */
@@ -13,7 +13,7 @@ const ROUNDING_W = 1e-9
 /** A run that was told to stop: it draws power until it exits. */
 interface Leaving {
   readonly run: number
-  readonly servers: readonly number[]
+  readonly placement: readonly Seat[]
   readonly watts: number
 }
 
@@ -24,9 +24,8 @@ interface BudgetStep {
 }
 
 /**
- * Treats power as a resource of the whole cluster. Each plan distributes among running jobs what stopping jobs do not
- * draw. Jobs that get no watts wait. A job whose watts are still drawn by stopping jobs keeps its seat and starts when
- * these have exited.
+ * Treats power as a resource of the whole cluster. Each plan distributes among running jobs the watts that stopping runs
+ * do not draw. A job waits if no watts are left for it, or if stopping runs still draw them.
  */
 export class PowerShares {
   readonly #running: RunningJobs
@@ -37,7 +36,6 @@ export class PowerShares {
   readonly #leaving = new Map<EngineJob, Leaving>()
   /** Operating point of each started run. */
   readonly #ways = new Map<EngineJob, PowerWay>()
-  readonly #pending = new Set<EngineJob>()
   #countedS: number
   /** Energy since the start, above idle, J. */
   energyJ = 0
@@ -104,15 +102,15 @@ export class PowerShares {
     this.#countedS = toS
   }
 
-  /** Minimum power of a job on any seats, W. */
+  /** Minimum power of a running job on its seats, or of a waiting job on any seats, W. */
   minOf(job: EngineJob): number {
+    if (job.state === 'running') return this.#waysOf(job)[0]!.watts
     const { servers } = this.#running.options.cluster
     const points = job.profile.gpus!.filter((point) => servers.some(({ gpuType }) => gpuType === point.gpuType))
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
 
-  /** Update from an event. @param inside the engine's server numbers */
-  take(event: EngineEvent, inside: readonly number[]): void {
+  take(event: EngineEvent): void {
     if (event.type === 'budget') {
       const { powerBudgetW: powerW, fromS = this.#running.nowS } = event
       const others = this.#budget.filter((step) => step.fromS !== fromS)
@@ -124,14 +122,15 @@ export class PowerShares {
       if (event.type !== 'left' || this.#leaving.get(job)?.run === event.run) this.#leaving.delete(job)
     }
     if (event.type === 'server-failed') {
-      for (const [job, { servers }] of this.#leaving) {
-        if (servers.includes(inside[event.server]!)) this.#leaving.delete(job)
+      for (const [job, { placement }] of this.#leaving) {
+        if (placement.some(({ server }) => server === event.server)) this.#leaving.delete(job)
       }
     }
   }
 
   /** Takes over a running job with its limits. @throws InvalidInputError for limits that its profile does not have */
-  adopt(job: EngineJob, limitsW: ReadonlyMap<string, number>): void {
+  adopt(job: EngineJob, powerLimitsW: readonly number[]): void {
+    const limitsW = new Map(job.placement!.map(({ server }, i) => [this.#typeOf(server), powerLimitsW[i]!]))
     const found = [...limitsW].map(([gpuType, limitW]) =>
       job.profile.gpus!.some((point) => point.gpuType === gpuType && point.powerLimitW === limitW),
     )
@@ -143,20 +142,20 @@ export class PowerShares {
   }
 
   /** A run is told to stop; a lost run draws no more power. */
-  dismissed(job: EngineJob, servers: readonly number[], isLost: boolean): void {
+  dismissed(job: EngineJob, placement: readonly Seat[], isLost: boolean): void {
     const way = this.#ways.get(job)
     this.#ways.delete(job)
-    if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, servers, watts: way.watts })
+    if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, placement, watts: way.watts })
   }
 
-  /** Whether a seated job still waits for its watts. */
-  isPending(job: EngineJob): boolean {
-    return this.#pending.has(job)
+  /** Power limit of a running job on each of its seats, W. */
+  limitsOf(job: EngineJob): number[] | undefined {
+    const limitsW = this.#ways.get(job)?.limitsW
+    return limitsW && job.seats.map(({ server }) => limitsW.get(this.#typeOf(server))!)
   }
 
-  /** Power limit of a running job on each GPU type, W. */
-  limitsOf(job: EngineJob): ReadonlyMap<string, number> | undefined {
-    return this.#ways.get(job)?.limitsW
+  #typeOf(server: number): string {
+    return this.#running.pool.kinds[server]!.gpuType!
   }
 
   /**
@@ -166,59 +165,46 @@ export class PowerShares {
    */
   overdrawn(order: readonly EngineJob[]): EngineJob[] {
     const { told } = this.#seated(order)
-    let sumW = told.reduce((sum, job) => sum + this.#minW(job), 0)
+    let leftW = this.#leftBeside(told, this.forJobsW)
     const gone: EngineJob[] = []
-    while (told.length > 0 && sumW > this.forJobsW + ROUNDING_W) {
+    while (told.length > 0 && leftW < 0) {
       const last = told.pop()!
-      sumW -= this.#minW(last)
+      leftW += this.minOf(last)
       gone.push(last)
     }
     return gone
   }
 
-  /**
-   * Distribute the budget among running jobs. Several prices of a watt are tried; newly seated jobs may get other seats
-   * if one of them gives more throughput.
-   *
-   * @returns seated jobs that get no watts and must wait
-   */
-  settle(order: readonly EngineJob[], mechanism: Mechanism): EngineJob[] {
+  /** Returns the first newly seated job for which no watts are left, even after all stopping runs have exited. */
+  firstRefused(order: readonly EngineJob[]): EngineJob | undefined {
     const { told, fresh } = this.#seated(order)
-    /** What runs that are told to go on leave of these watts. */
-    const besideTold = (watts: number) => told.reduce((left, job) => left - this.#minW(job), watts + ROUNDING_W)
-    let leftW = besideTold(this.forJobsW)
-    // Even after all stopping jobs have exited.
-    const refused = fresh.filter((job) => {
-      const minW = this.#minW(job)
-      const isRefused = minW > leftW
-      if (!isRefused) leftW -= minW
-      return isRefused
-    })
-    if (refused.length > 0) return refused
-    leftW = besideTold(this.forJobsW - this.#leavingW)
-    // No job overtakes an earlier one that must wait for watts, or for the exit of its own previous run.
-    const waits = fresh.findIndex((job) => {
-      leftW -= this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#minW(job)
-      return leftW < 0
-    })
-    const starting = waits < 0 ? fresh : fresh.slice(0, waits)
-    const active = [...told, ...starting]
-    const sharing = this.#running.options.mechanism === 'tune' && starting.length > 0 && Number.isFinite(this.forJobsW)
-    if (sharing) this.#tryPrices(active, starting, mechanism)
+    return fresh[this.#affordable(fresh, this.#leftBeside(told, this.forJobsW))]
+  }
+
+  /**
+   * Returns the newly seated jobs that must wait until stopping runs have exited. No job overtakes an earlier one that
+   * must wait for watts, or for the exit of its own previous run.
+   */
+  mustWait(order: readonly EngineJob[]): EngineJob[] {
+    const { told, fresh } = this.#seated(order)
+    const own = fresh.findIndex((job) => this.#leaving.has(job))
+    const count = this.#affordable(fresh, this.#leftBeside(told, this.forJobsW - this.#leavingW))
+    return fresh.slice(own < 0 ? count : Math.min(own, count))
+  }
+
+  /** Distributes the budget among running jobs. Several prices of a watt are tried if that can move new jobs. */
+  settle(order: readonly EngineJob[], mechanism: Mechanism): void {
+    const { told, fresh } = this.#seated(order)
+    const active = [...told, ...fresh]
+    const sharing = this.#running.options.mechanism === 'tune' && fresh.length > 0 && Number.isFinite(this.forJobsW)
+    if (sharing) this.#tryPrices(active, fresh, mechanism)
     const ways = active.map((job) => this.#waysOf(job))
     const { chosen } = this.#choose(active, ways)
     active.forEach((job, i) => {
       const way = ways[i]![chosen[i]!]!
-      if (this.#pending.delete(job)) this.#running.begin(job)
       this.#ways.set(job, way)
       this.#running.feed(job, { ...job.share, throughput: way.throughput })
     })
-    this.#pending.clear()
-    for (const job of fresh.slice(starting.length)) {
-      this.#pending.add(job)
-      this.#running.starve(job)
-    }
-    return []
   }
 
   /** Seated jobs: those whose run was started, and the others. */
@@ -226,6 +212,21 @@ export class PowerShares {
     const seated = order.filter(({ state }) => state === 'running')
     const isTold = (job: EngineJob) => this.#told.hasTold(job)
     return { told: seated.filter(isTold), fresh: seated.filter((job) => !isTold(job)) }
+  }
+
+  /** Watts that are left if these runs draw their minimum. */
+  #leftBeside(told: readonly EngineJob[], watts: number): number {
+    return told.reduce((leftW, job) => leftW - this.minOf(job), watts + ROUNDING_W)
+  }
+
+  /** Returns how many of the jobs, from the first on, can run with these watts. */
+  #affordable(jobs: readonly EngineJob[], watts: number): number {
+    let leftW = watts
+    const refused = jobs.findIndex((job) => {
+      leftW -= this.minOf(job)
+      return leftW < 0
+    })
+    return refused < 0 ? jobs.length : refused
   }
 
   #tryPrices(active: readonly EngineJob[], newcomers: readonly EngineJob[], mechanism: Mechanism) {
@@ -282,15 +283,9 @@ export class PowerShares {
     return shareWatts(ways, freeW)
   }
 
-  /** Minimum power of a job on its seats, W. */
-  #minW(job: EngineJob): number {
-    return this.#waysOf(job)[0]!.watts
-  }
-
   /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
-    const { kinds } = this.#running.pool
-    const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: kinds[server]!.gpuType!, gpus }))
+    const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: this.#typeOf(server), gpus }))
     const limitsW = this.#running.options.limitsChange ? undefined : this.#ways.get(job)?.limitsW
     return powerWays(job.profile, seats, job.share.cpus, job.share.memoryGb, limitsW)
   }

@@ -135,18 +135,11 @@ export class RunningJobs {
     this.#expect(job)
   }
 
-  /** Stops the progress of a seated job until `feed`. It may change its seat before. */
+  /** Stops the progress of a seated job until `feed`. It may change its seat meanwhile. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
     this.#finishing.remove(job.index)
-  }
-
-  /** Starts a seated job that has waited for its watts. */
-  begin(job: EngineJob): void {
-    this.starve(job)
-    if (job.runs === 0) job.firstStartS = this.nowS
-    job.countedS = this.nowS + (job.runs === 0 ? this.options.startCostS : this.options.restartCostS)
   }
 
   /** Takes back a seat that the current plan gave to a job. The job waits, as if it had never had the seat. */
@@ -224,11 +217,34 @@ export class RunningJobs {
     }
   }
 
-  /** Makes a job that was stopped and restarted on the same seats at the same moment one that was never stopped. */
-  undoRestart(
+  /**
+   * Remembers which jobs run where.
+   *
+   * @returns takes back all seats that were given since, and gives back those that were taken
+   */
+  remember(): () => void {
+    const before = new Map([...this.jobs].map((job) => [job, { ...job }]))
+    return () => {
+      // The last one first, so that servers are found in the same order again.
+      const now = [...this.jobs].reverse()
+      for (const job of now) if (job.placement !== before.get(job)?.placement) this.unseat(job)
+      for (const [job, was] of before) if (job.state !== 'running') this.resume(job, was)
+    }
+  }
+
+  /** Seats a job that was stopped at this moment as before. It counts as one that was never stopped. */
+  resume(
     job: EngineJob,
-    { restarts, savedRemaining, countedS }: Pick<EngineJob, 'restarts' | 'savedRemaining' | 'countedS'>,
+    {
+      placement,
+      share,
+      restarts,
+      savedRemaining,
+      countedS,
+    }: Pick<EngineJob, 'placement' | 'share' | 'restarts' | 'savedRemaining' | 'countedS'>,
   ): void {
+    this.start(job, placement!)
+    this.feed(job, share)
     job.restarts = restarts
     job.savedRemaining = savedRemaining
     job.countedS = Math.max(countedS, this.nowS)
@@ -247,7 +263,7 @@ export class RunningJobs {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
     if (job.state !== 'running') return
     job.countedS = Math.max(job.countedS, this.nowS)
-    if (job.rate > 0) this.#expect(job)
+    this.#expect(job)
   }
 
   /** Empties a server, or gives it back its capacity. Returns its preempted jobs, the last submitted first. */

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { type CanonicalCluster, expandServers, inCanonicalOrder, type ServerKind } from '../cluster.js'
+import { expandServers, type ServerKind } from '../cluster.js'
 import { assertAtLeast } from '../errors.js'
 import { GreedyMechanism } from '../mechanisms/greedy.js'
 import { FairMechanism, type Mechanism } from '../mechanisms/mechanism.js'
@@ -16,7 +16,7 @@ import {
   type RunningJobState,
   type ScheduleAction,
 } from './actions.js'
-import type { EngineJob, Seat } from './engine-job.js'
+import type { EngineJob } from './engine-job.js'
 import { PowerShares } from './power-shares.js'
 import { RunningJobs } from './running-jobs.js'
 import { assertRunnable, checkEngineOptions, type EngineOptions } from './scheduling-options.js'
@@ -33,7 +33,6 @@ const mechanisms = { fair: FairMechanism, greedy: GreedyMechanism, tune: TuneMec
  */
 export class ScheduleEngine {
   readonly running: RunningJobs
-  readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
   readonly #mechanism: Mechanism
   readonly #queue = new WaitingQueue()
   readonly #kinds: readonly ServerKind[]
@@ -60,17 +59,11 @@ export class ScheduleEngine {
    */
   constructor(options: EngineOptions, startS = 0) {
     const checked = checkEngineOptions(options)
-    // The order of the kinds in a file must not affect the schedule.
-    const { cluster, inside, outside } = inCanonicalOrder(checked.cluster)
-    this.#servers = { inside, outside }
-    this.running = new RunningJobs({ ...checked, cluster }, startS)
-    const rules = new ShareRules(cluster)
+    this.running = new RunningJobs(checked, startS)
+    const rules = new ShareRules(checked.cluster)
     this.#mechanism = new mechanisms[checked.mechanism](this.running, rules)
-    this.#kinds = expandServers(cluster)
-    this.#actions = new ActionRecord(
-      (job) => this.#seatsOf(job),
-      (job) => this.#limitsOf(job),
-    )
+    this.#kinds = expandServers(checked.cluster)
+    this.#actions = new ActionRecord((job) => this.#power?.limitsOf(job))
     this.#power = checked.powerBudgetW === null ? null : new PowerShares(this.running, rules, this.#actions)
     this.running.watts = this.#power
   }
@@ -136,13 +129,10 @@ export class ScheduleEngine {
     let anew = this.#roundAtS <= nowS
     for (const event of events) {
       anew = this.#take(event, nowS) || anew
-      this.#power?.take(event, this.#servers.inside)
+      this.#power?.take(event)
     }
     const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
-    if (anew) this.#round(nowS)
-    else this.#mechanism.fill(this.#queue)
-    this.changed = this.running.anyChanged
-    this.#mechanism.settle()
+    this.#decide(anew)
     const actions =
       this.#power === null
         ? this.#actions.take(this.running.takeTouched())
@@ -162,9 +152,9 @@ export class ScheduleEngine {
       timeS: this.nowS,
       running: running.map((job): PlannedJob => {
         const { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput } = job.share
-        const powerLimitsW = this.#limitsOf(job)
+        const powerLimitsW = this.#power?.limitsOf(job)
         const grant = { cpusPerGpu, memoryGbPerGpu, throughput, ...(powerLimitsW && { powerLimitsW }) }
-        return { jobId: job.id, placement: this.#seatsOf(job), ...grant }
+        return { jobId: job.id, placement: job.seats, ...grant }
       }),
       waiting: this.waiting,
     }
@@ -265,9 +255,8 @@ export class ScheduleEngine {
   }
 
   /** @returns whether jobs must leave the server */
-  #changeServer(type: 'server-failed' | 'server-draining' | 'server-returned', outside: number): boolean {
+  #changeServer(type: 'server-failed' | 'server-draining' | 'server-returned', server: number): boolean {
     const { running } = this
-    const server = this.#servers.inside[outside]!
     const before = this.#away.get(server)
     const isBack = type === 'server-returned'
     // A failed server cannot drain.
@@ -283,19 +272,38 @@ export class ScheduleEngine {
       this.#queue.push(job)
     }
     // Jobs on a failed server lose their unsaved progress.
-    for (const job of type === 'server-failed' ? this.#actions.toldOn(outside) : []) {
+    for (const job of type === 'server-failed' ? this.#actions.toldOn(server) : []) {
       this.#actions.because(job, type as 'server-failed')
       if (job.state !== 'finished') running.setDone(job, job.job.iterations - job.savedRemaining)
     }
     return left.gpus < had
   }
 
-  #round(nowS: number): void {
-    this.rounds++
-    this.events++
-    this.#present = serviceOrder(this.running.options.policy, this.#present, nowS)
-    this.#mechanism.plan(this.#present)
-    this.#requeue()
+  /**
+   * Decides which jobs run: afresh by the policy, or by starting waiting jobs on free GPUs. If a job gets a seat that
+   * needs more watts than are left, everything is decided again without it. So no job is stopped for one that cannot start.
+   */
+  #decide(anew: boolean): void {
+    const { running } = this
+    if (anew) {
+      this.rounds++
+      this.events++
+      this.#present = serviceOrder(running.options.policy, this.#present, this.nowS)
+    }
+    const undo = this.#power && running.remember()
+    const refused = new Set<EngineJob>()
+    for (;;) {
+      if (anew) this.#mechanism.plan(this.#present, refused)
+      else this.#mechanism.fill(this.#queue, refused)
+      this.changed = running.anyChanged
+      this.#mechanism.settle()
+      const job = this.#power?.firstRefused(this.#present)
+      if (job === undefined) break
+      undo!()
+      this.#requeue()
+      refused.add(job)
+    }
+    if (anew) this.#requeue()
   }
 
   /** Jobs that exceed the power budget are stopped before anything else is decided. */
@@ -313,25 +321,18 @@ export class ScheduleEngine {
     return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run))
   }
 
-  /** Distributes the power budget. Newly seated jobs for which no watts are left wait; others may take their seats. */
+  /** Distributes the power budget. Newly seated jobs wait until stopping runs no longer draw their watts. */
   #shareWatts(power: PowerShares): ScheduleAction[] {
-    const leaving: ScheduleAction[] = []
-    const { running } = this
-    const failed = new Set<number>()
-    for (;;) {
-      leaving.push(...this.#leave(power))
-      const refused = power.settle(this.#present, this.#mechanism)
-      if (refused.length === 0) break
-      for (const job of refused) running.unseat(job)
+    const leaving = this.#leave(power)
+    const late = power.mustWait(this.#present)
+    for (const job of late) this.running.unseat(job)
+    if (late.length > 0) {
       this.#requeue()
-      // The others may find cheaper seats without the first.
-      failed.add(refused[0]!.kind.number)
-      this.#mechanism.fill(this.#queue, failed)
       this.#mechanism.settle()
     }
-    running.takeTouched()
-    const powered = this.#present.filter((job) => !power.isPending(job))
-    return [...leaving, ...this.#actions.take(powered)]
+    power.settle(this.#present, this.#mechanism)
+    this.running.takeTouched()
+    return [...leaving, ...this.#actions.take(this.#present)]
   }
 
   #requeue(): void {
@@ -352,11 +353,10 @@ export class ScheduleEngine {
   #seat(job: EngineJob, state: RunningJobState): void {
     const { placement, cpusPerGpu, memoryGbPerGpu, throughput, powerLimitsW } = state
     const { pool } = this.running
-    const seats = placement.map(({ server, gpus }): Seat => ({ server: this.#servers.inside[server] ?? -1, gpus }))
-    const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === job.gpus
-    const isThere = seats.every(({ server, gpus }, i) => {
+    const isWhole = placement.reduce((sum, { gpus }) => sum + gpus, 0) === job.gpus
+    const isThere = placement.every(({ server, gpus }, i) => {
       const isFree = Number.isInteger(gpus) && gpus >= 1 && pool.freeGpus[server]! >= gpus
-      return isFree && seats.findIndex((other) => other.server === server) === i
+      return isFree && placement.findIndex((other) => other.server === server) === i
     })
     if (!isWhole || !isThere || job.state === 'running') {
       throw new InvalidInputError(
@@ -366,26 +366,11 @@ export class ScheduleEngine {
       )
     }
     this.#queue.remove(job)
-    this.running.start(job, seats)
+    this.running.start(job, placement)
     // It runs already, without the start time.
     job.countedS = this.nowS
     this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
-    if (powerLimitsW !== undefined) {
-      this.#power?.adopt(job, new Map(seats.map(({ server }, i) => [this.#kinds[server]!.gpuType!, powerLimitsW[i]!])))
-    }
-  }
-
-  /** A job's placement in the cluster's own server numbers, most GPUs first. */
-  #seatsOf({ placement }: EngineJob): Seat[] {
-    const seats = placement!.map(({ server, gpus }): Seat => ({ server: this.#servers.outside[server]!, gpus }))
-    return seats.sort((a, b) => b.gpus - a.gpus || a.server - b.server)
-  }
-
-  /** Power limit of each of these seats, W. */
-  #limitsOf(job: EngineJob): number[] | undefined {
-    const limitsW = this.#power?.limitsOf(job)
-    const typeOf = (server: number) => this.#kinds[this.#servers.inside[server]!]!.gpuType!
-    return limitsW && this.#seatsOf(job).map(({ server }) => limitsW.get(typeOf(server))!)
+    if (powerLimitsW !== undefined) this.#power?.adopt(job, powerLimitsW)
   }
 
   #assertEvents(events: readonly EngineEvent[]): void {
@@ -411,7 +396,7 @@ export class ScheduleEngine {
       const expected = 'no server: the mechanism optimal is a bound for a whole cluster'
       throw new InvalidInputError(field, `server ${server}`, expected)
     }
-    const count = this.#servers.inside.length
+    const count = this.#kinds.length
     if (!(Number.isInteger(server) && server >= 0 && server < count)) {
       throw new InvalidInputError(`${field}: server`, server, `a server from 0 to ${count - 1}`)
     }

@@ -18,8 +18,10 @@ export class ServerPool {
     this.freeInTotal = this.freeGpus.reduce((sum, gpus) => sum + gpus, 0)
     this.#byFree = Array.from({ length: most + 1 }, () => [])
     this.#position = new Int32Array(this.kinds.length)
-    // Servers are added from last to first, so that the first of several equal servers is found first.
-    for (let s = this.kinds.length - 1; s >= 0; s--) this.#file(s)
+    // The server filed last is found first: the one with the most cores and memory, and of equal ones the first.
+    const richestFirst = this.kinds.map((kind, server) => ({ ...kind, server }))
+    richestFirst.sort((a, b) => b.cpus - a.cpus || b.memoryGb - a.memoryGb)
+    for (const { server } of richestFirst.reverse()) this.#file(server)
   }
 
   /** The server with the fewest sufficient free GPUs, among those that `fits` accepts; -1 if there is none. */

@@ -92,11 +92,11 @@ export class WaitingQueue {
   }
 
   /** First job that needs at most `freeGpus` and whose class is not in `failed`. */
-  first(freeGpus: number, failed?: ReadonlySet<number>): EngineJob | null {
+  first(freeGpus: number, failed: ReadonlySet<number>): EngineJob | null {
     let best: EngineJob | null = null
     for (let c = 0; c < this.#queues.length; c++) {
       const job = this.#queues[c]![0]
-      if (job === undefined || job.gpus > freeGpus || failed?.has(c)) continue
+      if (job === undefined || job.gpus > freeGpus || failed.has(c)) continue
       if (best === null || job.rank < best.rank) best = job
     }
     return best

@@ -34,10 +34,8 @@ export class GreedyMechanism implements Mechanism {
       if (pool.freeInTotal === 0) break
       if (job.gpus > pool.freeInTotal) continue
       const seat = before.get(job)
-      if (seat !== undefined && this.#fits(seat.placement!, job.kind)) {
-        this.#start(job, seat.placement!)
-        this.#running.undoRestart(job, seat)
-      } else this.#startSomewhere(job)
+      if (seat !== undefined && this.#fits(seat.placement!, job.kind)) this.#running.resume(job, seat)
+      else this.#startSomewhere(job)
     }
   }
 

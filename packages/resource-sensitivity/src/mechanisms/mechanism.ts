@@ -4,10 +4,15 @@ import { inOrder, type WaitingQueue } from '../engine/service-order.js'
 import type { ShareRules } from './share-rules.js'
 
 export interface Mechanism {
-  /** Decide afresh which jobs run. `order` holds all unfinished jobs in the policy's order. */
-  plan(order: readonly EngineJob[]): void
-  /** Start waiting jobs on free resources without preemption, except those of the classes in `failed`. */
-  fill(queue: WaitingQueue, failed?: ReadonlySet<number>): void
+  /**
+   * Decides afresh which jobs run.
+   *
+   * @param order all unfinished jobs in the policy's order
+   * @param refused jobs that cannot start; neither can later jobs of their classes
+   */
+  plan(order: readonly EngineJob[], refused: ReadonlySet<EngineJob>): void
+  /** Starts waiting jobs on free resources without preemption. */
+  fill(queue: WaitingQueue, refused: ReadonlySet<EngineJob>): void
   /** Assign CPU and memory to the jobs on changed servers. */
   settle(): void
 }
@@ -29,15 +34,17 @@ export abstract class WholeGpuMechanism implements Mechanism {
 
   abstract settle(): void
 
-  plan(order: readonly EngineJob[]): void {
+  plan(order: readonly EngineJob[], refused: ReadonlySet<EngineJob>): void {
     const { pool, usage, watts } = this.running
     let free = pool.freeInTotal + usage.gpus
     let leftW = watts?.forJobsW ?? 0
     const chosen = new Set<EngineJob>()
+    const failed = new Set<number>()
     const starting: EngineJob[] = []
     for (const job of order) {
       if (free === 0) break
-      if (job.gpus > free) continue
+      if (refused.has(job)) failed.add(job.kind.number)
+      if (job.gpus > free || (job.state === 'waiting' && failed.has(job.kind.number))) continue
       if (watts !== null) {
         const minW = watts.minOf(job)
         if (minW > leftW) continue
@@ -52,12 +59,17 @@ export abstract class WholeGpuMechanism implements Mechanism {
     this.#placer.place(starting)
   }
 
-  fill(queue: WaitingQueue, failed?: ReadonlySet<number>): void {
+  fill(queue: WaitingQueue, refused: ReadonlySet<EngineJob>): void {
     let free = this.running.pool.freeInTotal
+    const failed = new Set<number>()
     const starting: EngineJob[] = []
     while (free > 0) {
       const job = queue.first(free, failed)
       if (job === null) break
+      if (refused.has(job)) {
+        failed.add(job.kind.number)
+        continue
+      }
       queue.remove(job)
       free -= job.gpus
       starting.push(job)
@@ -153,7 +165,9 @@ class Placer {
     for (const job of movable) {
       if (missing <= 0) break
       const hasRoom = (other: number) => pool.freeGpus[other]! - (promised.get(other) ?? 0) >= job.gpus
-      const to = pool.bestFit(job.gpus, (other) => other !== server && hasRoom(other))
+      // On another type of GPU, a job may need more watts than are left.
+      const isAlike = (other: number) => pool.kinds[other]!.gpuType === pool.kinds[server]!.gpuType
+      const to = pool.bestFit(job.gpus, (other) => other !== server && hasRoom(other) && isAlike(other))
       if (to < 0) continue
       promised.set(to, (promised.get(to) ?? 0) + job.gpus)
       moves.push([job, to])

@@ -19,9 +19,6 @@ interface Allocation {
  * servers have left.
  */
 export class TuneMechanism extends WholeGpuMechanism {
-  /** Cache of allocations by server kind and jobs, since the same few combinations recur. */
-  readonly #known = new Map<string, Allocation>()
-
   settle(): void {
     const { running } = this
     // Under a power budget, a seat on a server with another GPU type may be better, so all servers are examined.
@@ -65,16 +62,10 @@ export class TuneMechanism extends WholeGpuMechanism {
       memoryGb -= job.share.memoryGb * pool.gpusOn(job, server)
     }
     const fair = this.rules.fair[server]!
-    let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}/${fair.gpuTypes?.[0] ?? ''}/${this.rules.price}`
-    for (const job of whole) key += `:${job.kind.number}`
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
     const jobs = whole.map((job): Resident => ({ gpus: job.gpus, options: this.rules.options(job, fair).options }))
     const choice = allocateServer(jobs, cpus, memoryGb)
     const value = allocatedThroughput(jobs, choice)
-    const allocation = { choice: choice.map((k, i) => jobs[i]!.options[k]!), value }
-    this.#known.set(key, allocation)
-    return allocation
+    return { choice: choice.map((k, i) => jobs[i]!.options[k]!), value }
   }
 
   /** Gives a spread job the fastest option for which all its servers have enough left. */
