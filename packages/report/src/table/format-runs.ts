@@ -17,6 +17,7 @@ const MAX_TASK_TABLES = 4
  * task or, if there are many, the algorithms of each board.
  */
 export function formatRuns(runs: readonly RunSummary[]): string {
+  if (runs.length === 0) return ''
   const summaries = combineRepeatedRuns(runs)
   const tasks = [...groupBy(summaries, taskKey).values()]
   // For a single task on one board, the task's own table already shows the comparison.
@@ -24,7 +25,13 @@ export function formatRuns(runs: readonly RunSummary[]): string {
   const parts = found
     ? [standingsHeading, textTable(standingsTable(found)), textTable(headlineTable(found)), standingsCaption(found), '']
     : []
-  if (tasks.length <= MAX_TASK_TABLES) return [...parts, tasks.map(formatTask).join('\n\n')].join('\n')
+  if (tasks.length <= MAX_TASK_TABLES) {
+    return [
+      ...parts,
+      ...tasks.map((ofTask) => `${formatTask(ofTask)}\n`),
+      ...explanation(summaries).map(printable),
+    ].join('\n')
+  }
   const boards = groupBy(summaries, ({ board, requests }) => (requests ? `${board}, services` : board))
   for (const [board, ofBoard] of boards) {
     const baseline = baselineOf(ofBoard)
@@ -47,6 +54,6 @@ function formatTask(runs: readonly RunSummary[]): string {
   return [
     printable(taskHeading(ranked[0]!, capW === 'dynamic' ? 'changing cap' : `${capW} W`)),
     textTable(withoutEmptyColumns(taskTable(ranked))),
-    ...[...remarks, ...explanation(ranked)].map(printable),
+    ...remarks.map(printable),
   ].join('\n')
 }
