@@ -40,8 +40,8 @@ export function reportParts(content: ReportContent): ReportSection[] {
           {
             heading: standingsHeading,
             parts: [
-              { table: headlineTable(standings), caption: headlineCaption },
-              { table: standingsTable(standings), caption: standingsCaption(standings) },
+              { table: withoutEmptyColumns(headlineTable(standings)), caption: headlineCaption },
+              { table: withoutEmptyColumns(standingsTable(standings)), caption: standingsCaption(standings) },
             ],
           },
         ]

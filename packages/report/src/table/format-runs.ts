@@ -5,7 +5,7 @@ import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { standings } from '../verdict/standings.js'
 import { algorithmCaption, algorithmTable } from './algorithm-table.js'
-import { printable, textTable, withoutEmptyColumns } from './report-table.js'
+import { printable, type ReportTable, textTable, withoutEmptyColumns } from './report-table.js'
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 import { explanation, taskHeading, taskTable } from './task-table.js'
 
@@ -23,7 +23,7 @@ export function formatRuns(runs: readonly RunSummary[]): string {
   // For a single task on one board, the task's own table already shows the comparison.
   const found = tasks.length > 1 || summaries.length < runs.length ? standings(runs) : undefined
   const parts = found
-    ? [standingsHeading, textTable(standingsTable(found)), textTable(headlineTable(found)), standingsCaption(found), '']
+    ? [standingsHeading, shown(standingsTable(found)), shown(headlineTable(found)), standingsCaption(found), '']
     : []
   if (tasks.length <= MAX_TASK_TABLES) {
     return [
@@ -41,6 +41,8 @@ export function formatRuns(runs: readonly RunSummary[]): string {
   return parts.slice(0, -1).join('\n')
 }
 
+const shown = (table: ReportTable) => textTable(withoutEmptyColumns(table))
+
 /** The table of one task, the best run that holds the cap first, then reasons of verdicts and remarks. */
 function formatTask(runs: readonly RunSummary[]): string {
   assertOneTask('summaries', runs)
@@ -53,7 +55,7 @@ function formatTask(runs: readonly RunSummary[]): string {
   ])
   return [
     printable(taskHeading(ranked[0]!, capW === 'dynamic' ? 'changing cap' : `${capW} W`)),
-    textTable(withoutEmptyColumns(taskTable(ranked))),
+    shown(taskTable(ranked)),
     ...remarks.map(printable),
   ].join('\n')
 }
