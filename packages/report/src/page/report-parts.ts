@@ -78,7 +78,7 @@ function boardSection({ board, algorithms, baseline, chart, tasks }: BoardConten
 }
 
 /** Name of the chart of all tasks of a board, in files and in the page. */
-export function matrixStem(board: string): string {
+function matrixStem(board: string): string {
   return `${board}_matrix`
 }
 
