@@ -21,7 +21,7 @@ const SEARCH = { sharePercentStep: 20, finestSharePercentStep: 5, starts: 8, bet
 /** Batch sizes that are tried. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
-/** How the oracle was found, in the words of the report. */
+/** Text of the report that explains how the oracle was found. */
 export const oracleExplanation: string =
   "The oracle is the best static configuration that a search over the simulator's truth finds on the boards of the runs, once warm (shares in steps of " +
   `${SEARCH.sharePercentStep} %, the best refined to ${SEARCH.finestSharePercentStep} %), with a clock between two states where the ` +

@@ -69,8 +69,8 @@ function describe(outcome: Manifest | FailedCell): string {
 }
 
 /**
- * Runs cells in processes that share a plan, and calls `gather` once the store has the outcome of a cell. A cell whose
- * process ended before it is a failure.
+ * Runs cells in processes that share a plan, and calls `gather` once the store has the outcome of a cell. A cell fails
+ * if its process ends before its result is stored.
  */
 async function runInProcesses(
   cells: readonly Cell[],

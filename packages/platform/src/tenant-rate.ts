@@ -12,7 +12,7 @@ import type { TenantCounters } from './tenant-pool.js'
 export const rateValidities = ['unknown', 'failed', 'stalled', 'too-short', 'restarted', 'ok'] as const
 export type RateValidity = (typeof rateValidities)[number]
 
-/** What one tenant completed within a window. */
+/** Throughput and completed samples of one tenant within a window. */
 export interface TenantRate {
   /**
    * Throughput, samples/s, at least 0. Unless `validity` is `ok`, it is a lower bound, or null if no bound is known.

@@ -51,8 +51,8 @@ export const traceColumns = [
 ] as const
 
 /**
- * Formats rows as CSV with a header. A row whose tenants run different networks gets the model name `mixed`, and a list
- * of them in `model_list`.
+ * Formats rows as CSV with a header. If the tenants of a row run different networks, the model name is `mixed`, and
+ * `model_list` lists the networks.
  */
 export function formatTraceCsv(rows: readonly TraceRow[]): string {
   return `${[traceColumns.join(','), ...rows.map((row) => traceFields(row).join(','))].join('\n')}\n`

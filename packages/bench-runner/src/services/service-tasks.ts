@@ -17,7 +17,7 @@ import data from './service-tasks.json'
 export interface TaskService extends ToldService {
   /** @param ratePerS mean rate of the arrivals */
   readonly traffic: (ratePerS: number) => ArrivalProcess
-  /** Time at which the service goes, s. Default: the end. */
+  /** Time at which the service ends, s. Default: the end of the task. */
   readonly untilS?: number
 }
 

@@ -8,6 +8,26 @@ export type ChartPanel = Extract<TopLevelSpec, { vconcat: unknown }>['vconcat'][
 /** One of the layers of a plot. */
 export type ChartLayer = Extract<ChartPanel, { layer: unknown }>['layer'][number]
 
+/** Encoding of a quantity. */
+export function quantity<More extends object>(
+  field: string,
+  more: More,
+): { field: string; type: 'quantitative' } & More {
+  return { field, type: 'quantitative', ...more }
+}
+
+/** Encoding of a name, for example of an algorithm. */
+export function nominal<More extends object>(field: string, more: More): { field: string; type: 'nominal' } & More {
+  return { field, type: 'nominal', ...more }
+}
+
+/** Mark for text that starts at its position. */
+export function textMark<const More extends object>(
+  more: More,
+): { type: 'text'; align: 'left'; baseline: 'middle' } & More {
+  return { type: 'text', align: 'left', baseline: 'middle', ...more }
+}
+
 type Title = NonNullable<TopLevelSpec['title']>
 
 /** Heading of a panel, above the left edge of its plot. */
@@ -83,28 +103,14 @@ export function timeAxis(durationMs: number): TimeAxis {
   return { unit: inSeconds ? 's' : 'min', length: durationMs / msPerUnit, msPerUnit }
 }
 
-interface TimeEncoding {
-  readonly field: 't'
-  readonly type: 'quantitative'
-  readonly scale: { readonly domain: [number, number]; readonly nice: false }
-  readonly axis: {
-    readonly title: string | null
-    readonly labels: boolean
-    readonly ticks: boolean
-    readonly tickCount: 10
-  }
-}
-
 /**
  * Horizontal encoding of a panel: time on the common axis.
  *
  * @param labelled whether the panel shows the axis's labels; a panel above another one with the same axis need not
  */
-export function timeEncoding({ unit, length }: TimeAxis, labelled: boolean): TimeEncoding {
-  return {
-    field: 't',
-    type: 'quantitative',
+export function timeEncoding({ unit, length }: TimeAxis, labelled: boolean): ReturnType<typeof quantity> {
+  return quantity('t', {
     scale: { domain: [0, length], nice: false },
     axis: { title: labelled ? `time, ${unit}` : null, labels: labelled, ticks: labelled, tickCount: 10 },
-  }
+  })
 }

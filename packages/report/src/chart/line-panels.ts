@@ -3,7 +3,9 @@ import {
   type ChartedRun,
   type ChartLayer,
   type ChartPanel,
+  nominal,
   panelTitle,
+  quantity,
   type TimeAxis,
   timeEncoding,
 } from './chart-parts.js'
@@ -32,25 +34,16 @@ function linePanel(
 ): ChartPanel {
   const encoding = {
     x: timeEncoding(time, true),
-    y: {
-      field: 'value',
-      type: 'quantitative' as const,
-      axis: { title: null, tickCount: 6, minExtent: 44, format: ',~r' },
-    },
-    color: {
-      field: 'algorithm',
-      type: 'nominal' as const,
+    y: quantity('value', { axis: { title: null, tickCount: 6, minExtent: 44, format: ',~r' } }),
+    color: nominal('algorithm', {
       scale: { domain: [...names], range: [...colors] },
       legend: { title: null, orient: 'right' as const, offset: 30, symbolType: 'stroke' },
-    },
+    }),
   }
   return {
     height: HEIGHT,
     title: panelTitle(title),
-    layer: [
-      { data: { values: [...points] }, mark: { type: 'line' as const, strokeWidth: 1.8 }, encoding },
-      ...more(encoding),
-    ],
+    layer: [{ data: { values: [...points] }, mark: { type: 'line', strokeWidth: 1.8 }, encoding }, ...more(encoding)],
   }
 }
 

@@ -5,7 +5,7 @@ import { FAINT_INK } from '../draw/chart-style.js'
 import { assertOneTask, holds, rankRuns } from '../verdict/ranking.js'
 import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
-import { chartTitle } from './chart-parts.js'
+import { chartTitle, nominal, quantity, textMark } from './chart-parts.js'
 
 const PLOT_WIDTH = 760
 const ROW_LABEL_WIDTH = 150
@@ -36,9 +36,7 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   const bars = rows.flatMap((row) => row.bars)
   const longest = Math.max(100, ...bars.map((bar) => bar.percent))
 
-  const y = {
-    field: 'task',
-    type: 'nominal' as const,
+  const y = nominal('task', {
     sort: rows.map((row) => row.task),
     scale: {
       paddingInner: GAP_BETWEEN_TASKS / (algorithms.length * BAR_HEIGHT + GAP_BETWEEN_TASKS),
@@ -58,26 +56,17 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       domain: false,
       labelPadding: 10,
     },
-  }
-  const yOffset = {
-    field: 'algorithm',
-    type: 'nominal' as const,
-    sort: algorithms,
-    scale: { domain: algorithms, paddingInner: 0.14 },
-  }
-  const x = {
-    field: 'percent',
-    type: 'quantitative' as const,
+  })
+  const yOffset = nominal('algorithm', { sort: algorithms, scale: { domain: algorithms, paddingInner: 0.14 } })
+  const x = quantity('percent', {
     scale: { domain: [0, Math.ceil((longest + 4) / 10) * 10], nice: false },
     axis: {
       title: `${served ? 'requests/J' : 'throughput'}, % of the best run that holds the cap`,
       tickCount: 12,
       orient: 'bottom' as const,
     },
-  }
-  const color = {
-    field: 'algorithm',
-    type: 'nominal' as const,
+  })
+  const color = nominal('algorithm', {
     scale: { domain: algorithms, range: chartColors(algorithms) },
     legend: {
       orient: 'top' as const,
@@ -88,8 +77,8 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       columns: MAX_IN_A_ROW,
       offset: 24,
     },
-  }
-  const beside = { y, x: { value: PLOT_WIDTH + 14 }, text: { field: 'best', type: 'nominal' as const } }
+  })
+  const besidePlot = { value: PLOT_WIDTH + 14 }
   return {
     config: chartConfig,
     title: chartTitle(
@@ -117,18 +106,18 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       },
       {
         data: { values: bars.filter((bar) => !bar.holds) },
-        mark: { type: 'text', align: 'left', baseline: 'middle', dx: 5, fontSize: 10.5, color: ALARM_COLOR },
-        encoding: { y, yOffset, x, text: { field: 'remark', type: 'nominal' } },
+        mark: textMark({ dx: 5, fontSize: 10.5, color: ALARM_COLOR }),
+        encoding: { y, yOffset, x, text: nominal('remark', {}) },
       },
       {
         data: { values: rows.map(({ task, best, noneHolds }) => ({ task, best, ink: noneHolds ? ALARM_COLOR : INK })) },
-        mark: { type: 'text', align: 'left', baseline: 'middle', fontSize: 12 },
-        encoding: { ...beside, color: { field: 'ink', type: 'nominal', scale: null } },
+        mark: textMark({ fontSize: 12 }),
+        encoding: { y, x: besidePlot, text: nominal('best', {}), color: nominal('ink', { scale: null }) },
       },
       {
         data: { values: [{}] },
-        mark: { type: 'text', align: 'left', baseline: 'bottom', fontSize: 12, color: FAINT_INK, text: '100 % is' },
-        encoding: { x: { value: PLOT_WIDTH + 14 }, y: { value: -6 } },
+        mark: textMark({ fontSize: 12, color: FAINT_INK, text: '100 % is' }),
+        encoding: { x: besidePlot, y: { value: -14 } },
       },
     ],
   }

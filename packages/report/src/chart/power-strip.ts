@@ -9,8 +9,11 @@ import {
   type ChartedRun,
   type ChartLayer,
   type ChartPanel,
+  nominal,
   panelTitle,
+  quantity,
   type TimeAxis,
+  textMark,
   thinCurve,
   timeEncoding,
 } from './chart-parts.js'
@@ -58,25 +61,7 @@ export function powerStrip(
 
   const x = timeEncoding(time, false)
   const yScale = { domain: [...rangeW], nice: false, zero: false }
-  const y = (field: string) => ({
-    field,
-    type: 'quantitative' as const,
-    scale: yScale,
-    axis: { title: null, tickCount: 4, minExtent: 44 },
-  })
-  const capLabel = {
-    data: { values: heading === null ? [] : cap },
-    encoding: { x: { ...x, field: 'from' }, y: y('capW'), text: { field: 'label', type: 'nominal' as const } },
-  }
-  const labelMark = {
-    type: 'text' as const,
-    align: 'left' as const,
-    baseline: 'bottom' as const,
-    dx: 7,
-    dy: -4,
-    fontSize: 12,
-    fontWeight: 'bold' as const,
-  }
+  const y = (field: string) => quantity(field, { scale: yScale, axis: { title: null, tickCount: 4, minExtent: 44 } })
   return {
     width,
     height: HEIGHT,
@@ -84,32 +69,29 @@ export function powerStrip(
     layer: [
       {
         data: { values: curve },
-        mark: { type: 'area' as const, clip: true, color, opacity: 0.16 },
+        mark: { type: 'area', clip: true, color, opacity: 0.16 },
         encoding: { x, y: { ...y('powerW'), stack: null }, y2: { datum: rangeW[0] } },
       },
       {
         data: { values: capLine },
-        mark: {
-          type: 'line' as const,
-          interpolate: 'step-after' as const,
-          color: '#000000',
-          strokeWidth: 2.4,
-          strokeDash: [7, 4],
-        },
+        mark: { type: 'line', interpolate: 'step-after', color: '#000000', strokeWidth: 2.4, strokeDash: [7, 4] },
         encoding: { x, y: y('capW') },
       },
       {
         data: { values: curve },
-        mark: { type: 'area' as const, clip: true, color: ALARM_COLOR, opacity: 0.85 },
+        mark: { type: 'area', clip: true, color: ALARM_COLOR, opacity: 0.85 },
         encoding: { x, y: { ...y('excessW'), stack: null }, y2: { field: 'levelW' } },
       },
       {
         data: { values: curve },
-        mark: { type: 'line' as const, clip: true, color, strokeWidth: 1.4 },
+        mark: { type: 'line', clip: true, color, strokeWidth: 1.4 },
         encoding: { x, y: y('powerW') },
       },
-      { ...capLabel, mark: { ...labelMark, color: '#ffffff', stroke: '#ffffff', strokeWidth: 4 } },
-      { ...capLabel, mark: { ...labelMark, color: '#000000' } },
+      {
+        data: { values: heading === null ? [] : cap },
+        mark: textMark({ dx: 7, dy: -10, fontSize: 12, fontWeight: 'bold', color: '#000000' }),
+        encoding: { x: { ...x, field: 'from' }, y: y('capW'), text: nominal('label', {}) },
+      },
       ...stripCaption(summary, color, width),
     ],
   }
@@ -155,23 +137,18 @@ function stripCaption(summary: RunSummary, color: string, width: number): ChartL
   return [
     {
       data: { values: [{}] },
-      mark: { type: 'rect' as const, color },
+      mark: { type: 'rect', color },
       encoding: { x: { value: width + 14 }, x2: { value: width + 20 }, y: { value: 0 }, y2: { value: HEIGHT } },
     },
     {
       data: { values: lines.map((line, i) => ({ ...line, y: 14 + 23 * i })) },
-      mark: {
-        type: 'text' as const,
-        align: 'left' as const,
-        baseline: 'middle' as const,
-        fontWeight: { expr: "datum.bold ? 'bold' : 'normal'" },
-      },
+      mark: textMark({ fontWeight: { expr: "datum.bold ? 'bold' : 'normal'" } }),
       encoding: {
         x: { value: width + 30 },
-        y: { field: 'y', type: 'quantitative' as const, scale: null },
-        text: { field: 'text', type: 'nominal' as const },
-        size: { field: 'size', type: 'quantitative' as const, scale: null },
-        color: { field: 'ink', type: 'nominal' as const, scale: null },
+        y: quantity('y', { scale: null }),
+        text: nominal('text', {}),
+        size: quantity('size', { scale: null }),
+        color: nominal('ink', { scale: null }),
       },
     },
   ]

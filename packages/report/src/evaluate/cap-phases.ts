@@ -3,7 +3,7 @@ import type { PowerSeries, PowerSource } from './power-signal.js'
 import { masked } from './steady-mask.js'
 
 /** Length of each start-up phase, ms. A phase begins at the start of the run and at each reconfiguration. */
-export const START_UP_MS = 10_000
+const START_UP_MS = 10_000
 
 /** If start-up phases take more than this fraction of a run, the run is judged as a whole. */
 const MAX_START_UP_SHARE = 0.5

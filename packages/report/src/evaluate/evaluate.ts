@@ -86,22 +86,23 @@ function stretch(
   const metrics = powerMetrics(series, 'sensor')
   const averagesW = movingAverageW(signal, 1000)
   for (let i = 0; i < signal.steps; i++) if (signal.known[i] === 0) averagesW[i] = Number.NaN
-  const sums = blockSums(run, signal, averagesW, mask)
-  const durationMs = sum(sums.ms)
-  const seconds = sums.ms.map((ms) => ms / 1000)
-  const samples = sum(sums.samples)
+  const blocks = blocksOf(run, signal, averagesW, mask)
+  const each = (figure: keyof Block) => blocks.map((block) => block[figure])
+  const durationMs = sum(each('ms'))
+  const seconds = each('ms').map((ms) => ms / 1000)
+  const samples = sum(each('samples'))
   const oracleSamples = oracleThroughput ? oracleTotal(run, mask, oracleThroughput) : null
   return {
     durationMs,
-    violationPercent: percentOf(sums.excessMs, sums.averageMs, metrics.violationFraction.oneSecond ?? undefined),
+    violationPercent: percentOf(each('excessMs'), each('averageMs'), metrics.violationFraction.oneSecond ?? undefined),
     violationTenSecondsPercent: percentOrNull(metrics.violationFraction.tenSeconds),
-    excessEnergyPercent: percentOf(sums.excessWms, sums.allowedWms),
+    excessEnergyPercent: percentOf(each('excessWms'), each('allowedWms')),
     excessEnergyJ: metrics.excessEnergyJ,
     peakExcessPercent: peakExcessPercent(signal, averagesW),
     longestExcessMs: metrics.longestExcessMs,
-    capUtilisationPercent: percentOf(sums.energyWms, sums.allowedWms),
-    throughput: ratioEstimate(sums.samples, seconds),
-    compliantThroughput: ratioEstimate(sums.compliantSamples, seconds),
+    capUtilisationPercent: percentOf(each('energyWms'), each('allowedWms')),
+    throughput: ratioEstimate(each('samples'), seconds),
+    compliantThroughput: ratioEstimate(each('compliantSamples'), seconds),
     energyPerSampleJ: samples > 0 ? metrics.energyJ / samples : null,
     oracleRatio: oracleSamples !== null && oracleSamples > 0 ? samples / oracleSamples : null,
     ripple: ripple(signal, averagesW),
@@ -109,51 +110,44 @@ function stretch(
   }
 }
 
-type BlockSums = Readonly<
-  Record<
-    'ms' | 'samples' | 'compliantSamples' | 'averageMs' | 'excessMs' | 'excessWms' | 'allowedWms' | 'energyWms',
-    number[]
-  >
->
+/** Sums over a block of the run: times in ms, energies in W·ms. */
+const emptyBlock = () => ({
+  ms: 0,
+  samples: 0,
+  compliantSamples: 0,
+  averageMs: 0,
+  excessMs: 0,
+  excessWms: 0,
+  allowedWms: 0,
+  energyWms: 0,
+})
 
-function blockSums(run: RunRecording, signal: PowerSignal, averagesW: Float64Array, mask: Uint8Array): BlockSums {
-  const blocks = Math.ceil((run.durationMs + 1) / BLOCK_MS)
-  const zeros = () => new Array<number>(blocks).fill(0)
-  const sums: BlockSums = {
-    ms: zeros(),
-    samples: zeros(),
-    compliantSamples: zeros(),
-    averageMs: zeros(),
-    excessMs: zeros(),
-    excessWms: zeros(),
-    allowedWms: zeros(),
-    energyWms: zeros(),
-  }
+type Block = ReturnType<typeof emptyBlock>
+
+function blocksOf(run: RunRecording, signal: PowerSignal, averagesW: Float64Array, mask: Uint8Array): Block[] {
+  const blocks = Array.from({ length: Math.ceil((run.durationMs + 1) / BLOCK_MS) }, emptyBlock)
   let step = 0
   run.power.timeMs.forEach((timeMs, i) => {
-    const fromMs = run.power.timeMs[i - 1] ?? 0
-    const spanMs = timeMs - fromMs
+    const spanMs = timeMs - (run.power.timeMs[i - 1] ?? 0)
     if (spanMs === 0) return
     const at = step++
     if (mask[i] === 0) return
-    const block = Math.min(blocks - 1, Math.floor(timeMs / BLOCK_MS))
+    const block = blocks[Math.min(blocks.length - 1, Math.floor(timeMs / BLOCK_MS))]!
     const capW = signal.capW[at]!
     const averageW = averagesW[at]!
     const above = averageW > capW * (1 + EXCESS_TOLERANCE)
     const samples = run.completed[i]! - (run.completed[i - 1] ?? 0)
-    sums.ms[block]! += spanMs
-    sums.samples[block]! += samples
-    if (!above) sums.compliantSamples[block]! += samples
-    if (!Number.isNaN(averageW)) {
-      sums.averageMs[block]! += spanMs
-      if (above) sums.excessMs[block]! += spanMs
-    }
+    block.ms += spanMs
+    block.samples += samples
+    if (!above) block.compliantSamples += samples
+    if (!Number.isNaN(averageW)) block.averageMs += spanMs
+    if (above) block.excessMs += spanMs
     if (signal.known[at] === 0) return
-    sums.excessWms[block]! += Math.max(0, signal.powerW[at]! - capW) * spanMs
-    sums.allowedWms[block]! += capW * spanMs
-    sums.energyWms[block]! += signal.powerW[at]! * spanMs
+    block.excessWms += Math.max(0, signal.powerW[at]! - capW) * spanMs
+    block.allowedWms += capW * spanMs
+    block.energyWms += signal.powerW[at]! * spanMs
   })
-  return sums
+  return blocks
 }
 
 function peakExcessPercent({ capW }: PowerSignal, averagesW: Float64Array): number | null {

@@ -40,8 +40,8 @@ export function reportParts(content: ReportContent): ReportSection[] {
           {
             heading: standingsHeading,
             parts: [
-              { table: headlineTable(standings), caption: headlineCaption },
-              { table: standingsTable(standings), caption: standingsCaption(standings) },
+              { table: withoutEmptyColumns(headlineTable(standings)), caption: headlineCaption },
+              { table: withoutEmptyColumns(standingsTable(standings)), caption: standingsCaption(standings) },
             ],
           },
         ]
@@ -78,7 +78,7 @@ function boardSection({ board, algorithms, baseline, chart, tasks }: BoardConten
 }
 
 /** Name of the chart of all tasks of a board, in files and in the page. */
-export function matrixStem(board: string): string {
+function matrixStem(board: string): string {
   return `${board}_matrix`
 }
 

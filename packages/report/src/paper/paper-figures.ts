@@ -1,4 +1,5 @@
 import { chartColors, chartOrder } from '../chart/algorithm-colors.js'
+import { nominal, quantity, textMark } from '../chart/chart-parts.js'
 import { ALARM_COLOR, INK, palette, type TopLevelSpec } from '../charts.js'
 import { CHART_FONT } from '../draw/chart-style.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
@@ -63,25 +64,19 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
   )
   const least = Math.min(0.95, ...values.map(({ low }) => low))
   const most = Math.max(1.05, ...values.map(({ high }) => high))
-  const y = {
-    field: 'task',
-    type: 'nominal' as const,
+  const y = nominal('task', {
     sort: values.map(({ task }) => task),
     axis: { title: null, ticks: false, labelPadding: 3, grid: false },
-  }
+  })
   const scale = { domain: [least - 0.01, most + 0.02 * (most - least)], nice: false, zero: false }
-  const x = {
-    field: 'ratio',
-    type: 'quantitative' as const,
+  const x = quantity('ratio', {
     scale,
     axis: { title: `${subject} over the best other`, tickCount: wide ? 10 : 5 },
-  }
-  const color = {
-    field: 'outcome',
-    type: 'nominal' as const,
+  })
+  const color = nominal('outcome', {
     scale: { domain: Object.keys(outcomeColors), range: Object.values(outcomeColors) },
     legend: { orient: 'top' as const, title: null, offset: 2 },
-  }
+  })
   return {
     config,
     autosize: { type: 'fit', contains: 'padding' },
@@ -103,16 +98,9 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
         ? [
             {
               data: { values },
-              mark: {
-                type: 'text' as const,
-                align: 'left' as const,
-                baseline: 'middle' as const,
-                dx: 5,
-                fontSize: FONT_POINTS - 1,
-                color: '#555555',
-              },
+              mark: textMark({ dx: 5, fontSize: FONT_POINTS - 1, color: '#555555' }),
               // Opponents' names are beside the plot. At the points, they would overlap the line at 1.
-              encoding: { y, x: { value: 'width' as const }, text: { field: 'rival', type: 'nominal' as const } },
+              encoding: { y, x: { value: 'width' as const }, text: nominal('rival', {}) },
             },
           ]
         : []),
@@ -138,20 +126,10 @@ export function algorithmsFigure(
       remark: violatingTasks === 0 ? '' : `breaks ${violatingTasks} of ${tasksRun}`,
     },
   ])
-  const y = {
-    field: 'algorithm',
-    type: 'nominal' as const,
-    sort: order,
-    axis: { title: null, ticks: false, grid: false },
-  }
+  const y = nominal('algorithm', { sort: order, axis: { title: null, ticks: false, grid: false } })
   const most = Math.max(1, ...values.map(({ ratio }) => ratio))
   const scale = { domain: [0, most * (widthCm > 12 ? 1.3 : 1.8)], nice: false }
-  const x = {
-    field: 'ratio',
-    type: 'quantitative' as const,
-    scale,
-    axis: { title: `throughput relative to ${baseline}`, tickCount: 6 },
-  }
+  const x = quantity('ratio', { scale, axis: { title: `throughput relative to ${baseline}`, tickCount: 6 } })
   return {
     config,
     autosize: { type: 'fit', contains: 'padding' },
@@ -164,21 +142,16 @@ export function algorithmsFigure(
         encoding: {
           y,
           x,
-          color: {
-            field: 'algorithm',
-            type: 'nominal',
-            scale: { domain: order, range: chartColors(order) },
-            legend: null,
-          },
+          color: nominal('algorithm', { scale: { domain: order, range: chartColors(order) }, legend: null }),
         },
       },
       {
-        mark: { type: 'text', align: 'left', baseline: 'middle', dx: 3, fontSize: FONT_POINTS, color: INK },
-        encoding: { y, x, text: { field: 'value', type: 'nominal' } },
+        mark: textMark({ dx: 3, fontSize: FONT_POINTS, color: INK }),
+        encoding: { y, x, text: nominal('value', {}) },
       },
       {
-        mark: { type: 'text', align: 'left', baseline: 'middle', dx: 22, fontSize: FONT_POINTS, color: ALARM_COLOR },
-        encoding: { y, x, text: { field: 'remark', type: 'nominal' } },
+        mark: textMark({ dx: 22, fontSize: FONT_POINTS, color: ALARM_COLOR }),
+        encoding: { y, x, text: nominal('remark', {}) },
       },
     ],
   }

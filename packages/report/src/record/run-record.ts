@@ -42,11 +42,9 @@ export interface ServiceOutcome {
 /** Results of open-loop requests, which arrive whether or not earlier ones were answered. */
 export interface ServedRequests {
   readonly services: readonly ServiceOutcome[]
-  /**
-   * Mean power while requests were counted, W. The next field is the board's energy per request that was answered
-   * within the objective, J; null if there was none.
-   */
+  /** Mean power while requests were counted, W. */
   readonly meanPowerW: number
+  /** Energy of the board per request that was answered within the objective, J; null if there was none. */
   readonly energyPerRequestJ: number | null
   /** Highest load factor at which every service meets its objective; absent if the run did not search for it. */
   readonly maxLoad?: number

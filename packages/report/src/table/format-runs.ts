@@ -5,7 +5,7 @@ import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { standings } from '../verdict/standings.js'
 import { algorithmCaption, algorithmTable } from './algorithm-table.js'
-import { printable, textTable, withoutEmptyColumns } from './report-table.js'
+import { printable, type ReportTable, textTable, withoutEmptyColumns } from './report-table.js'
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 import { explanation, taskHeading, taskTable } from './task-table.js'
 
@@ -17,14 +17,21 @@ const MAX_TASK_TABLES = 4
  * task or, if there are many, the algorithms of each board.
  */
 export function formatRuns(runs: readonly RunSummary[]): string {
+  if (runs.length === 0) return ''
   const summaries = combineRepeatedRuns(runs)
   const tasks = [...groupBy(summaries, taskKey).values()]
   // For a single task on one board, the task's own table already shows the comparison.
   const found = tasks.length > 1 || summaries.length < runs.length ? standings(runs) : undefined
   const parts = found
-    ? [standingsHeading, textTable(standingsTable(found)), textTable(headlineTable(found)), standingsCaption(found), '']
+    ? [standingsHeading, shown(standingsTable(found)), shown(headlineTable(found)), standingsCaption(found), '']
     : []
-  if (tasks.length <= MAX_TASK_TABLES) return [...parts, tasks.map(formatTask).join('\n\n')].join('\n')
+  if (tasks.length <= MAX_TASK_TABLES) {
+    return [
+      ...parts,
+      ...tasks.map((ofTask) => `${formatTask(ofTask)}\n`),
+      ...explanation(summaries).map(printable),
+    ].join('\n')
+  }
   const boards = groupBy(summaries, ({ board, requests }) => (requests ? `${board}, services` : board))
   for (const [board, ofBoard] of boards) {
     const baseline = baselineOf(ofBoard)
@@ -33,6 +40,8 @@ export function formatRuns(runs: readonly RunSummary[]): string {
   }
   return parts.slice(0, -1).join('\n')
 }
+
+const shown = (table: ReportTable) => textTable(withoutEmptyColumns(table))
 
 /** The table of one task, the best run that holds the cap first, then reasons of verdicts and remarks. */
 function formatTask(runs: readonly RunSummary[]): string {
@@ -46,7 +55,7 @@ function formatTask(runs: readonly RunSummary[]): string {
   ])
   return [
     printable(taskHeading(ranked[0]!, capW === 'dynamic' ? 'changing cap' : `${capW} W`)),
-    textTable(withoutEmptyColumns(taskTable(ranked))),
-    ...[...remarks, ...explanation(ranked)].map(printable),
+    shown(taskTable(ranked)),
+    ...remarks.map(printable),
   ].join('\n')
 }

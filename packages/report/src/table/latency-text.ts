@@ -15,8 +15,3 @@ export function latencyText(latency: readonly NetworkLatency[] | undefined): str
   const objective = shown.objectiveMs === undefined ? '' : ` of ${shown.objectiveMs}`
   return `${name}${shown.p99Ms?.toFixed(1) ?? 'none'}${objective}`
 }
-
-/** Whether any run of a table has latencies. */
-export function anyLatency(runs: readonly { readonly latency?: readonly NetworkLatency[] }[]): boolean {
-  return runs.some(({ latency }) => latency !== undefined && latency.length > 0)
-}

@@ -131,7 +131,7 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
 }
 
 /** Names the constraint that a run breaks. */
-export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
+function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 

@@ -116,20 +116,13 @@ function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
 }
 
 /**
- * Whether runs of the task are ranked by energy per request, because the rate of requests is given, and not by
- * throughput.
- */
-export function savesEnergy({ requests }: Pick<RunSummary, 'requests'>): boolean {
-  return requests !== undefined && requests.maxLoad === undefined
-}
-
-/**
  * Figure by which runs of one task are ranked; higher is better. If the task searches for the highest load factor, it
- * is that factor; for other tasks with services, requests per joule; otherwise samples/s.
+ * is that factor. For other tasks with services, it is requests per joule, because the rate of requests is given.
+ * Otherwise it is samples/s.
  */
 export function merit(run: RunSummary): number {
   if (run.requests?.maxLoad !== undefined) return run.requests.maxLoad
-  return savesEnergy(run) ? 1 / (run.energyPerSampleJ ?? Number.POSITIVE_INFINITY) : run.throughput
+  return run.requests ? 1 / (run.energyPerSampleJ ?? Number.POSITIVE_INFINITY) : run.throughput
 }
 
 /** Key that is equal for runs of the same task. */

@@ -4,7 +4,7 @@ import { mean, meanInterval } from '@pctodl/numerics'
  * Minimum number of boards for a confidence interval. With fewer boards, tables show the range: in draws of four or
  * eight boards out of 24, intervals with a nominal level of 95 % contained the mean in only 52 to 96 % of the cases.
  */
-export const MIN_INTERVAL_BOARDS = 16
+const MIN_INTERVAL_BOARDS = 16
 
 /** Spread of a figure between boards. */
 export interface Spread {

@@ -161,31 +161,31 @@ function boardsOf(runs: readonly RunSummary[]): Boards {
   return boards
 }
 
+/** Finds a run on a board, by the board's name. */
+type RunOn = (instance: string) => RunSummary | undefined
+
 /**
  * Chooses the opponent for each board: the best algorithm on the other boards, among those that hold the cap on this
  * one. If there is only one board, it is the best algorithm there.
  */
-function opponents(boards: Boards, candidates: readonly string[]): Map<string, RunSummary | undefined> {
-  return new Map(
+function opponents(boards: Boards, candidates: readonly string[]): RunOn {
+  const chosen = new Map(
     [...boards].map(([instance, runs]) => {
       const others =
         boards.size === 1 ? [runs] : [...boards].flatMap(([other, each]) => (other === instance ? [] : [each]))
       const score = (name: string) =>
         mean(others.map((each) => (holds(each.get(name)) ? merit(each.get(name)!) / scaleOf(each) : 0)))
       const ranked = candidates.filter((name) => holds(runs.get(name))).sort((a, b) => score(b) - score(a))
-      return [instance, runs.get(ranked[0] ?? '')]
+      return [instance, runs.get(ranked[0] ?? '')] as const
     }),
   )
+  return (instance) => chosen.get(instance)
 }
 
 /** Highest merit on a board. Each merit is divided by it, so that all boards have the same weight. */
 const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
 
-function ratioOf(
-  boards: Boards,
-  own: (instance: string) => RunSummary | undefined,
-  rival: (instance: string) => RunSummary | undefined,
-): Ratio | null {
+function ratioOf(boards: Boards, own: RunOn, rival: RunOn): Ratio | null {
   const byBoard = new Map<string, number>()
   for (const instance of boards.keys()) {
     const [a, b] = [own(instance), rival(instance)]
@@ -200,22 +200,19 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const { board, taskId, model, capW, set } = runs[0]!
   const boards = boardsOf(runs)
   const names = [...new Set(runs.map(({ algorithm }) => algorithm))].filter((name) => name !== subject)
-  const rivals = opponents(boards, names)
-  const bestOf = (group: readonly string[]) => {
-    const best = opponents(
+  const bestOf = (group: readonly string[]) =>
+    opponents(
       boards,
       names.filter((name) => group.includes(name)),
     )
-    return (instance: string) => best.get(instance)
-  }
-  const planned = bestOf(planOnly)
-  const run = (name: string) => (instance: string) => boards.get(instance)!.get(name)
-  const ratio = ratioOf(boards, run(subject), (instance) => rivals.get(instance))
+  const [rivalOn, planned] = [bestOf(names), bestOf(planOnly)]
+  const ownOn: RunOn = (instance) => boards.get(instance)!.get(subject)
+  const ratio = ratioOf(boards, ownOn, rivalOn)
   const standing = [...boards.keys()].map((instance): BoardStanding => {
-    const rival = rivals.get(instance)?.algorithm ?? null
+    const rival = rivalOn(instance)?.algorithm ?? null
     const ofBoard = ratio?.byBoard.get(instance) ?? null
-    const ownHolds = holds(run(subject)(instance))
-    return { instance, rival, ratio: ofBoard, outcome: outcomeOf(ownHolds, rival !== null, ofBoard, null) }
+    const outcome = outcomeOf(holds(ownOn(instance)), rival !== null, ofBoard, null)
+    return { instance, rival, ratio: ofBoard, outcome }
   })
   const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
   const combined = combineRepeatedRuns(runs)
@@ -236,7 +233,7 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
     boards: standing,
     worst: standing.length > 1 ? worst : null,
     planning: ratioOf(boards, planned, bestOf(planLess)),
-    control: planOnly.includes(subject) ? null : ratioOf(boards, run(subject), planned),
+    control: planOnly.includes(subject) ? null : ratioOf(boards, ownOn, planned),
     outcome: outcome === 'win' && blind ? 'no-feedback' : outcome,
   }
 }

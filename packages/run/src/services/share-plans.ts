@@ -26,7 +26,7 @@ export function borne(model: PerfModel, tenants: readonly Tenant[], load: Planne
  * Finds the best batch sizes for given shares. It changes one service's batch size at a time until the load factor no
  * longer rises.
  */
-export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
+function withBestBatches(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
   const alike = batchSizes.map((batchSize) =>
     borne(
       model,
