@@ -1,11 +1,10 @@
 import { quantile, type SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
-import { ServingModel } from '@pctodl/perf-model/serving'
+import { BatchCostTable, ServingModel } from '@pctodl/perf-model/serving'
 import type { Configuration, Service, Tenant } from '@pctodl/platform'
 import { poissonArrivals } from '@pctodl/traffic'
 import { ServingEngine } from '../../packages/gpu-sim/src/serving/serving-engine.js'
 import { idleState } from '../../packages/gpu-sim/src/steady-state.js'
-import { idlePower } from '../../packages/perf-model/src/serving/idle-power.js'
 
 /** Services on a board, with their arrival rates. */
 export interface ServingCase {
@@ -62,7 +61,7 @@ export function compare(
   requests = 30_000,
 ): Compared[] {
   const { tenants, smClockMhz, memClockMhz } = configuration
-  const idleW = idlePower(model.parameters, model.spec.boostClockMhz, smClockMhz, memClockMhz)
+  const idleW = new BatchCostTable(model).idlePowerW(smClockMhz, memClockMhz)
   // The engine averages the fields of a state over time. The power is put into `flopPerS`, so that its mean is
   // computed.
   const solver = {
