@@ -25,8 +25,7 @@ function collected(rows: readonly { readonly networks: readonly string[]; readon
         networks,
         mix: networks.length === 1 ? 'like tenants' : 'several networks',
       } as unknown as TableRow,
-      predicted as unknown as Solution,
-      features,
+      { evaluate: () => predicted as unknown as Solution, featuresOf: () => features, powerOf: () => 200 },
     )
   }
   return collector

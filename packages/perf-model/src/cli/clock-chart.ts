@@ -1,19 +1,14 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
+import type { TopLevelSpec } from '@pctodl/report/charts'
+import type { Charts } from './optional-packages.js'
 
-/** Prediction at one SM clock. A standard deviation is 0 if the predictor does not provide it. */
-export interface ClockPoint {
-  readonly smClockMhz: number
-  readonly throughput: number
-  readonly throughputSd: number
-  readonly powerW: number
-  readonly powerSdW: number
-}
+/** Prediction at one SM clock. */
+type ClockPoint = Readonly<Record<'smClockMhz' | 'throughput' | 'throughputSd' | 'powerW' | 'powerSdW', number>>
 
 /** Throughput and power over the SM clock, with a band of one standard deviation and a mark at the requested clock. */
 export function clockChart(
   points: readonly ClockPoint[],
   { title, smClockMhz }: { readonly title: string; readonly smClockMhz: number },
-  style: { readonly config: typeof chartConfig; readonly colors: typeof palette },
+  { chartConfig, palette }: Charts,
 ): TopLevelSpec {
   const panel = (field: 'throughput' | 'powerW', sd: 'throughputSd' | 'powerSdW', label: string, color: string) => ({
     width: 420,
@@ -42,12 +37,12 @@ export function clockChart(
     },
   })
   return {
-    config: style.config,
+    config: chartConfig,
     title: { text: title, subtitle: 'band: one standard deviation of the prediction' },
     data: { values: [...points] },
     hconcat: [
-      panel('throughput', 'throughputSd', 'throughput, samples/s', style.colors[0]),
-      panel('powerW', 'powerSdW', 'power, W', style.colors[4]),
+      panel('throughput', 'throughputSd', 'throughput, samples/s', palette[0]),
+      panel('powerW', 'powerSdW', 'power, W', palette[4]),
     ],
   }
 }

@@ -24,8 +24,7 @@ export const fit: CommandFunction = async (argv, terminal) => {
   writeFileAtomically(outputs[0]!, formatParameters(parameters))
   if (charts && options.plot !== undefined) {
     const of = { board: options.spec.key, heldOut: options.folds > 0 }
-    const style = { config: charts.chartConfig, colors: charts.palette }
-    writeFileAtomically(options.plot, await charts.renderSvg(residualChart(report.predictions, of, style)))
+    writeFileAtomically(options.plot, await charts.renderSvg(residualChart(report.predictions, of, charts)))
     outputs.push(options.plot)
   }
   stdout.write(

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-type Charts = typeof import('@pctodl/report/charts')
+export type Charts = typeof import('@pctodl/report/charts')
 
 /** Load the charts of `@pctodl/report`, an optional dependency. */
 export async function loadCharts(): Promise<Charts> {

@@ -58,21 +58,12 @@ async function plot(
   const { spec } = predictor
   const clocks = [...new Set([...(smClocksAt(spec, memClockMhz) ?? []), smClockMhz])].sort((a, b) => a - b)
   const points = clocks.map((clock) => {
-    const {
-      throughput,
-      powerW,
-      throughputSd = 0,
-      powerSdW = 0,
-    } = predictor.predict({
-      tenants,
-      smClockMhz: clock,
-      memClockMhz,
-    })
+    const prediction = predictor.predict({ tenants, smClockMhz: clock, memClockMhz })
+    const { throughput, throughputSd = 0, powerW, powerSdW = 0 } = prediction
     return { smClockMhz: clock, throughput, throughputSd, powerW, powerSdW }
   })
   const names = tenants.map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} % x ${batchSize}`)
   const title = `${names.join(', ')} on ${spec.key}, memory ${memClockMhz} MHz`
-  const style = { config: charts.chartConfig, colors: charts.palette }
-  writeFileAtomically(file, await charts.renderSvg(clockChart(points, { title, smClockMhz }, style)))
+  writeFileAtomically(file, await charts.renderSvg(clockChart(points, { title, smClockMhz }, charts)))
   stderr.write(`written: ${file}\n`)
 }

@@ -1,6 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
+import type { TopLevelSpec } from '@pctodl/report/charts'
 import type { RowPrediction } from '../fit/fit-report.js'
+import type { Charts } from './optional-packages.js'
 
 /** Maximum number of points in a chart: more would overlap and make the file large. */
 const MAX_POINTS = 3000
@@ -12,7 +13,7 @@ const NEARLY_ALL = 0.99
 export function residualChart(
   predictions: readonly RowPrediction[],
   { board, heldOut }: { readonly board: string; readonly heldOut: boolean },
-  style: { readonly config: typeof chartConfig; readonly colors: typeof palette },
+  { chartConfig, palette }: Charts,
 ): TopLevelSpec {
   const random = new SeededRandom(1)
   const keep = MAX_POINTS / predictions.length
@@ -50,13 +51,13 @@ export function residualChart(
             title: 'predicted - measured, %',
             scale: { domain: [-axisEnd, axisEnd] },
           },
-          color: { field: 'network', type: 'nominal' as const, scale: { range: [...style.colors, '#222222'] } },
+          color: { field: 'network', type: 'nominal' as const, scale: { range: [...palette, '#222222'] } },
         },
       },
     ],
   })
   return {
-    config: style.config,
+    config: chartConfig,
     title: {
       text: `Residuals of the fit of ${board}`,
       subtitle: `${shown.length} of ${predictions.length} rows, ${heldOut ? 'each predicted without its group' : 'in sample'}; ${points.length - within(axisEnd)} beyond ${axisEnd} %`,

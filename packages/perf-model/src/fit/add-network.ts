@@ -83,12 +83,6 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     throw new InvalidInputError('work.unknownShare', unknownShare, expected)
   }
   const teachers = knownNetworks(model, known)
-  rows.forEach((row, i) => {
-    for (const field of ['throughput', 'powerAverageW'] as const) {
-      if (!Number.isFinite(row[field]))
-        throw new InvalidInputError(`rows[${i}].${field}`, row[field], 'a finite number')
-    }
-  })
   const { memClocksMhz } = model
   const table: TraceTable =
     rows.length === 0

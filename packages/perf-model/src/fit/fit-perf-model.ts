@@ -3,9 +3,8 @@ import { assertKnownOptions, type GpuSpec, InvalidInputError, type TraceRow } fr
 import { type ErrorSummary, PARAMETER_SCHEMA_VERSION, type PerfModelParameters } from '../parameters.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
 import { type FittedParameter, fitRows } from './fit-rows.js'
-import type { ModelObjective } from './model-objective.js'
 import { profileOf } from './profile-of.js'
-import { type TableRow, traceTable } from './trace-table.js'
+import { traceTable } from './trace-table.js'
 
 export interface FitOptions {
   /** Description of the rows, stored with the parameters. */
@@ -90,7 +89,7 @@ export function* fitSteps(
   const start = options.from && { board: options.from.boardParameters, networks: options.from.networks }
   const inSample = new ErrorCollector()
   const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from: start })
-  for (const row of table.rows) addErrors(inSample, full.objective, row)
+  for (const row of table.rows) inSample.add(row, full.objective)
   yield { done: 1, total: folds + 1 }
 
   const heldOut = new ErrorCollector()
@@ -104,7 +103,7 @@ export function* fitSteps(
       maxIterations,
       from: full.objective,
     })
-    for (const row of table.rows) if (foldOf.get(row.group) === fold) addErrors(heldOut, objective, row)
+    for (const row of table.rows) if (foldOf.get(row.group) === fold) heldOut.add(row, objective)
     yield { done: fold + 2, total: folds + 1 }
   }
 
@@ -138,9 +137,4 @@ export function* fitSteps(
       atBound: full.atBound,
     },
   }
-}
-
-function addErrors(errors: ErrorCollector, objective: ModelObjective, row: TableRow): void {
-  const powerW = objective.powerOf(row)
-  errors.add(row, objective.evaluate(row), objective.featuresOf(row), powerW)
 }

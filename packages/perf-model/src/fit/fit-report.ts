@@ -2,9 +2,8 @@ import { quantileOfSorted } from '@pctodl/numerics'
 import type { TraceRow } from '@pctodl/platform'
 import boardKind from '../../params/A100.json'
 import { type ErrorState, type ErrorSummary, mixes } from '../parameters.js'
-import type { Solution } from '../solve.js'
 import { scaledTo } from '../uncertainty/error-model.js'
-import type { ErrorTerms } from '../uncertainty/error-terms.js'
+import type { ModelObjective, RowFeatures } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
 /** Errors of one row: percent of the measurement, or points for a utilisation. */
@@ -15,14 +14,6 @@ interface RowErrors {
   readonly logs: Readonly<Record<ErrorState['quantity'], number>>
   /** Terms of the error model for this row. */
   readonly features: RowFeatures
-}
-
-/** Terms of the error model for a row, and the fit's standard deviations for it. */
-export interface RowFeatures {
-  readonly throughput: ErrorTerms
-  readonly power: ErrorTerms
-  readonly speedSd: number
-  readonly powerSd: number
 }
 
 export interface RowPrediction {
@@ -36,11 +27,13 @@ export interface RowPrediction {
 export class ErrorCollector {
   readonly #rows: RowErrors[] = []
 
-  add(row: TableRow, solution: Solution, features: RowFeatures, powerW: number = solution.powerW): void {
+  add(row: TableRow, objective: Pick<ModelObjective, 'evaluate' | 'featuresOf' | 'powerOf'>): void {
+    const powerW = objective.powerOf(row)
+    const solution = objective.evaluate(row)
     const { throughput, powerAverageW, smUtilPercent, memUtilPercent, tenantThroughput } = row.row
     this.#rows.push({
       row,
-      features,
+      features: objective.featuresOf(row),
       logs: {
         throughput: Math.log(throughput / solution.totalThroughput),
         power: Math.log(powerAverageW / powerW),

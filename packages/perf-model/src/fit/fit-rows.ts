@@ -12,7 +12,6 @@ import {
   utilisationParameters,
 } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
-import { powerLimitHeld } from './power-limit-held.js'
 import { powerResiduals, throughputResiduals, utilisationResiduals } from './stage-residuals.js'
 import { relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
@@ -23,6 +22,10 @@ const HUBER = 2
 const RACE_ITERATIONS = 12
 /** A stage ends when a step lowers its cost by less than this fraction. The corrections absorb the rest. */
 const COST_TOLERANCE = 5e-4
+/** Rows with a predicted power above this multiple of the limit are certainly throttled by it. */
+const SURELY = 1.05
+/** Minimum number of such rows. */
+const MIN_THROTTLED_ROWS = 5
 
 export interface RowFitOptions {
   readonly seed: number
@@ -108,6 +111,19 @@ function idlePowers(
 ): Pick<BoardParameters, 'idlePowerW'> {
   const at = (memClockMhz: number) => idlePowerW.find((entry) => entry.memClockMhz === memClockMhz) ?? idlePowerW[0]!
   return { idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: at(memClockMhz).powerW })) }
+}
+
+/**
+ * Power at which a board levels off under its default limit, W: the median of the certainly throttled rows, at most the
+ * limit. With too few such rows, the limit itself.
+ */
+function powerLimitHeld(spec: GpuSpec, rows: readonly TableRow[], objective: ModelObjective): number {
+  const limitW = spec.powerLimitW.default
+  const held = rows
+    .filter((row) => row.nominalClock && objective.evaluate(row).powerW > SURELY * limitW)
+    .map((row) => row.row.powerAverageW)
+    .sort((a, b) => a - b)
+  return held.length < MIN_THROTTLED_ROWS ? limitW : Math.min(limitW, held[held.length >> 1]!)
 }
 
 /** Shortest batch time (ms) and fewest SM mega-cycles per sample of a network, over its rows with like tenants. */

@@ -7,7 +7,6 @@ import { Mix, prepare, writeKind } from '../mix.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { Solution, solve } from '../solve.js'
 import { ErrorTerms, type Quantity } from '../uncertainty/error-terms.js'
-import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
@@ -18,6 +17,14 @@ export interface StageResiduals {
   count(row: TableRow): number
   /** @param limitW cap on the predicted power of rows with a nominal clock */
   write(row: TableRow, solution: Solution, out: Float64Array, at: number, limitW: number): void
+}
+
+/** Terms of the error model for a row, and the fit's standard deviations for it. */
+export interface RowFeatures {
+  readonly throughput: ErrorTerms
+  readonly power: ErrorTerms
+  readonly speedSd: number
+  readonly powerSd: number
 }
 
 /** One coordinate of the parameter vector. */
