@@ -9,7 +9,7 @@ import { workspacePackages } from '../scripts/pack-packages.js'
 import { javaScriptOf, readmeExamples } from '../scripts/readme-examples.js'
 import { browserCores } from './browser-cores.js'
 import { exampleCalls, examplesOnHost, needsHost } from './example-calls.js'
-import { longTests } from './long-tests.js'
+import { longTests, someOf } from './long-tests.js'
 import { entryPoints, missingRegistry, type PackedProject, packedProject } from './packed-project.js'
 
 const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
@@ -45,7 +45,9 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     }
   })
 
-  it('bundles every core for a page, with esbuild, vite and webpack', { timeout: INSTALLED_WITHIN_MS }, async () => {
+  // `browser-bundles.test.ts` has esbuild and the cores of the workspace.
+  const bundlers = someOf(['esbuild, vite and webpack'])
+  it.each(bundlers)('bundles every core for a page, with %s', { timeout: INSTALLED_WITHIN_MS }, async () => {
     project.run(
       'npm',
       'install',

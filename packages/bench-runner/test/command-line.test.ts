@@ -71,23 +71,6 @@ describe('bench-runner', () => {
     expect(readFileSync(`${chart}.png`).subarray(1, 4).toString()).toBe('PNG')
   })
 
-  it('lets pctodl hold the cap, within a few percent of the best that holds it', async () => {
-    const { stdout, code } = await call('--gpu 3080Ti --task-id 6 --iterations 24 --jobs 1 --json'.split(' '))
-    expect(code).toBe(0)
-    const { summaries, failures, files } = JSON.parse(stdout) as {
-      summaries: { algorithm: string; throughput: number; meanPowerW: number; verdict: { status: string } }[]
-      failures: unknown[]
-      files: string[]
-    }
-    expect(failures).toEqual([])
-    expect(files).toHaveLength(9)
-    const holding = summaries.filter(({ verdict }) => verdict.status === 'holds')
-    const pctodl = holding.find(({ algorithm }) => algorithm === 'pctodl')!
-    const fastest = Math.max(...holding.map(({ throughput }) => throughput))
-    expect(pctodl.throughput).toBeGreaterThan(0.97 * fastest)
-    expect(pctodl.meanPowerW).toBeGreaterThan(0.95 * 130)
-  })
-
   it('writes the same bytes for the same seed, and others for another, as a program and as a function', async () => {
     const results = async (seed: number, suffix = '', start: typeof run | typeof call = call) => {
       const jobs = start === run ? 2 : 1
@@ -201,7 +184,23 @@ describe('bench-runner', () => {
   it('runs what killed workers leave, and names the runs that ended with them', async () => {
     const cwd = newFolder()
     // Runs of some tenths of a second, so that a signal hits a worker in the middle of one.
-    const argv = ['--gpu', '3080Ti', '--algorithm', 'pctodl', '--iterations', '100', '--jobs', '2', '--json']
+    const argv = [
+      '--gpu',
+      '3080Ti',
+      '--algorithm',
+      'pctodl',
+      '--task-id',
+      '6',
+      '7',
+      '8',
+      '9',
+      '10',
+      '--iterations',
+      '100',
+      '--jobs',
+      '2',
+      '--json',
+    ]
     const child = spawn(process.execPath, [command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
     let [stdout, stderr, killed] = ['', '', false]
     child.stdout.on('data', (chunk: Buffer) => {
@@ -209,7 +208,7 @@ describe('bench-runner', () => {
     })
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString()
-      if (killed || !stderr.includes('[2/16]')) return
+      if (killed || !stderr.includes('[2/5]')) return
       killed = true
       // Both: while one runs its third cell, the other may be starting still.
       const workers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
@@ -217,7 +216,7 @@ describe('bench-runner', () => {
     })
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
     const { summaries, failures } = JSON.parse(stdout) as { summaries: unknown[]; failures: { message: string }[] }
-    expect(summaries.length + failures.length).toBe(16)
+    expect(summaries.length + failures.length).toBe(5)
     expect(failures.length).toBeGreaterThan(0)
     expect(failures.length).toBeLessThan(4)
     for (const { message } of failures) expect(message).toContain('SIGKILL')

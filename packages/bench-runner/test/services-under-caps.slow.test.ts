@@ -38,20 +38,18 @@ async function serve(board: Board, load: Omit<ServerLoad, 'boardName'>, own?: Po
 }
 
 describe('services whose load changes', () => {
-  it.each(
-    someOf(
-      ['steps from one service to the other', 'comes in bursts at three times the rate'] as const,
-      'comes in bursts at three times the rate',
-    ),
-  )('are served where governors serve them: %s', async (name) => {
-    const [id, seed] = name.startsWith('steps') ? [508, 1] : [511, 11]
-    const [task] = serverTasksOf('3080Ti', [id])
-    const { services, needless, shedShare, capHolds } = await serve('3080Ti', { ...task!, loadFactor: 3, seed })
-    expect(needless).toEqual([])
-    expect(shedShare).toBeLessThan(0.002)
-    expect(capHolds).toBe(true)
-    for (const { attainment } of services) expect(attainment).toBeGreaterThan(0.99)
-  })
+  it.each(someOf(['steps from one service to the other', 'comes in bursts at three times the rate'] as const))(
+    'are served where governors serve them: %s',
+    async (name) => {
+      const [id, seed] = name.startsWith('steps') ? [508, 1] : [511, 11]
+      const [task] = serverTasksOf('3080Ti', [id])
+      const { services, needless, shedShare, capHolds } = await serve('3080Ti', { ...task!, loadFactor: 3, seed })
+      expect(needless).toEqual([])
+      expect(shedShare).toBeLessThan(0.002)
+      expect(capHolds).toBe(true)
+      for (const { attainment } of services) expect(attainment).toBeGreaterThan(0.99)
+    },
+  )
 
   it('are served where the cap falls below the lowest limit of the board in a burst', async () => {
     const [task] = serverTasksOf('A100', [510])

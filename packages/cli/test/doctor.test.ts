@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadNvml } from '@pctodl/nvml-control'
+import { torchWorkerFile } from '@pctodl/tenants'
 import { describe, expect, it, vi } from 'vitest'
 import { othersReach } from '../../../test/others-reach.js'
 import type { Finding } from '../src/doctor/finding.js'
@@ -69,8 +71,58 @@ describe('pctodl doctor', () => {
       for (const check of ['driver', 'NVML', 'GPU 0', 'GPU 1', 'MPS']) expect(named(findings, check).verdict).toBe('ok')
       expect(named(findings, 'GPU 1').detail).toMatch(/A100/)
       expect(named(findings, 'GPU 0').advice).toMatch(/pctodl fit/)
+      if (process.geteuid?.() === 0) {
+        expect(named(findings, 'permission')).toMatchObject({
+          verdict: 'ok',
+          advice: expect.stringMatching(/CAP_SYS_ADMIN/),
+        })
+      }
     },
   )
+
+  it('names what is broken, and what is there', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-doctor-'))
+    const file = (name: string, text = '', mode = 0o644) => {
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+      writeFileSync(path.join(folder, name), text, { mode })
+      return path.join(folder, name)
+    }
+    const python = file(
+      'python',
+      '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.99 || echo torch 9 with NEITHER\n',
+      0o755,
+    )
+    file('pctodl-tenants/models/resnet50.onnx')
+    file('leases/GPU-1.json', '{}')
+    chmodSync(path.join(folder, 'leases'), 0o777)
+    vi.stubEnv('PCTODL_PYTHON', python)
+    vi.stubEnv('XDG_CACHE_HOME', folder)
+    try {
+      const { code, stdout } = await run('doctor', '--lease-dir', path.join(folder, 'leases'))
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^ok +Python +Python 3\.99 \(.*\/python\)$/m)
+      expect(stdout).toMatch(/^BROKEN PyTorch +torch 9 with NEITHER\n +-> .*torchvision/m)
+      expect(stdout).toMatch(/^BROKEN leases .*\n +-> make the folder yours alone/m)
+      expect(stdout).toMatch(/^ok +model files +resnet50 in .*models$/m)
+      expect(stdout).toMatch(/ To be mended: leases, PyTorch\.\n$/)
+      chmodSync(path.join(folder, 'leases'), 0o700)
+      vi.stubEnv('PCTODL_PYTHON', path.join(folder, 'no-python'))
+      const { findings } = JSON.parse(
+        (await run('doctor', '--json', '--lease-dir', path.join(folder, 'leases'))).stdout,
+      )
+      expect(named(findings, 'leases').verdict).toBe('broken')
+      expect(named(findings, 'Python')).toMatchObject({
+        verdict: 'absent',
+        detail: expect.stringContaining('no-python'),
+      })
+      const onnx = path.dirname(createRequire(torchWorkerFile()).resolve('onnxruntime-node/package.json'))
+      const hasCuda = readdirSync(onnx, { recursive: true }).some((name) => /providers_cuda\.so$/.test(String(name)))
+      expect(named(findings, 'ONNX Runtime').detail).toMatch(hasCuda ? / with CUDA$/ : /, on the processor$/)
+    } finally {
+      vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true })
+    }
+  })
 
   it('names what does not load, and stays a help', async () => {
     const { code, stdout } = await run('doctor', '--library', '/nowhere/libnvidia-ml.so.1', '--json')

@@ -1,6 +1,7 @@
 import { type Configuration, findGpuSpec, memoryBandwidth, networkNames, smClocksAt } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { simulatedBoards, simulateSteadyState } from '../src/index.js'
 import { alike, arbitraryConfiguration } from './arbitrary-configuration.js'
 
@@ -12,7 +13,7 @@ describe.each(simulatedBoards)('the physics of %s', (board) => {
   // No power limit: the laws are those of the hardware, not of the firmware that throttles it.
   const simulate = simulateSteadyState(board, { powerLimitW: 1e9 })
   const configurations = arbitraryConfiguration(board)
-  const check = (law: (configuration: Configuration) => void, numRuns = 200) =>
+  const check = (law: (configuration: Configuration) => void, numRuns = cases(200)) =>
     fc.assert(fc.property(configurations, law), { numRuns })
   const nextClock = ({ smClockMhz, memClockMhz }: Configuration) => {
     const states = smClocksAt(spec, memClockMhz)!
@@ -25,7 +26,7 @@ describe.each(simulatedBoards)('the physics of %s', (board) => {
       const low = simulate(configuration)
       const high = simulate({ ...configuration, smClockMhz: nextClock(configuration) })
       expect(high.throughput * WITHIN).toBeGreaterThanOrEqual(low.throughput)
-    }, 40)
+    }, cases(40))
   })
 
   it.each(networkNames)('draws more for %s at a higher SM clock', (network) => {
@@ -35,14 +36,14 @@ describe.each(simulatedBoards)('the physics of %s', (board) => {
       if (higher === configuration.smClockMhz) return
       const low = simulate(configuration)
       expect(simulate({ ...configuration, smClockMhz: higher }).powerW).toBeGreaterThan(low.powerW)
-    }, 40)
+    }, cases(40))
   })
 
   it.each(networkNames)('draws more with %s than without', (network) => {
     check(({ smClockMhz, memClockMhz, tenants }) => {
       const configuration = { smClockMhz, memClockMhz, tenants: [{ ...tenants[0]!, model: network }] }
       expect(simulate(configuration).powerW).toBeGreaterThan(simulate({ ...configuration, tenants: [] }).powerW)
-    }, 40)
+    }, cases(40))
   })
 
   it('gives unlike tenants hardly less in sum at a higher SM clock', () => {

@@ -1,7 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { gammaArrivals, markovModulatedArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, someOf } from '../../../test/long-tests.js'
 import { type BoundedPlan, breaksFirst, type ServiceProfile, serviceLimits, simulatePlan } from '../src/index.js'
 import { planForTail } from './plan-for-tail.js'
 import { publishedData, randomScenarios } from './published-data.js'
@@ -78,11 +78,10 @@ describe('a plan by the tail', () => {
       scenarios[4]!.filter((_, m) => m % 2 === 0),
       ...randomScenarios({ profiles, scenarios }, cases(1, 0), 77),
     ]
+    const bursty = [{ burstiness: 4 }, [gamma(0.25), gamma(3), gamma(4)]] as const
+    const switched = [{ arrivals: [onOff] }, [gamma(1), onOff]] as const
     for (const [r, objectives] of rows.entries()) {
-      for (const [stated, processes] of [
-        [{ burstiness: 4 }, [gamma(0.25), gamma(3), gamma(4)]],
-        [{ arrivals: [onOff] }, [gamma(1), onOff]],
-      ] as const) {
+      for (const [stated, processes] of someOf([bursty, switched], switched)) {
         const plan = await planForTail(profiles, objectives, { ...stated })
         for (const { model } of plan.served) {
           const shares = processes.map((process, k) =>

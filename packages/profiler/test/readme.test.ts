@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { alongTheClock } from '../examples/along-the-clock.js'
@@ -15,13 +14,11 @@ const blocks = (language: string) =>
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-chain-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-/** A folder for PATH in which `pctodl` runs from its sources. */
-function pctodlFromSources(): string {
-  const loader = pathToFileURL(path.join(packages, '../node_modules/tsx/dist/loader.mjs')).href
+/** A folder for PATH in which `pctodl` is the built program. */
+function pctodlOnPath(): string {
   const bin = path.join(folder, 'bin')
   mkdirSync(bin)
-  const source = path.join(packages, 'cli/src/pctodl.ts')
-  const program = `"${process.execPath}" --conditions=@pctodl/source --import "${loader}" "${source}"`
+  const program = `"${process.execPath}" "${path.join(packages, 'cli/bin/pctodl.js')}"`
   writeFileSync(path.join(bin, 'pctodl'), `#!/bin/sh\nexec ${program} "$@"\n`)
   chmodSync(path.join(bin, 'pctodl'), 0o755)
   return bin
@@ -29,7 +26,7 @@ function pctodlFromSources(): string {
 
 describe('README', () => {
   it('leads from an empty folder to a prediction in one command', async () => {
-    const bin = pctodlFromSources()
+    const bin = pctodlOnPath()
     const chain = blocks('sh').find((block) => block.startsWith('pctodl profile'))!
     expect(chain.match(/&&/g)).toHaveLength(2)
     const { stdout } = await promisify(execFile)('sh', ['-c', chain], {
