@@ -233,11 +233,10 @@ describe('the example of co-runners', () => {
     }
   })
 
-  it('is needed where a fleet names it, at a level that is one', () => {
+  it('is needed where a fleet names it', () => {
     expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(
       /no study of instances: expected folders named 1g.10gb/,
     )
-    expect(() => loadCoRunners(exampleFolder('H100-co-runners'), geometry, { level: 1 })).toThrow(/coRunnerLevel/)
   })
 })
 

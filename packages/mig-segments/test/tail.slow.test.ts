@@ -7,6 +7,7 @@ import { exampleFolder, fleetOf, loadProfiles, planSegments, simulatePlan, throu
 import { batchTimes, withBatchRates } from '../src/tail/batch-times.js'
 import { lateShare, queueDecay } from '../src/tail/late-share.js'
 import { simulateQueue } from '../src/tail/simulate-queue.js'
+import { rateInTime } from '../src/tail/ways.js'
 import { planForTail } from './plan-for-tail.js'
 import { publishedData } from './published-data.js'
 
@@ -107,6 +108,21 @@ describe('the estimate of late requests', () => {
       }
     }
     expect(services).toBeGreaterThan(3)
+  })
+})
+
+describe('the rate that an instance answers in time', () => {
+  it('leaves windows in time, where a small share of late requests would not', () => {
+    // One burst in some millions of requests makes a queue near its capacity late for thousands of requests.
+    const point = { profile: '7g.80gb', processes: 30, batchSize: 1, latencyMs: 5000, processThroughput: 0.2 }
+    const goal = { model: 'net', ratePerS: 1, latencyMs: 37_000, burstiness: 4 }
+    const ratePerS = rateInTime({ slot: '7g', computeSlices: 7, point, singleMs: 5000 }, goal)
+    expect(ratePerS).toBeGreaterThan(0.9 * throughputOf(point))
+    const kinds = [{ workers: 30, batchMs: Float64Array.of(0, 5000) }]
+    for (let seed = 0; seed < 60; seed++) {
+      const arrivals = gammaArrivals({ ratePerS, burstiness: 4 }).start(seed)
+      expect(simulateQueue(kinds, arrivals, 37_000, 40_000).late).toBeLessThanOrEqual(400)
+    }
   })
 })
 

@@ -5,7 +5,7 @@ import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
 import { type DeployOptions, deployMaps } from '../node/deploy-maps.js'
-import { fleetFile, mapFile } from './plan-report.js'
+import { mapFile } from './plan-report.js'
 
 interface DeployCommandOptions extends DeployOptions {
   readonly map?: string
@@ -53,7 +53,7 @@ function mapFiles(sloIndex: number | undefined, options: DeployCommandOptions): 
   if (through === undefined) {
     if (options.settle > 0) throw new UsageError('--settle is for --through; add it')
     if (map === undefined && sloIndex === undefined) throw new UsageError('name an SLO row, or a map with --map')
-    return map ?? (fleet ? fleetFile(options.output, sloIndex!) : mapFile(options.output, sloIndex!))
+    return map ?? mapFile(options.output, sloIndex!, fleet)
   }
   if (map !== undefined || sloIndex !== undefined) {
     throw new UsageError('--through names the maps; leave the SLO row and --map away')

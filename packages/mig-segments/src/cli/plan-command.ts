@@ -30,16 +30,7 @@ import type { SimulationOptions } from '../tail/simulate-queue.js'
 import type { Dispatch } from '../tail/ways.js'
 import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards, scenariosFor } from './plan-options.js'
-import {
-  boardTable,
-  changeOf,
-  fleetFile,
-  fleetSummary,
-  mapFile,
-  report,
-  serviceTable,
-  stepName,
-} from './plan-report.js'
+import { boardTable, changeOf, fleetSummary, mapFile, report, serviceTable, stepName } from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions {
@@ -134,8 +125,9 @@ function ofFile(sloIndex: number, fleetYaml: string, options: PlanCommandOptions
   const profiles = fleet.groups.flatMap((group) => group.profiles)
   const rows = scenariosFor(profiles, options)
   const objectives = asUsage(() => scenarioAt(rows, sloIndex))
+  const file = mapFile(options.output, sloIndex, true)
   return {
-    ...{ fleet, objectives, file: fleetFile(options.output, sloIndex), format: formatFleetMap, parse: parseFleetMap },
+    ...{ fleet, objectives, file, format: formatFleetMap, parse: parseFleetMap },
     plan: async (how) => {
       const plan = await planFleet(fleet, objectives, how)
       return { plan, boards: plan.boards, dispatch: 'split', text: fleetSummary(plan), files: {} }

@@ -13,7 +13,6 @@ export interface InputOptions {
   readonly profiles?: string
   readonly slo?: string
   readonly maxProcesses: number
-  readonly latencyShare: number
   readonly rateFactor: number
   readonly gpusPerNode: number
   readonly nodes?: number

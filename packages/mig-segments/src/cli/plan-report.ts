@@ -9,14 +9,10 @@ import { shown } from '../output/explain.js'
 import type { FleetReplan } from '../replan/replan-fleet.js'
 import { breaksFirst, type ServiceLimit } from '../tail/service-limits.js'
 
-/** Path of the map of a scenario, as ParvaGPU names it: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
-export function mapFile(output: string, sloIndex: number): string {
-  return path.join(output, `SLO${sloIndex}`, `SLO${sloIndex}_ParvaGPU_deploy.csv`)
-}
-
-/** Path of a fleet's map. */
-export function fleetFile(output: string, sloIndex: number): string {
-  return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
+/** Path of the map of a scenario: as ParvaGPU names it, or `fleet.csv` for a fleet. */
+export function mapFile(output: string, sloIndex: number, isFleet?: boolean): string {
+  const folder = `SLO${sloIndex}`
+  return path.join(output, folder, isFleet ? 'fleet.csv' : `${folder}_ParvaGPU_deploy.csv`)
 }
 
 /** Name of the map after a step of a change. `deploy --through` takes them by name. */

@@ -4,18 +4,13 @@ import { SeededRandom } from '@pctodl/numerics'
 import { type ArrivalProcess, faster, replayedTimes } from '@pctodl/traffic'
 import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
 import type { Command } from 'commander'
+import type { FleetOptions } from '../fleet/plan-fleet.js'
 import { DEFAULT_LATENCY_SHARE } from '../profile.js'
 import type { StatedTraffic } from '../tail/stated-traffic.js'
 
 /** Options that decide when a plan meets an objective. */
-export interface GateOptions {
-  readonly gate: 'latency' | 'tail'
-  /** Only for `latency`. */
-  readonly latencyShare: number
-  /** Burstiness of requests. This option and those below are only for `tail`. */
-  readonly burstiness: number
-  readonly rateError: number
-  readonly timeError: number
+export interface GateOptions
+  extends Required<Omit<FleetOptions, 'arrivals' | 'checkRequests' | 'dispatch' | 'maxIterations'>> {
   readonly arrivals?: string
 }
 

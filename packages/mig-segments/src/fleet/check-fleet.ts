@@ -14,7 +14,10 @@ export interface CheckedGroup {
   readonly nodeCapW: number
 }
 
-/** Those boards of a group that run at one SM clock, which applies to whole boards. A plan chooses their number. */
+/**
+ * The boards of a group that run at one SM clock. A clock applies to a whole board; the plan chooses the number of
+ * boards at each clock.
+ */
 export interface Lane {
   /** Index of the group in the fleet. */
   readonly group: number
@@ -36,7 +39,7 @@ export interface CheckedFleet {
   readonly limited: boolean
 }
 
-/** A larger ratio of prices would exceed the solver's precision. */
+/** Maximum ratio of two prices. A larger ratio would exceed the solver's precision. */
 const MAX_PRICE_RATIO = 1e6
 
 /**

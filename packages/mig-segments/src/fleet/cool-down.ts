@@ -30,8 +30,8 @@ interface Swap {
 }
 
 /**
- * Reduces the power of the board with the highest power, again and again, by swapping instances of one profile with
- * boards of lower power: the coolest if that helps, so that a round is fast even in a large fleet.
+ * Reduces the power of the board with the highest power, repeatedly, by swapping instances of one profile with boards
+ * of lower power. The boards with the lowest power are searched first, so that a round is fast even in a large fleet.
  *
  * @returns whether all boards are within the cap
  */

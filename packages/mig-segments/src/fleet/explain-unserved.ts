@@ -48,8 +48,8 @@ const MAX_TIMES_LONGER = 1e6
 const MAX_PLANS = 6
 
 /**
- * Adds to a service that is not served the shortest latency objective, to a few percent, that it could meet: first by
- * the estimate, then confirmed by a plan. Nothing is added if even a very long objective is not met.
+ * Adds the shortest latency objective that a service could meet, to a few percent, to a service that is not served. The
+ * estimate proposes objectives, and a plan confirms one. Nothing is added if even a very long objective is not met.
  *
  * @param kept whether a plan for this service alone meets its objective
  */
@@ -82,7 +82,7 @@ export async function withKeepable(
       // With a longer objective fewer boards may suffice, so the search goes on.
       if (code !== 'TOO_FEW_GPUS') throw error
     }
-    // Twice as many steps of 5 % as before.
+    // The objective grows by 5 %, then by 5 % twice, four times and so on.
     could = rounded(1.05 ** (2 ** (plans - 1)) * could)
   }
   return service

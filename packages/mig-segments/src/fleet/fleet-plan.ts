@@ -32,9 +32,12 @@ export interface FleetPlan {
   readonly lowerBoundCost: number
   /** Power of all boards at full load, W; NaN if the power of any instance was not measured. */
   readonly powerW: number
-  /** The same at the planned rates, with requests divided in proportion to the rates of a service's instances. */
+  /**
+   * Power of all boards at the planned rates, W. Requests are divided in proportion to the rates of a service's
+   * instances.
+   */
   readonly meanPowerW: number
-  /** Lower bound on the power of plans of this cost, W, that use points of `fleetRows`; 0 if none was proved. */
+  /** Lower bound on the power of plans of this cost that use the points of `fleetRows`, W; 0 if none was proved. */
   readonly lowerBoundPowerW: number
   /** Least number of compute slices that any plan of this cost uses; 0 if the plan minimises power instead. */
   readonly lowerBoundSlices: number

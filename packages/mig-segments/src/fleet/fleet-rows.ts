@@ -5,7 +5,6 @@ import { type InstancePoint, latencyGateMs, type ServiceObjective, throughputOf 
 import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import {
   type Dispatch,
-  LATE_SHARE,
   type Placeable,
   placeablesOf,
   rateInTime,
@@ -113,22 +112,12 @@ function candidatesOf({ lanes, groups }: CheckedFleet, model: string): Candidate
   })
 }
 
-/** Factor on the fraction of late requests that the estimate may allow, applied each time a service was late. */
-const TIGHTER = 0.4
 /**
- * Base of the factor on a service's rate. The factor grows each time the service was late, because real traffic may be
- * far from the estimate.
+ * Returns the factor on the rate of a service that was late in the check, by the number of times. It grows each time,
+ * because traffic may be far from the estimate.
  */
-const MARGIN = 1.03
-
-/**
- * Returns the fraction of a service's requests that the estimate may allow to be late, and the factor by which its rate
- * is raised for planning.
- *
- * @param late number of times that it was late in the check
- */
-export function roomOf(late: number): { readonly maxLate: number; readonly margin: number } {
-  return { maxLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
+export function marginOf(late: number): number {
+  return 1.03 ** ((late * (late + 1)) / 2)
 }
 
 /** For each way to divide a service's requests over its instances, the rate that each instance answers in time. */
@@ -146,10 +135,9 @@ function waysOf(
   }
   const late = gate.times?.get(model) ?? 0
   if (late === Number.POSITIVE_INFINITY) return []
-  const { maxLate, margin } = roomOf(late)
   const { burstiness = 1 } = gate.traffic
-  const hard = underErrors({ model, ratePerS: ratePerS * margin, latencyMs }, gate.traffic)
-  const goal = { ...hard, burstiness, maxLate }
+  const hard = underErrors({ model, ratePerS: ratePerS * marginOf(late), latencyMs }, gate.traffic)
+  const goal = { ...hard, burstiness }
   const fitting = candidates.filter(({ point }) => point.latencyMs < hard.latencyMs)
   const taken = (ways: readonly Way<Candidate>[]) =>
     ways.map((way) => way.map(({ of, share }) => ({ of, ratePerS: share * ratePerS })))

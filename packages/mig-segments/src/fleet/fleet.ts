@@ -3,8 +3,8 @@ import { findMigBoard } from '@pctodl/platform'
 import type { ServiceProfile } from '../profile.js'
 
 /**
- * Fraction of their throughput that models retain, and power, if they share a MIG instance of one profile with one
- * process each. Together they may use nine tenths of the memory in the profile's name.
+ * Interference of models that share a MIG instance of one profile with one process each: the fraction of its throughput
+ * that each model retains, and the power. Together, models may use nine tenths of the memory in the profile's name.
  */
 export interface InstanceCoRunners {
   /** MIG profile of the instance, e.g. `2g.20gb`. */

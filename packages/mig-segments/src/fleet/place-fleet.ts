@@ -7,7 +7,7 @@ import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
 import type { ProgramCounts, RunningBoard } from './program.js'
 
-/** The processes of one model in an instance, with what they can do. */
+/** The processes of one model in an instance, with their throughput, latency and power. */
 export interface FleetSegment extends MappedFleetSegment {
   /** Throughput with full batches, items/s. */
   readonly throughput: number
@@ -18,7 +18,7 @@ export interface FleetSegment extends MappedFleetSegment {
   readonly powerW?: number
 }
 
-/** A planned board. If groups have one type of board, the nodes of a later group follow those of earlier ones. */
+/** A planned board. If groups have the same type of board, their nodes are numbered one group after another. */
 export interface FleetBoard extends MappedBoard {
   /** Index of the board's group in the fleet. */
   readonly group: number

@@ -1,8 +1,9 @@
+import { mean, populationDeviation } from '@pctodl/numerics'
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import { check, checkInteger, isPositive } from '../check.js'
 import type { ServiceObjective } from '../profile.js'
 import type { QueueOutcome } from '../tail/simulate-queue.js'
-import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
+import { assertTraffic, type StatedTraffic, statedArrivals, underErrors } from '../tail/stated-traffic.js'
 import { assertDispatch, type Dispatch } from '../tail/ways.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
@@ -41,15 +42,21 @@ export interface FleetOptions extends StatedTraffic {
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
 const DEFAULT_CHECK_REQUESTS = 40_000
-/** Seed of the check. It differs from the seed that judges a plan later. */
+/** Seed of the check, other than the default seed of `simulateFleet`. */
 export const CHECK_SEED = 7919
 /**
  * Fraction of late requests in the check above which a service gets a larger margin: 0.01 minus four standard
- * deviations for 40 000 requests.
+ * deviations for 40 000 independent requests.
  */
 const CHECKED_LATE = 0.008
 /** Number of times that a service gets a larger margin before it counts as not served. */
 const MAX_TIMES = 11
+/** Samples of each process in the check. Chance decides whether many workers near their capacity fall behind. */
+const RENEWAL_SAMPLES = 4
+/** Samples of a process whose rate changes over time. One sample has few bursts, even if it has many requests. */
+const CORRELATED_SAMPLES = 20
+/** Standard deviations of p99 in these samples by which its mean must be below the objective. */
+const DEVIATIONS = 5
 /** Minimum number of simulated requests per place in a batch (a batch of b has b places). */
 const CHECKED_PER_SLOT = 100
 /** Maximum number of boards of a plan. With it, a mistyped rate fails at once instead of computing for hours. */
@@ -101,8 +108,8 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
 }
 
 /**
- * Returns the services of a plan that are late under the stated traffic and errors. `inTime` contains the simulations in
- * which services were in time before.
+ * Returns the services of a plan that are late under the stated traffic and errors. `inTime` collects the simulations
+ * that services have passed, so that they are not repeated.
  */
 export function lateInFleet(
   { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
@@ -118,19 +125,25 @@ export function lateInFleet(
       return [model, `${m} ${ratePerS} ${latencyMs} ${JSON.stringify(kinds)}`]
     }),
   )
-  const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
+  const asked = [...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model]))
+  const only = new Set(asked)
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  const late = new Set<string>()
-  for (const way of statedSamples(traffic, seed)) {
-    if (only.size === 0) break
-    for (const outcome of simulateFleet(hard, fleet, { ...way, dispatch, requests, perSlot: CHECKED_PER_SLOT, only })) {
-      if (!isLate(outcome)) continue
-      late.add(outcome.model)
-      only.delete(outcome.model)
+  for (const way of statedArrivals(traffic)) {
+    const p99sMs: number[][] = served.map(() => [])
+    for (let sample = 0; sample < (way.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES); sample++) {
+      const how = { ...way, seed: seed + sample, dispatch, requests, perSlot: CHECKED_PER_SLOT, only }
+      simulateFleet(hard, fleet, how).forEach((outcome, m) => {
+        p99sMs[m]!.push(outcome.p99Ms)
+        if (isLate(outcome)) only.delete(outcome.model)
+      })
     }
+    if (!way.arrivals) continue
+    hard.served.forEach(({ model, latencyMs }, m) => {
+      if (mean(p99sMs[m]!) + DEVIATIONS * populationDeviation(p99sMs[m]!) > latencyMs) only.delete(model)
+    })
   }
-  for (const [model, key] of keys) if (!late.has(model)) inTime.add(key)
-  return late
+  for (const model of only) inTime.add(keys.get(model)!)
+  return new Set(asked.filter((model) => !only.has(model)))
 }
 
 export function isLate({ late, requests }: QueueOutcome): boolean {

@@ -95,11 +95,11 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const constraints: LinearConstraint[] = []
   const variable = (objective: number, atMost?: number, whole = true): number =>
     variables.push({ objective, whole, ...(atMost !== undefined && { atMost }) }) - 1
-  // Prices are in units of the lowest, so that the solver's tolerances do not depend on the user's unit.
+  // Prices are divided by the lowest price, so that the solver's tolerances do not depend on the user's unit.
   const unit = Math.min(...groups.map(({ price }) => price))
   const price = (group: number) => groups[group]!.price / unit
   const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Number.POSITIVE_INFINITY
-  // So small that all boards together weigh less than half an instance.
+  // Small enough that all boards together weigh less than half an instance.
   const moveWeight = 0.4 / Math.max(1, maxCost)
   const kJ = 1e-3
   const boardValue = (group: number, idleW: number): number => {
@@ -329,13 +329,16 @@ function coverCuts(
 const LOOSE = 2
 /** If the relaxed solution has more whole units than this, most are fixed and the reduced program is solved first. */
 const MANY = 60
-/** Number of variables up to which a change gets all iterations. Larger ones get fewer, as each takes longer. */
+/**
+ * Number of variables up to which a change gets all iterations. Larger programs get fewer iterations, because each
+ * takes longer.
+ */
 const CHANGE_SIZE = 80
 
 /**
  * Solves a program. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
  * If the answer does not equal the relaxation's bound, a better one is searched for. This search has a constraint on
- * the objective instead of a warm start, because the solver has reported warm starts as optimal that were not.
+ * the objective instead of a warm start, because the solver has called warm starts optimal although they were not.
  */
 async function search(
   program: LinearProgram,

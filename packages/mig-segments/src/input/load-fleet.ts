@@ -4,7 +4,7 @@ import { type KeptShareSource, type Members, readStudy, SlowdownModel } from '@p
 import { geometryOf, type MigGeometry, PctodlError } from '@pctodl/platform'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { check, firstIssue } from '../check.js'
+import { firstIssue } from '../check.js'
 import type { BoardGroup, Fleet, InstanceCoRunners } from '../fleet/fleet.js'
 import { exampleFolder, loadProfiles } from './load-inputs.js'
 import type { ProfileOptions } from './parse-profile-csv.js'
@@ -94,7 +94,6 @@ export function loadCoRunners(
   { profiles }: MigGeometry,
   { level = 0.9, maxMembers, idleW }: Pick<BoardGroup, 'idleW'> & { level?: number; maxMembers?: number } = {},
 ): InstanceCoRunners[] {
-  check(level > 0 && level < 1, 'coRunnerLevel', level, 'a number between 0 and 1')
   const folders = existsSync(folder) ? readdirSync(folder).sort() : []
   const coRunners = folders.flatMap((name): InstanceCoRunners[] => {
     const [profile, clock] = name.split('@') as [string, string?]

@@ -44,7 +44,7 @@ export class CsvRow {
     return new SegmentFileError(this.file, this.row, at === null ? null : this.#columns[at]!, found, expected)
   }
 
-  /** Text of a cell, of one line: a second one in a dry run's comment would be a command. */
+  /** Text of a cell, which must be one line. A second line would become a command in the output of a dry run. */
   text(at: number, expected: string): string {
     if (!/^.+$/.test(this.cells[at]!)) throw this.error(at, expected)
     return this.cells[at]!

@@ -86,7 +86,7 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
 
 type Placed = Pick<MappedFleetSegment, 'profile' | 'start' | 'model'>
 
-/** Why a segment does not fit on a board beside others, which it may share an instance with; null if it fits. */
+/** Returns why a segment does not fit on a board beside others; null if it fits. Models may share an instance. */
 export function segmentConflict(
   { key, profiles, computeSlices }: MigGeometry,
   { profile, start, model }: Placed,

@@ -46,7 +46,7 @@ export async function applyActions(
       }
       case 'stop-mps':
         await new control.mps.MpsDaemon({ directory: action.segment.mpsDirectory }).stop()
-        // The entry of an instance that is destroyed later stays. That of an instance that is already gone is removed.
+        // If a later action destroys the instance, its entry stays until then. Otherwise, the instance is already gone.
         if (!actions.some((other) => destroys(other, action.segment))) {
           store(segments.filter(({ uuid }) => uuid !== action.segment.uuid))
         }
@@ -78,7 +78,7 @@ export async function applyActions(
       case 'start-workers': {
         const { model, batchSize, processes } = action.segment
         const segment = { ...instanceOf(action.segment), model, batchSize, processes }
-        // The new entry replaces those of the place without workers.
+        // The new entry replaces entries of the same instance that have no workers.
         const others = segments.filter((each) => !samePlace(each, segment) || each.workers.length > 0)
         const log = others.some((each) => samePlace(each, segment)) ? `${encodeURIComponent(model)}-` : ''
         const workers = await startWorkers(control, segment, workerCommand(command, action.segment), log)

@@ -59,7 +59,7 @@ export async function deployMaps(
   const withWorkers = command.length > 0
   const rendered = (actions: readonly DeployAction[]) =>
     actions.flatMap((action) => renderAction(action, directory, command))
-  // Read again below, because another deployment may end before this one takes the leases.
+  // The state is read again below, because another deployment may end before this one takes the leases.
   const before = readDeployment(stateFile)
   if (!options.apply) {
     const nothingRuns = { workersRun: () => false, mpsRuns: () => false }
@@ -94,7 +94,7 @@ export async function deployMaps(
   }
 }
 
-/** Reads a map: whether it names the node, and its boards if those of a map of one type are of type `board`. */
+/** Reads a map: whether it names the node, and its boards. A map of one type of board does not name the type. */
 function readBoards(text: string, file: string, { node, gpusPerNode }: DeployOptions) {
   if (isFleetMap(text)) {
     const boards = parseFleetMap(text, file)

@@ -44,7 +44,7 @@ const stateFile = z.strictObject({
 
 /**
  * Reads which segments the last deployment recorded on this node.
- * @throws PctodlError `DEPLOYMENT_STATE`, also for a file of another user, because it says which processes are ended
+ * @throws PctodlError `DEPLOYMENT_STATE`, also for a file of another user, because it names processes to end
  */
 export function readDeployment(file: string): DeployedSegment[] {
   if (!existsSync(file)) return []

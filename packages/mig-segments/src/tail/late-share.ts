@@ -19,7 +19,8 @@ export interface TailQueue {
 
 /**
  * Backlog that keeps batches full although workers finish at independent times, in full batches per square root of the
- * number of other workers. In theory it is the mean height of a Brownian bridge, at most 0.87; this fits simulations.
+ * number of other workers. In theory, it is the mean height of a Brownian bridge, which is at most 0.87. This value was
+ * fitted to simulations.
  */
 const UNEVEN_ENDS = 0.7
 

@@ -40,19 +40,6 @@ export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic)
   return [...[...new Set(gaps)].map((each) => ({ burstiness: each })), ...arrivals.map((each) => ({ arrivals: each }))]
 }
 
-/** Samples of a process whose rate changes over time: one run contains only few bursts, however many its requests. */
-const CORRELATED_SAMPLES = 10
-/** Samples of all others: whether many workers near their capacity fall behind at the start is a matter of chance. */
-const RENEWAL_SAMPLES = 4
-
-/** Like `statedArrivals`, with as many samples of each process as a check needs. A plan must pass all of them. */
-export function statedSamples(traffic: StatedTraffic, seed: number): SimulationOptions[] {
-  return statedArrivals(traffic).flatMap((options) => {
-    const length = options.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES
-    return Array.from({ length }, (_, sample) => ({ ...options, seed: seed + sample }))
-  })
-}
-
 /** @throws InvalidInputError for numbers out of range */
 export function assertTraffic({ burstiness = 1, rateError = 0.05, timeError = 0.05 }: StatedTraffic): void {
   const expected = 'a number from 0.1 to 100; 1 is Poisson'

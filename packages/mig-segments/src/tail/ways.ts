@@ -1,13 +1,14 @@
 import { UnknownNameError } from '@pctodl/platform'
-import { type InstancePoint, throughputOf } from '../profile.js'
+import { type InstancePoint, type ServiceObjective, throughputOf } from '../profile.js'
 import { batchTimes, withBatchRates } from './batch-times.js'
-import { lateShare } from './late-share.js'
+import { lateShare, type TailQueue } from './late-share.js'
 
-/**
- * Fraction of requests that the estimate may allow to be late: half of what a p99 objective allows, because it assumes
- * identical workers and constant conditions.
- */
-export const LATE_SHARE = 0.005
+/** Consecutive requests of which at most 1 % may be late. */
+const WINDOW = 40_000
+/** Maximum fraction of windows with more late requests. */
+const LATE_WINDOWS = 0.01
+/** Factor on the estimated fraction of late requests, because the estimate assumes identical workers. */
+const CAUTION = 1.5
 
 /**
  * How the requests of a service reach its instances. `shared`: all processes take from one queue. `split`: each request
@@ -38,12 +39,8 @@ export interface Placeable {
 export type Way<T extends Placeable = Placeable> = readonly { readonly of: T; readonly share: number }[]
 
 /** A p99 objective under stated traffic. */
-export interface TailGoal {
-  readonly ratePerS: number
-  readonly latencyMs: number
+export interface TailGoal extends ServiceObjective {
   readonly burstiness: number
-  /** Fraction of requests that the estimate may allow to be late. */
-  readonly maxLate: number
 }
 
 /**
@@ -55,6 +52,22 @@ function maxUtilisation(burstiness: number): number {
 }
 
 /**
+ * Whether at most `LATE_WINDOWS` of the windows are estimated to have more than 1 % late requests. Requests are late in
+ * groups, while the backlog is long. Groups are taken to have exponential sizes with a mean of b · (u / (1 - u))²
+ * requests at burstiness b and utilisation u, which gives their sum the variance that a Brownian motion gives. A Chernoff
+ * bound of the sum, times the number of groups if below one, agrees with simulations.
+ */
+function isInTime(queue: TailQueue, latencyMs: number): boolean {
+  const { ratePerS, capacityPerS, burstiness } = queue
+  const size = burstiness * (ratePerS / (capacityPerS - ratePerS)) ** 2
+  const groups = (WINDOW * CAUTION * lateShare(queue, latencyMs)) / size
+  const allowed = (0.01 * WINDOW) / size
+  return (
+    groups < allowed && Math.min(1, groups) * Math.exp(-((Math.sqrt(allowed) - Math.sqrt(groups)) ** 2)) <= LATE_WINDOWS
+  )
+}
+
+/**
  * Burstiness of the requests of one instance that gets the fraction `part` at random: 1 + part · (burstiness - 1). If
  * requests are more regular than Poisson, it is taken to be 1, because random division destroys their regularity.
  */
@@ -63,11 +76,11 @@ export function splitBurstiness(burstiness: number, part: number = 1): number {
 }
 
 /** Rate that an instance with its own queue answers in time, requests/s. */
-export function rateInTime({ point, singleMs }: Placeable, { latencyMs, burstiness, maxLate }: TailGoal): number {
+export function rateInTime({ point, singleMs }: Placeable, { latencyMs, burstiness }: TailGoal): number {
   const capacityPerS = throughputOf(point)
   const { processes: workers, batchSize: largestBatch, latencyMs: fullBatchMs } = point
   const queue = { burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs }
-  const inTime = (ratePerS: number) => lateShare({ ...queue, ratePerS }, latencyMs) <= maxLate
+  const inTime = (ratePerS: number) => isInTime({ ...queue, ratePerS }, latencyMs)
   let low = 0
   let high = maxUtilisation(burstiness) * capacityPerS
   if (inTime(high)) return high
@@ -151,10 +164,7 @@ function fastest<T extends Placeable>(placeables: readonly T[]): T | undefined {
 }
 
 /** Smallest capacity that meets the objective, requests/s; null if none does. */
-function minCapacity(
-  chosen: readonly Placeable[],
-  { ratePerS, latencyMs, burstiness, maxLate }: TailGoal,
-): number | null {
+function minCapacity(chosen: readonly Placeable[], { ratePerS, latencyMs, burstiness }: TailGoal): number | null {
   const most = (of: (each: Placeable) => number) => Math.max(...chosen.map(of))
   const workerPerS = most(({ point }) => point.processThroughput)
   const largestBatch = most(({ point }) => point.batchSize)
@@ -163,7 +173,7 @@ function minCapacity(
   const enough = (capacityPerS: number) => {
     // A lower bound on the number of workers, whichever instances make up the capacity.
     const workers = Math.max(1, Math.ceil((capacityPerS / workerPerS) * (1 - 1e-9)))
-    return lateShare({ ...shape, capacityPerS, workers }, latencyMs) <= maxLate
+    return isInTime({ ...shape, capacityPerS, workers }, latencyMs)
   }
   const least = ratePerS / maxUtilisation(burstiness)
   if (enough(least)) return least
