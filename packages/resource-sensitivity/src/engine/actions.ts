@@ -4,7 +4,7 @@ import type { EngineJob, Seat } from './engine-job.js'
 export interface Grant {
   readonly cpusPerGpu: number
   readonly memoryGbPerGpu: number
-  /** With a power budget: power limit of each GPU, one number per seat of the placement, W. */
+  /** Power limit of each GPU, W, one number per seat of the placement; absent without a power budget. */
   readonly powerLimitsW?: readonly number[]
 }
 
@@ -33,7 +33,7 @@ export type ScheduleAction =
   | (OfRun & { readonly type: 'preempt'; readonly reason: PreemptReason })
   | (Omit<PlaceAction, 'type'> & { readonly type: 'migrate'; readonly from: readonly Seat[] })
 
-/** Why a job is stopped; `policy`: another job has priority, `budget`: the power budget is too small. */
+/** Why a job is stopped. `policy`: another job has priority. `budget`: the power budget is too small. */
 export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'cancelled' | 'budget'
 
 export interface Plan {

@@ -30,7 +30,7 @@ export interface ExecutedJob {
   readonly runs: number
 }
 
-/** Interval at which requests are read. */
+/** Interval at which requests are read, s. */
 const LOOK_S = 0.5
 
 /**
@@ -87,7 +87,7 @@ class Execution {
   async run(journal: ScheduleJournal | null): Promise<ExecutedJob[]> {
     const [engine, due, executor] = [this.#engine, this.#due, this.#executor]
     const { signal, requests, onEvents, onActions } = this.#options
-    /** Whether the journal has all that the engine knows. */
+    /** Whether the journal records everything that the engine knows. */
     let isNoted = true
     try {
       if (journal !== null) await this.#resume(journal)
@@ -138,7 +138,7 @@ class Execution {
     await this.#executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
   }
 
-  /** Appends the requested events. @returns the request files, to be removed once the events are journalled */
+  /** Appends the requested events. @returns the request files, to be removed once the events are in the journal */
   #takeRequests(nowS: number, events: EngineEvent[]): string[] {
     const { requests, onRefused } = this.#options
     if (requests === undefined) return []
@@ -154,8 +154,8 @@ class Execution {
   }
 
   /**
-   * Returns the events of a request, or throws and returns none. A submitted job that is already present is skipped: a
-   * process that was killed later had read the same request.
+   * Returns the events of a request, or throws and returns none. A submitted job that is already known is skipped: an
+   * earlier process had read the same request before it was killed.
    */
   #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
     if ('cancel' in request) {

@@ -99,9 +99,10 @@ const MAX_CLEARED = 32
  * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few.
  *
  * In general, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
- * jobs. Under `tune`, lenders sit beside borrowers: a job that wants more than its share goes to the server with the
- * most spare CPU or memory per free GPU, and a job that wants less to the one with the least. If spreading slows jobs,
- * `tune` also moves single-server jobs to avoid spreading another job, if that gains more than their restarts cost.
+ * jobs. Under `tune`, jobs that want more CPU or memory than their share are placed beside jobs that want less. A job
+ * that wants more goes to the server with the most spare CPU or memory per free GPU; a job that wants less goes to the
+ * server with the least. If spreading slows jobs, `tune` also moves single-server jobs to avoid spreading another job,
+ * if that gains more than their restarts cost.
  */
 class Placer {
   readonly #running: RunningJobs
@@ -128,7 +129,7 @@ class Placer {
   }
 
   /**
-   * Makes room for all GPUs of a job on one server by moving the server's smaller jobs, each to its best fit elsewhere.
+   * Frees enough GPUs for a job on one server, by moving the server's smaller jobs, each to its best fit elsewhere.
    *
    * @returns the server; -1 if no server can be cleared, or only at a cost above the gain
    */
