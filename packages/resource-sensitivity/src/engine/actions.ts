@@ -122,8 +122,10 @@ export class ActionRecord {
     return this.#told.delete(job)
   }
 
-  hasTold(job: EngineJob): boolean {
-    return this.#told.has(job)
+  /** Whether a job has a run on the seats that it has now. */
+  isInPlace(job: EngineJob): boolean {
+    const told = this.#told.get(job)
+    return told !== undefined && isSamePlacement(told.placement, job.seats)
   }
 
   /** Returns the jobs that the executor still runs on a server. A job that lost its place in this plan is included. */
@@ -147,7 +149,7 @@ export class ActionRecord {
       const told = this.#told.get(job)
       const isLost = this.#lost.has(job)
       const isRunning = job.state === 'running'
-      if (told === undefined || (isRunning && !isLost && isSamePlacement(told.placement, job.seats))) return []
+      if (told === undefined || (isRunning && !isLost && this.isInPlace(job))) return []
       note(job, told.placement, isLost)
       return [this.#stop(job)]
     })

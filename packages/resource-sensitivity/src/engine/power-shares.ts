@@ -176,14 +176,14 @@ export class PowerShares {
     return gone
   }
 
-  /** Returns the first newly seated job for which no watts are left, even after all stopping runs have exited. */
+  /** Returns the first starting or moving job for which no watts are left, even after all stopping runs have exited. */
   firstRefused(order: readonly EngineJob[]): EngineJob | undefined {
     const { told, fresh } = this.#seated(order)
     return fresh[this.#affordable(fresh, this.#leftBeside(told, this.forJobsW))]
   }
 
   /**
-   * Returns the newly seated jobs that must wait until stopping runs have exited. No job overtakes an earlier one that
+   * Returns the starting and moving jobs that must wait until stopping runs have exited. No job overtakes an earlier one that
    * must wait for watts, or for the exit of its own previous run.
    */
   mustWait(order: readonly EngineJob[]): EngineJob[] {
@@ -208,10 +208,10 @@ export class PowerShares {
     })
   }
 
-  /** Seated jobs: those whose run was started, and the others. */
+  /** Seated jobs: those that run on their seats already, and those that start or move. */
   #seated(order: readonly EngineJob[]): { told: EngineJob[]; fresh: EngineJob[] } {
     const seated = order.filter(({ state }) => state === 'running')
-    const isTold = (job: EngineJob) => this.#told.hasTold(job)
+    const isTold = (job: EngineJob) => this.#told.isInPlace(job)
     return { told: seated.filter(isTold), fresh: seated.filter((job) => !isTold(job)) }
   }
 
@@ -284,10 +284,11 @@ export class PowerShares {
     return shareWatts(ways, freeW)
   }
 
-  /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
+  /** Operating points of a job on its seats. If limits cannot change, a run that goes on has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: this.#typeOf(server), gpus }))
-    const limitsW = this.#running.options.limitsChange ? undefined : this.#ways.get(job)?.limitsW
+    const isFixed = !this.#running.options.limitsChange && this.#told.isInPlace(job)
+    const limitsW = isFixed ? this.#ways.get(job)?.limitsW : undefined
     return powerWays(job.profile, seats, job.share.cpus, job.share.memoryGb, limitsW)
   }
 }
