@@ -36,7 +36,6 @@ describe('how a method does', () => {
     const best = { name: 'best', prepare: () => ({ scoresOf: scores(1) }) }
     expect(await evaluateMethod(best, [split, split], { now: () => (ms += 5) })).toEqual({
       method: 'best',
-      splits: 2,
       accuracy: null,
       gain: 1,
       gainDeviation: 0,

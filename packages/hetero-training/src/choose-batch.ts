@@ -11,7 +11,7 @@ export interface Convergence {
   readonly noiseScale: number
 }
 
-/** Totals are those of all steps to the accuracy. */
+/** A batch with its plan. Time, energy and cost are totals over all steps to the accuracy. */
 export interface BatchChoice extends Pick<FoundPlan, 'timeS' | 'energyJ' | 'cost'> {
   readonly globalBatch: number
   readonly steps: number

@@ -21,9 +21,7 @@ export interface FoundPlan extends TrainingPlan {
   readonly warnings: readonly string[]
 }
 
-/**
- * Relative excess over a budget that counts as rounding, since sums of the same terms in another order differ slightly.
- */
+/** Relative excess over a budget that counts as rounding: sums of the same terms in another order differ slightly. */
 const ROUNDING = 1e-12
 
 /** Whether a plan meets budgets, up to rounding. A plan always meets its own totals as budgets. */

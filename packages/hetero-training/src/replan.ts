@@ -16,8 +16,8 @@ export interface ReplanOptions {
 export interface GpuReport {
   readonly name: string
   /**
-   * Mean compute time per step, without waiting, s; null for a GPU that has dropped out. `back` for a GPU without a
-   * share (dropped out or too slow) that is available again. Its speed is assumed to be that of its profile, since an
+   * Mean compute time per step, without waiting, s; null for a GPU that has dropped out. `back` means that a GPU
+   * without a share (dropped out or too slow) is available again. It is assumed to be as fast as its profile, since an
    * idle GPU cannot be measured.
    */
   readonly timeS: number | null | 'back'
@@ -72,7 +72,7 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   const believed = believedJob(state.job, slowdowns)
   const best = planOrReason(believed, budgets)
   if (best instanceof InfeasibleBudgetError) {
-    // The estimates meet no budget. This throws only after as many consecutive rounds as a change requires.
+    // The estimates meet no budget. An error is thrown only after as many consecutive rounds as a change requires.
     const isShown = planOrReason(believedJob(state.job, shown), budgets) instanceof InfeasibleBudgetError
     const promising = isShown ? state.promising + 1 : 0
     if (isBroken || promising >= rounds) throw best

@@ -49,7 +49,7 @@ function cheapestWithShares(prepared: PreparedJob, shares: readonly number[]): T
   const search = new DeadlineSearch(prepared.options, prepared.job.globalBatch, ranges)
   const split = search.cheapest(objectiveOf(prepared, {}))
   if (split === null || prepared.eta > 0) return split && planOf(prepared, split)
-  // Only time counts: of the limits that are as fast, take those of lowest energy.
+  // If only time counts, several limits can be equally fast. The ones with the lowest energy are taken.
   const asFast = { ...minEnergyOf(prepared), longestS: split.timeS * (1 + SAME_TIME) }
   return planOf(prepared, search.cheapest(asFast)!)
 }

@@ -136,8 +136,8 @@ export function planWarnings({ gpus, timeS, energyJ }: TrainingPlan, prepared: P
     ]
   })
   if (allReduceS >= MIN_WAITED * timeS) {
-    // A waiting GPU with a loaded process draws more than an idle one, and a limit on the average allows higher power
-    // in between.
+    // While GPUs wait, a loaded process draws more than idle power. A limit on average power then allows more while
+    // they compute.
     const above = gpus.map(({ share, powerW }, i) => (share === 0 ? 0 : (powerW - curves[i]!.idlePowerW) * allReduceS))
     warnings.push(
       `gradients are exchanged for ${((100 * allReduceS) / timeS).toFixed(0)} % of each step, in which GPUs are assumed to draw idle power; one that waits with a ` +

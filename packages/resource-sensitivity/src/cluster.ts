@@ -45,7 +45,7 @@ export function expandServers(cluster: Cluster): ServerKind[] {
   return cluster.servers.flatMap((kind) => Array.from({ length: kind.count }, () => kind))
 }
 
-/** Larger numbers are taken for mistakes: they would fill the memory before anything is decided. */
+/** A larger number is probably a mistake, and would fill the memory. */
 const MAX_GPUS = 1e6
 
 export function assertCluster({ servers }: Cluster): void {
@@ -57,7 +57,7 @@ export function assertCluster({ servers }: Cluster): void {
       throw new InvalidInputError(`${place}.gpuType`, kind.gpuType, 'a type for all kinds of servers or for none')
     }
     assertAtLeast(`${place}.idlePowerW`, kind.idlePowerW ?? 0, 0, 'watts')
-    // With less, jobs would hardly end.
+    // With less memory, jobs would make almost no progress.
     assertAtLeast(`${place}.memoryGb`, kind.memoryGb, 0.001, 'GB')
     assertPositive(`${place}.storageMBps`, kind.storageMBps)
   })

@@ -16,7 +16,7 @@ export function parseJsonAs<T>(schema: z.ZodType<T>, text: string, file: string)
   return parseAs(schema, value, file)
 }
 
-/** Same for a parsed value. `place` is its position in the file. */
+/** As `parseJsonAs`, for a parsed value. `place` is its position in the file. */
 function parseAs<T>(schema: z.ZodType<T>, value: unknown, file: string, place: readonly string[] = []): T {
   const { data, error } = schema.safeParse(value)
   if (error === undefined) return data as T

@@ -14,9 +14,6 @@ export interface ScheduleSummary {
   readonly makespanS: number
   /** Between arrival and first start. */
   readonly meanQueueingS: number
-  readonly p99QueueingS: number
-  /** Total time without GPUs. */
-  readonly meanWaitedS: number
   /** Mean finish-time ratio: completion time over the time that the same work takes alone with its fair share. */
   readonly meanRho: number
   readonly maxRho: number
@@ -35,7 +32,6 @@ export interface ScheduleSummary {
 export function summarize(result: SimulationResult): ScheduleSummary {
   const { jobs, usage } = result
   const completion = Float64Array.from(jobs, ({ completionS }) => completionS).sort()
-  const queueing = Float64Array.from(jobs, ({ job, firstStartS }) => firstStartS - job.arrivalS).sort()
   const pace = jobs.map(({ rho }) => 1 / rho)
   const n = jobs.length
   return {
@@ -47,9 +43,7 @@ export function summarize(result: SimulationResult): ScheduleSummary {
     p99CompletionS: quantileOfSorted(completion, 0.99),
     maxCompletionS: completion[n - 1]!,
     makespanS: result.lastFinishS - result.firstArrivalS,
-    meanQueueingS: sum(queueing) / n,
-    p99QueueingS: quantileOfSorted(queueing, 0.99),
-    meanWaitedS: sum(jobs.map(({ waitedS }) => waitedS)) / n,
+    meanQueueingS: sum(jobs.map(({ job, firstStartS }) => firstStartS - job.arrivalS)) / n,
     meanRho: sum(jobs.map(({ rho }) => rho)) / n,
     maxRho: jobs.reduce((most, { rho }) => Math.max(most, rho), 0),
     fairnessIndex: sum(pace) ** 2 / (n * sum(pace.map((value) => value * value))),

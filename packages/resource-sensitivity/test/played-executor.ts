@@ -19,6 +19,8 @@ export class PlayedExecutor implements ScheduleExecutor {
   readonly #done = new Map<number, number>()
   readonly #starts = new Map<number, number>()
   readonly #said: EngineEvent[] = []
+  readonly changesLimits = false
+  readonly awaitsServers = false
   #nowS = 0
 
   /** @param startUpS of the nth start of a job, from 1; a resize is one, too */
@@ -30,6 +32,12 @@ export class PlayedExecutor implements ScheduleExecutor {
   nowS(): number {
     return this.#nowS
   }
+
+  takeFacts(): readonly unknown[] {
+    return []
+  }
+
+  async resume(): Promise<void> {}
 
   async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void> {
     for (const action of actions) if (action.type !== 'place') this.#stop(action.jobId)

@@ -75,6 +75,18 @@ describe('watts', () => {
     }
   })
 
+  it('are within the budget where limits are fixed and jobs make room for one that would be spread', () => {
+    const fixed = { limitsChange: false, spreadPenalty: 1.3, restartCostS: 20, stopS: 20 }
+    for (const [policy, seed, powerBudgetW] of [
+      ['fifo', 660_105, 1300],
+      ['las', 660_103, 800],
+    ] as const) {
+      const { jobs, power } = simulate({ ...rules, ...fixed, policy, jobs: drawJobs(40, 60, seed), powerBudgetW })
+      expect(jobs).toHaveLength(40)
+      for (const { powerW } of power!) expect(powerW).toBeLessThanOrEqual(powerBudgetW + 1e-6)
+    }
+  })
+
   it('go where they gain most: the sum of throughputs is near the optimum of an integer program', async () => {
     const random = new SeededRandom(780_001)
     const ratios: number[] = []

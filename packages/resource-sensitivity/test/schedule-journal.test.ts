@@ -35,6 +35,8 @@ class LastingWorld {
 
 /** An executor whose process is killed after so many calls, in the middle of carrying out a plan too. */
 class MortalExecutor implements ScheduleExecutor {
+  readonly changesLimits = false
+  readonly awaitsServers = false
   #facts = 0
   #callsLeft: number
   readonly world: LastingWorld
@@ -213,6 +215,7 @@ describe('a schedule that is killed', () => {
     const executorAt = (startS: number, isInterrupted: boolean): ScheduleExecutor => {
       let nowS = startS
       return {
+        ...{ changesLimits: false, awaitsServers: false },
         nowS: () => nowS,
         apply: async (actions) => {
           for (const { jobId } of actions) placed.add(jobId)

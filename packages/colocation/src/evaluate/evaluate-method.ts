@@ -56,7 +56,6 @@ export const fastestAloneMethod: Method = {
 /** Results of a method, averaged over several splits. */
 export interface Evaluation {
   readonly method: string
-  readonly splits: number
   /** Accuracy of the predicted throughput sums; null for a method that ranks groups without predicting throughput. */
   readonly accuracy: Accuracy | null
   /**
@@ -118,7 +117,6 @@ export async function evaluateMethod(
   const gains = results.map(({ gain }) => gain!)
   return {
     method: method.name,
-    splits: splits.length,
     accuracy: mse == null ? null : { mse, maePerS: maePerS!, mapePercent: mapePercent!, spearman: spearman! },
     gain: mean(gains),
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),

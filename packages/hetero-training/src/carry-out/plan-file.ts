@@ -32,7 +32,7 @@ export interface RunFile extends Totals {
   readonly simulated?: boolean | undefined
   /** Measured GPUs. One that the plan leaves out has no share, and is listed only if its board was named. */
   readonly gpus: readonly GpuShare[]
-  /** From the first printed step on, or on simulated boards after the warm-up; null with fewer than two steps. */
+  /** Measured from the first printed step, or from the end of the simulated warm-up; null with fewer than two steps. */
   readonly steady: { readonly steps: number; readonly timeS: number; readonly energyJ: Record<string, number> } | null
 }
 
@@ -46,7 +46,7 @@ const gpu = {
   energyJ: notNegative,
 }
 
-/** Where and how a list of GPUs is wrong. */
+/** Returns an issue of the field `gpus`, as zod reports it. */
 const gpusMust = (expected: string) => ({ path: ['gpus'], message: `expected ${expected}` })
 
 const planSchema = z

@@ -6,11 +6,11 @@ import { PLAN_VERSION, type PlanFile, RUN_FORMAT, type RunFile, trainingGpus } f
 import type { SimulatedBoards } from './simulated-boards.js'
 import { type StartTraining, TrainingProcess } from './training-process.js'
 
-/** Minimum time between counter reads after the first step, ms: reads cost driver time. */
+/** Minimum time between counter reads after the first step, ms. Reads cost time in the driver. */
 const READ_PERIOD_MS = 500
 
 export interface RunOptions extends Pick<StartTraining, 'stepPattern' | 'signal' | 'onLine'> {
-  /** E.g. `torchrun`: trains on all GPUs of the plan and prints a line per step; `{world}` stands for their number. */
+  /** Command that trains on all GPUs of the plan and prints a line per step. `{world}` stands for their number. */
   readonly command: readonly string[]
 }
 
@@ -106,7 +106,7 @@ async function setAll(plan: PlanFile, boards: ReadonlyMap<string, Board>): Promi
   }
 }
 
-/** Steps since the steady window began, and what it has measured since. */
+/** Number of steps since the steady window began, and what the boards have measured since then. */
 interface Steady {
   readonly steps: number
   readonly measured: Promise<readonly Measured[]>

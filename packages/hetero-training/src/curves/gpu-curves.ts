@@ -130,7 +130,8 @@ function batchCurves(
       if (batchSize <= 0) return 0
       if (batchSize > last) return Math.hypot(within, error * Math.log(batchSize / last))
       if (batchSize >= first) return within
-      // Below the first, the curve may as well fall along its first line; all values in between are equally likely.
+      // Below the first batch size, the true value lies between the constant and the extension of the first line. All
+      // values in between count as equally likely.
       const values = lines[limit]!
       const slope = Math.max(0, (values[1]! - values[0]!) / (second - first))
       return Math.hypot(within, (slope * (first - batchSize)) / (Math.sqrt(3) * values[0]!))

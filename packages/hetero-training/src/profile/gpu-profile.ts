@@ -34,7 +34,7 @@ const SHORTEST_STEADY_WINDOW_S = 5
 /** Relative excess of power over the limit that triggers a warning: limits bind only on average. */
 const LIMIT_MARGIN = 0.05
 
-/** Measured power outside these multiples of the limit means that power and limit are in different units. */
+/** Bounds of measured power over the limit. Outside, power and limit are probably in different units. */
 const MAX_OF_LIMIT = 3
 const MIN_OF_LIMIT = 0.01
 
@@ -49,7 +49,7 @@ const POWER_OF_SPILLING = 0.75
 /** Ratio of neighbouring times, beside the growth of the batch, above which memory probably spills. */
 const TIMES_OF_SPILLING = 5
 
-/** Power limits of a profile without a locked clock, ascending, W. */
+/** Power limits that were profiled without a locked clock, ascending, W. */
 export function limitsOf({ rows }: GpuProfile): number[] {
   return ascending(rows.flatMap((row) => (isLocked(row) ? [] : [row.powerLimitW])))
 }

@@ -11,7 +11,7 @@ export const PROFILE_VERSION = 1
 
 const positive = z.number().positive()
 
-/** The published layout maps a batch size to measurements of windows, whose number of steps is not stated. */
+/** The published layout maps a batch size to measurements of windows. Their number of steps is not stated. */
 const publishedSchema = z.record(
   z.string(),
   z.array(z.object({ power_limit: positive, energy: positive, time: positive })).min(1),

@@ -134,7 +134,7 @@ function loadCluster(options: ScenarioOptions): Cluster {
   }
 }
 
-/** The system's error for a folder does not name it. */
+/** Reads a file. The error names a folder that is given instead, which the system's error does not. */
 function read(file: string): string {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${file} is a folder; give a file`)
   return readFileSync(file, 'utf8')

@@ -2,7 +2,10 @@ import Table from 'cli-table3'
 import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
 import type { ScheduleSummary } from '../summarize.js'
 
-/** One line per schedule. The gain is the mean completion time of `baseline`, for the same policy, over the line's. */
+/**
+ * Formats one line per schedule. The gain is the mean completion time under `baseline` (with the same policy), divided
+ * by that of the line.
+ */
 export function formatScheduleTable(rows: readonly ScheduleSummary[], baseline?: string): string {
   const cells = rows.map((row) => ({
     policy: row.policy,

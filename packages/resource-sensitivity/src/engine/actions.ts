@@ -4,7 +4,7 @@ import type { EngineJob, Seat } from './engine-job.js'
 export interface Grant {
   readonly cpusPerGpu: number
   readonly memoryGbPerGpu: number
-  /** With a power budget: power limit of each GPU, one number per seat of the placement, W. */
+  /** Power limit of each GPU, W, one number per seat of the placement; absent without a power budget. */
   readonly powerLimitsW?: readonly number[]
 }
 
@@ -33,7 +33,7 @@ export type ScheduleAction =
   | (OfRun & { readonly type: 'preempt'; readonly reason: PreemptReason })
   | (Omit<PlaceAction, 'type'> & { readonly type: 'migrate'; readonly from: readonly Seat[] })
 
-/** Why a job is stopped; `policy`: another job has priority, `budget`: the power budget is too small. */
+/** Why a job is stopped. `policy`: another job has priority. `budget`: the power budget is too small. */
 export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'cancelled' | 'budget'
 
 export interface Plan {
@@ -122,8 +122,10 @@ export class ActionRecord {
     return this.#told.delete(job)
   }
 
-  hasTold(job: EngineJob): boolean {
-    return this.#told.has(job)
+  /** Whether a job has a run on the seats that it has now. */
+  isInPlace(job: EngineJob): boolean {
+    const told = this.#told.get(job)
+    return told !== undefined && isSamePlacement(told.placement, job.seats)
   }
 
   /** Returns the jobs that the executor still runs on a server. A job that lost its place in this plan is included. */
@@ -147,7 +149,7 @@ export class ActionRecord {
       const told = this.#told.get(job)
       const isLost = this.#lost.has(job)
       const isRunning = job.state === 'running'
-      if (told === undefined || (isRunning && !isLost && isSamePlacement(told.placement, job.seats))) return []
+      if (told === undefined || (isRunning && !isLost && this.isInPlace(job))) return []
       note(job, told.placement, isLost)
       return [this.#stop(job)]
     })

@@ -15,7 +15,10 @@ export interface JobClass {
   readonly profile: JobProfile
   /** Seconds per iteration alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
   readonly fairIterationS: number
-  /** Demand relative to the whole cluster: the largest of the shares of GPUs, CPU and memory, and their sum. */
+  /**
+   * Demand relative to the whole cluster: the largest of the job's shares of GPUs, CPU and memory, and the sum of the
+   * three.
+   */
   readonly dominantShare: number
   readonly summedShare: number
 }
@@ -48,7 +51,7 @@ export class EngineJob {
   /** Time up to which progress is counted; in the future during a restart. */
   countedS = 0
   attainedGpuS = 0
-  /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `serviceOrder`. */
+  /** Attained service that is forgiven after a long wait, GPU-seconds; see `serviceOrder`. */
   forgivenGpuS = 0
   /** Time up to which attained service or waiting time is counted, s. */
   heldSinceS: number

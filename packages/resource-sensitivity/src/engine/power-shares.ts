@@ -6,18 +6,18 @@ import type { ActionRecord, EngineEvent } from './actions.js'
 import type { EngineJob, Seat } from './engine-job.js'
 import type { RunningJobs } from './running-jobs.js'
 
-/** Number of times that seats and cores are reassigned, each time with the price of a watt that the last try gave. */
+/** Maximum number of prices of a watt that are tried. At each price, seats and cores are assigned anew. */
 const PRICES_TRIED = 6
 const ROUNDING_W = 1e-9
 
-/** A run that was told to stop: it draws power until it exits. */
+/** A run that was told to stop. It draws power until it exits. */
 interface Leaving {
   readonly run: number
   readonly placement: readonly Seat[]
   readonly watts: number
 }
 
-/** Power budget from a time on, until the next step. */
+/** A power budget and the time from which it is valid, until the next step. */
 interface BudgetStep {
   readonly fromS: number
   readonly powerW: number
@@ -69,7 +69,7 @@ export class PowerShares {
     return Math.min(this.budgetW, ...coming.map(({ powerW }) => powerW)) - this.#idleW
   }
 
-  /** When `forJobsW` may change next, s; Infinity if never. */
+  /** Time at which `forJobsW` may change next, s; Infinity if never. */
   get nextChangeS(): number {
     const { nowS, options } = this.#running
     const changes = this.#budget.flatMap(({ fromS }) => [fromS - options.budgetLeadS, fromS])
@@ -159,7 +159,8 @@ export class PowerShares {
   }
 
   /**
-   * Returns the started runs that exceed the budget even at minimum power; the last ones in the order are chosen.
+   * Returns the started runs that must stop because even their minimum powers exceed the budget: the last ones in the
+   * order.
    *
    * @param order jobs in the policy's order
    */
@@ -175,14 +176,14 @@ export class PowerShares {
     return gone
   }
 
-  /** Returns the first newly seated job for which no watts are left, even after all stopping runs have exited. */
+  /** Returns the first starting or moving job for which no watts are left, even after all stopping runs have exited. */
   firstRefused(order: readonly EngineJob[]): EngineJob | undefined {
     const { told, fresh } = this.#seated(order)
     return fresh[this.#affordable(fresh, this.#leftBeside(told, this.forJobsW))]
   }
 
   /**
-   * Returns the newly seated jobs that must wait until stopping runs have exited. No job overtakes an earlier one that
+   * Returns the starting and moving jobs that must wait until stopping runs have exited. No job overtakes an earlier one that
    * must wait for watts, or for the exit of its own previous run.
    */
   mustWait(order: readonly EngineJob[]): EngineJob[] {
@@ -192,7 +193,7 @@ export class PowerShares {
     return fresh.slice(own < 0 ? count : Math.min(own, count))
   }
 
-  /** Distributes the budget among running jobs. Several prices of a watt are tried if that can move new jobs. */
+  /** Distributes the budget among running jobs. If new jobs can still move, several prices of a watt are tried. */
   settle(order: readonly EngineJob[], mechanism: Mechanism): void {
     const { told, fresh } = this.#seated(order)
     const active = [...told, ...fresh]
@@ -207,10 +208,10 @@ export class PowerShares {
     })
   }
 
-  /** Seated jobs: those whose run was started, and the others. */
+  /** Seated jobs: those that run on their seats already, and those that start or move. */
   #seated(order: readonly EngineJob[]): { told: EngineJob[]; fresh: EngineJob[] } {
     const seated = order.filter(({ state }) => state === 'running')
-    const isTold = (job: EngineJob) => this.#told.hasTold(job)
+    const isTold = (job: EngineJob) => this.#told.isInPlace(job)
     return { told: seated.filter(isTold), fresh: seated.filter((job) => !isTold(job)) }
   }
 
@@ -283,10 +284,11 @@ export class PowerShares {
     return shareWatts(ways, freeW)
   }
 
-  /** Operating points of a job on its seats. If limits cannot change, a started run has only its current one. */
+  /** Operating points of a job on its seats. If limits cannot change, a run that goes on has only its current one. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const seats = job.placement!.map(({ server, gpus }) => ({ gpuType: this.#typeOf(server), gpus }))
-    const limitsW = this.#running.options.limitsChange ? undefined : this.#ways.get(job)?.limitsW
+    const isFixed = !this.#running.options.limitsChange && this.#told.isInPlace(job)
+    const limitsW = isFixed ? this.#ways.get(job)?.limitsW : undefined
     return powerWays(job.profile, seats, job.share.cpus, job.share.memoryGb, limitsW)
   }
 }

@@ -7,7 +7,7 @@ import { EngineJob, type JobClass, nothing, type Seat } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 
-/** What running jobs hold of the cluster, and integrals over time. */
+/** Amounts that running jobs hold of the cluster, and their integrals over time. */
 class Usage {
   gpus = 0
   cpus = 0
@@ -27,7 +27,7 @@ class Usage {
   }
 }
 
-/** What the jobs on a server hold of it, and the sum of their demands. */
+/** Amounts that the jobs on a server hold of it, and the sums of their demands. */
 interface ServerLoad {
   heldCpus: number
   heldMemoryGb: number
@@ -46,7 +46,7 @@ export class RunningJobs {
   readonly loads: ServerLoad[]
   readonly usage: Usage = new Usage()
   nowS: number
-  /** Power as a further resource that jobs need to start; null if the cluster has no power budget. */
+  /** Power as a further resource that jobs need to start; null if the cluster names no GPU types. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   /** Running jobs. */
   readonly jobs: Set<EngineJob> = new Set()
@@ -218,9 +218,9 @@ export class RunningJobs {
   }
 
   /**
-   * Remembers which jobs run where.
+   * Remembers which jobs run on which seats.
    *
-   * @returns takes back all seats that were given since, and gives back those that were taken
+   * @returns a function that takes back all seats given since, and gives back those taken away
    */
   remember(): () => void {
     const before = new Map([...this.jobs].map((job) => [job, { ...job }]))
@@ -232,7 +232,7 @@ export class RunningJobs {
     }
   }
 
-  /** Seats a job that was stopped at this moment as before. It counts as one that was never stopped. */
+  /** Gives a job that was stopped at this moment its old seats and share. It counts as never stopped. */
   resume(
     job: EngineJob,
     {

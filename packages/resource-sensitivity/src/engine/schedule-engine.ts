@@ -41,7 +41,7 @@ export class ScheduleEngine {
   readonly #actions: ActionRecord
   /** Null if the cluster names no GPU types. */
   readonly #power: PowerShares | null
-  /** Submitted, unfinished jobs in the order of the last round, then of submission. */
+  /** Submitted, unfinished jobs, in the order of the last round; newer ones at the end. */
   #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
   /** Number of times the policy decided afresh which jobs run. */
@@ -235,7 +235,8 @@ export class ScheduleEngine {
     if (job.state === 'finished') return
     this.events++
     this.unfinished--
-    // A finished job exits by itself, even if it is told to stop at the same moment; a cancelled job must be told to.
+    // A finished job exits by itself, even if it is told to stop at the same moment. A cancelled job must be told to
+    // stop.
     if (how === 'finished') this.#actions.ended(job)
     else this.#actions.because(job, 'cancelled')
     if (job.state === 'waiting') this.#queue.remove(job)
@@ -243,7 +244,7 @@ export class ScheduleEngine {
   }
 
   #stop(job: EngineJob, doneIterations: number | undefined): void {
-    // True also for a job that this plan has just preempted: its run has ended as well.
+    // Also true for a job that this plan has just preempted: its run has ended too.
     if (!this.#actions.ended(job)) return
     this.events++
     const saved = job.savedRemaining
@@ -341,7 +342,7 @@ export class ScheduleEngine {
   }
 
   #planNextRound(nowS: number): void {
-    // If no job runs and none could start, a further round would change nothing; only an event can.
+    // If no job runs and none can start, only an event can change that.
     if (this.#queue.length === 0 || this.isIdle) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
       const { roundS } = this.running.options
@@ -367,7 +368,7 @@ export class ScheduleEngine {
     }
     this.#queue.remove(job)
     this.running.start(job, placement)
-    // It runs already, without the start time.
+    // The job is already running, so it has no start time left.
     job.countedS = this.nowS
     this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
     if (powerLimitsW !== undefined) this.#power?.adopt(job, powerLimitsW)

@@ -72,7 +72,7 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     assertAtLeast(field, value)
   }
   assertAtLeast('spreadPenalty', spreadPenalty, 1)
-  // A schedule with shorter rounds would hardly end.
+  // With shorter rounds, a simulation would take too long.
   assertAtLeast('roundS', roundS, 0.1, 'seconds')
   // The journal of a schedule keeps a digest of these fields in this order.
   const power = { powerBudgetW, budgetLeadS, limitsChange }
@@ -108,7 +108,7 @@ export function assertJob(job: Job, models: ReadonlyMap<string, unknown>): void 
   assertInteger(`job ${job.id}: gpus`, job.gpus)
 }
 
-/** Same on a cluster. @throws also ImpossibleJobError if the cluster can never run the job */
+/** As `assertJob`. @throws also ImpossibleJobError if the cluster can never run the job */
 export function assertRunnable(job: Job, models: ReadonlyMap<string, unknown>, cluster: Cluster): void {
   assertJob(job, models)
   for (const error of possibleJobs([job], cluster).skipped) throw error

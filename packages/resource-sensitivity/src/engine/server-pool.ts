@@ -18,7 +18,7 @@ export class ServerPool {
     this.freeInTotal = this.freeGpus.reduce((sum, gpus) => sum + gpus, 0)
     this.#byFree = Array.from({ length: most + 1 }, () => [])
     this.#position = new Int32Array(this.kinds.length)
-    // The server filed last is found first: the one with the most cores and memory, and of equal ones the first.
+    // The server filed last is found first. That is the one with the most cores, then memory, then the lowest number.
     const richestFirst = this.kinds.map((kind, server) => ({ ...kind, server }))
     richestFirst.sort((a, b) => b.cpus - a.cpus || b.memoryGb - a.memoryGb)
     for (const { server } of richestFirst.reverse()) this.#file(server)
@@ -52,7 +52,7 @@ export class ServerPool {
   /**
    * Places GPUs on as few servers as possible: the emptiest servers first, and the best fit for the rest.
    *
-   * @param room maximum number of the job's GPUs on a server with regard to its CPU and memory; null for no such limit
+   * @param room returns for how many GPUs of the job a server has CPU and memory; null if that does not matter
    */
   spread(gpus: number, room: ((server: number) => number) | null): Seat[] | null {
     const seats: Seat[] = []
@@ -86,7 +86,7 @@ export class ServerPool {
     return this.#byFree[gpus] ?? []
   }
 
-  /** At most `each` servers of every number of free GPUs above 0. */
+  /** Returns up to `each` servers for every number of free GPUs above 0. */
   someWithFree(each: number): number[] {
     return this.#byFree.flatMap((servers, free) => (free === 0 ? [] : servers.slice(0, each)))
   }

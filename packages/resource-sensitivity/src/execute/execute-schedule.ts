@@ -30,7 +30,7 @@ export interface ExecutedJob {
   readonly runs: number
 }
 
-/** Interval at which requests are read. */
+/** Interval at which requests are read, s. */
 const LOOK_S = 0.5
 
 /**
@@ -48,9 +48,6 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     const checked = checkOptions(options)
     const execution = new Execution(options, checked, executor)
     if (options.journal !== undefined) {
-      if (executor.resume === undefined || executor.takeFacts === undefined) {
-        throw new InvalidInputError('journal', options.journal, 'an executor that can resume')
-      }
       journal = new ScheduleJournal(options.journal, { ...checked, solver: null }, Date.now())
     }
     return await execution.run(journal)
@@ -79,7 +76,7 @@ class Execution {
   constructor(options: ExecuteOptions, { jobs, incidents }: CheckedOptions, executor: ScheduleExecutor) {
     this.#options = options
     this.#executor = executor
-    this.#engine = new ScheduleEngine({ ...options, limitsChange: executor.changesLimits === true })
+    this.#engine = new ScheduleEngine({ ...options, limitsChange: executor.changesLimits })
     this.#due = new DueEvents(jobs, incidents)
     for (const job of jobs) this.#note(job)
   }
@@ -87,13 +84,13 @@ class Execution {
   async run(journal: ScheduleJournal | null): Promise<ExecutedJob[]> {
     const [engine, due, executor] = [this.#engine, this.#due, this.#executor]
     const { signal, requests, onEvents, onActions } = this.#options
-    /** Whether the journal has all that the engine knows. */
+    /** Whether the journal records everything that the engine knows. */
     let isNoted = true
     try {
       if (journal !== null) await this.#resume(journal)
       while (!due.allArrived || engine.unfinished > 0) {
         const untilS = Math.min(due.nextAtS, engine.wakeAtS)
-        if (untilS === Number.POSITIVE_INFINITY && engine.isIdle && executor.awaitsServers !== true) {
+        if (untilS === Number.POSITIVE_INFINITY && engine.isIdle && !executor.awaitsServers) {
           throw whoNeverRuns(engine)
         }
         const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
@@ -106,7 +103,7 @@ class Execution {
         if (events.length > 0 || nowS >= engine.wakeAtS) {
           onEvents?.(nowS, events)
           actions = this.#plan(nowS, events)
-          const facts = executor.takeFacts?.() ?? []
+          const facts = executor.takeFacts()
           journal?.append({ timeS: nowS, events, facts, actions })
         }
         isNoted = true
@@ -120,7 +117,7 @@ class Execution {
       if (journal !== null && events.length > 0 && isNoted) {
         const timeS = Math.max(engine.nowS, executor.nowS())
         const all = [...events, ...due.takeUntil(timeS)]
-        journal.append({ timeS, events: all, facts: executor.takeFacts!(), actions: this.#plan(timeS, all) })
+        journal.append({ timeS, events: all, facts: executor.takeFacts(), actions: this.#plan(timeS, all) })
       }
       throw error
     }
@@ -135,10 +132,10 @@ class Execution {
       this.#due.takeUntil(entry.timeS)
       assertSameActions(this.#plan(entry.timeS, entry.events), entry)
     }
-    await this.#executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
+    await this.#executor.resume({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
   }
 
-  /** Appends the requested events. @returns the request files, to be removed once the events are journalled */
+  /** Appends the requested events. @returns the request files, to be removed once the events are in the journal */
   #takeRequests(nowS: number, events: EngineEvent[]): string[] {
     const { requests, onRefused } = this.#options
     if (requests === undefined) return []
@@ -154,8 +151,8 @@ class Execution {
   }
 
   /**
-   * Returns the events of a request, or throws and returns none. A submitted job that is already present is skipped: a
-   * process that was killed later had read the same request.
+   * Returns the events of a request, or throws and returns none. A submitted job that is already known is skipped: an
+   * earlier process had read the same request before it was killed.
    */
   #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
     if ('cancel' in request) {
@@ -219,10 +216,10 @@ export interface ResumedJournal {
 
 /** Carries out the engine's actions and reports events. */
 export interface ScheduleExecutor {
-  /** Whether it can change the power limit of a running job. Default false. */
-  readonly changesLimits?: boolean
-  /** Whether an unavailable server may come back. If so, the schedule waits although no job runs. Default false. */
-  readonly awaitsServers?: boolean
+  /** Whether it can change the power limit of a running job. */
+  readonly changesLimits: boolean
+  /** Whether an unavailable server may come back. If so, the schedule waits although no job runs. */
+  readonly awaitsServers: boolean
   /** Seconds since the start of the schedule, on the clock of the arrivals. */
   nowS(): number
   /** Carries out a plan. Actions already carried out have no effect. @throws the signal's reason if aborted */
@@ -234,10 +231,10 @@ export interface ScheduleExecutor {
    * @throws the signal's reason if aborted
    */
   next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]>
-  /** Observations since the last call, stored in the next journal entry. Required for a journal. */
-  takeFacts?(): readonly unknown[]
-  /** Resumes a schedule where its journal ends. Called before any other method. Required for a journal. */
-  resume?(journal: ResumedJournal, jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
+  /** Observations since the last call, stored in the next journal entry. */
+  takeFacts(): readonly unknown[]
+  /** Resumes a schedule where its journal ends. Called before any other method. */
+  resume(journal: ResumedJournal, jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
   /** End everything that still runs. @returns the resulting events */
   close(): Promise<readonly EngineEvent[]>
 }

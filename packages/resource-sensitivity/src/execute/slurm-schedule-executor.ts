@@ -28,8 +28,8 @@ export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   /** The `gres` request for a number of GPUs. Default `gpu:<n>`. */
   readonly gres?: (gpus: number) => string
   /**
-   * Sets the GPUs' power limit for a running job; must be done when it resolves. Without it, limits of running jobs
-   * stay fixed, and each run receives its own at its start.
+   * Sets the GPUs' power limit for a running job; the limit is in force when the promise resolves. Without this
+   * function, limits of running jobs stay fixed, and each run gets its limit at its start.
    */
   readonly limitPower?: (run: SlurmPowerLimit) => Promise<void>
   readonly partition?: string
@@ -72,7 +72,7 @@ const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
 /** Maximum wait for Slurm to accept a cancellation, ms. If Slurm is already silent, nothing is cancelled. */
 const LONGEST_CANCEL_MS = 10_000
-/** Maximum wait for cancelled jobs to exit. */
+/** Maximum wait for cancelled jobs to exit, ms. */
 const LONGEST_END_MS = 30_000
 
 interface Submission {
@@ -88,7 +88,7 @@ interface Submission {
   killAtMs: number
 }
 
-/** An action and what it means for a run of a job. */
+/** An action and its effect on a run of a job. */
 interface Step {
   readonly action: ScheduleAction
   /** ID of the submission that a start or a resize asks for. */
@@ -98,7 +98,7 @@ interface Step {
   readonly isLimitOnly: boolean
 }
 
-/** What the runs of a job have come to. */
+/** Progress and failures of a job over all its runs. */
 interface Account {
   doneIterations: number
   failures: number
@@ -131,7 +131,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #isClosed = false
   #resizes = 0
   #facts: RunFact[] = []
-  /** Events not yet returned: an error of a later call to Slurm must not lose them, since their facts are noted. */
+  /**
+   * Events not yet returned. Their facts are in the journal already, so an error of a later call to Slurm must not lose
+   * them.
+   */
   #events: EngineEvent[] = []
   /** True until the first poll after a resume, and while closing. Ends found then have the time of the node's record. */
   #isBehind = false
@@ -241,8 +244,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     jobOf: (jobId: number) => Job,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    // Decide once: a run that begins after it was told to stop must not be mistaken for one that continues under a new
-    // limit.
+    // Decided once, before any call: a run that begins after it was told to stop does not continue under a new limit.
     const steps = actions.map((action) => this.#stepOf(action, () => this.#continues(action)))
     // Stop leaving runs before starting others; Slurm keeps the new ones pending until there is room.
     for (const submission of this.#leaving(steps)) {
@@ -256,7 +258,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
-  /** @param continues whether a resize leaves its run as it is; every resize counts, whatever comes of it */
+  /**
+   * @param continues returns whether a run goes on after a resize. Every resize gets a number, even if its run goes on
+   */
   #stepOf(action: ScheduleAction, continues: (id: string) => boolean): Step {
     const { type, jobId, run } = action
     if (type !== 'resize') {
@@ -267,7 +271,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return { action, id, placement: this.#last.get(jobId)!.placement, isLimitOnly: continues(id) }
   }
 
-  /** Whether the run of a job goes on under a new limit; a run that has not begun is submitted anew. */
+  /** Whether the run of a job goes on under a new limit. A run that has not begun is submitted anew. */
   #continues({ jobId, ...action }: ScheduleAction): boolean {
     const { id, ended } = this.#last.get(jobId)!
     return 'powerLimitsW' in action && !ended && this.#jobs.hasStarted(id)
@@ -433,7 +437,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     submission.killAtMs = this.#clock.now() + this.#options.graceS * 1000
   }
 
-  /** Progress starts now: what the engine estimated before was queueing in Slurm. */
+  /** Progress starts now: until now, the job was queued in Slurm. */
   #started({ id, atUnixS, cpus, memoryLimitBytes }: SlurmJobStart): EngineEvent[] {
     const { job, run, submittedMs, request, stopping } = this.#submissions.get(id)!
     const bound = memoryLimitBytes === null ? null : memoryLimitBytes / 2 ** 20

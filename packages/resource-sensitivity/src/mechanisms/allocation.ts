@@ -213,23 +213,23 @@ export interface WattShares {
   /** Chosen point of each party. */
   readonly chosen: readonly number[]
   readonly gain: number
-  /** Marginal gain of one more watt; 0 if every job is at its maximum. */
+  /** Gain of one more watt; 0 if every job is at its maximum. */
   readonly price: number
 }
 
 /**
- * Distributes watts among parties that choose one operating point each. All start with their first point; then the best
- * throughput per watt is taken along the concave hull of each party's points (a multiple-choice knapsack). This greedy result
- * is a lower bound for an exact search, which is skipped if it would take too long.
+ * Distributes watts among jobs that choose one operating point each. All start with their first point. Then the best
+ * throughput per watt is taken along the concave hull of each job's points (a multiple-choice knapsack). This greedy
+ * result is a lower bound for an exact search, which is skipped if it would take too long.
  *
- * @param all operating points of each party, at least one, watts and throughput strictly ascending
- * @param watts total power; if it is below the sum of all first points, every party still gets its first point
+ * @param all operating points of each job, at least one, watts and throughput strictly ascending
+ * @param watts total power; if it is below the sum of all first points, every job still gets its first point
  */
 export function shareWatts(all: readonly (readonly WattOption[])[], watts: number): WattShares {
   const chosen = all.map(() => 0)
   let left = watts - all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
   const steps = all.flatMap((ways, who) => hullSteps(ways).map((step) => ({ who, ...step })))
-  // Along a hull the gain per watt falls, so the steps of each party keep their order.
+  // Along a hull the gain per watt falls, so the steps of each job keep their order.
   steps.sort((a, b) => b.ratio - a.ratio || a.who - b.who || a.to - b.to)
   const stuck = new Set<number>()
   let price = 0

@@ -8,7 +8,7 @@ export interface Mechanism {
    * Decides afresh which jobs run.
    *
    * @param order all unfinished jobs in the policy's order
-   * @param refused jobs that cannot start; neither can later jobs of their classes
+   * @param refused jobs that can neither start nor move; later jobs of their classes cannot start
    */
   plan(order: readonly EngineJob[], refused: ReadonlySet<EngineJob>): void
   /** Starts waiting jobs on free resources without preemption. */
@@ -56,7 +56,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
     }
     const leaving = [...this.running.jobs].filter((job) => !chosen.has(job))
     for (const job of leaving.sort(inOrder)) this.running.preempt(job)
-    this.#placer.place(starting)
+    this.#placer.place(starting, refused)
   }
 
   fill(queue: WaitingQueue, refused: ReadonlySet<EngineJob>): void {
@@ -74,7 +74,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
       free -= job.gpus
       starting.push(job)
     }
-    this.#placer.place(starting)
+    this.#placer.place(starting, refused)
   }
 }
 
@@ -99,9 +99,10 @@ const MAX_CLEARED = 32
  * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few.
  *
  * In general, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
- * jobs. Under `tune`, lenders sit beside borrowers: a job that wants more than its share goes to the server with the
- * most spare CPU or memory per free GPU, and a job that wants less to the one with the least. If spreading slows jobs,
- * `tune` also moves single-server jobs to avoid spreading another job, if that gains more than their restarts cost.
+ * jobs. Under `tune`, jobs that want more CPU or memory than their share are placed beside jobs that want less. A job
+ * that wants more goes to the server with the most spare CPU or memory per free GPU; a job that wants less goes to the
+ * server with the least. If spreading slows jobs, `tune` also moves single-server jobs to avoid spreading another job,
+ * if that gains more than their restarts cost.
  */
 class Placer {
   readonly #running: RunningJobs
@@ -115,12 +116,13 @@ class Placer {
     this.#consolidates = this.#mixes && (spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1))
   }
 
-  place(jobs: EngineJob[]): void {
+  /** @param fixed jobs that must not be moved */
+  place(jobs: EngineJob[], fixed: ReadonlySet<EngineJob>): void {
     const appetite = (job: EngineJob) => Math.max(...this.#appetites(job))
     jobs.sort((a, b) => b.gpus - a.gpus || (this.#mixes ? appetite(b) - appetite(a) : 0))
     for (const job of jobs) {
       let server = this.#choose(job)
-      if (server < 0) server = this.#clear(job)
+      if (server < 0) server = this.#clear(job, fixed)
       const placement = server >= 0 ? [{ server, gpus: job.gpus }] : this.#running.pool.spread(job.gpus, null)
       if (placement === null) throw new Error(`job ${job.id} was promised GPUs that are not free`)
       this.#running.start(job, placement)
@@ -128,11 +130,11 @@ class Placer {
   }
 
   /**
-   * Makes room for all GPUs of a job on one server by moving the server's smaller jobs, each to its best fit elsewhere.
+   * Frees enough GPUs for a job on one server, by moving the server's smaller jobs, each to its best fit elsewhere.
    *
    * @returns the server; -1 if no server can be cleared, or only at a cost above the gain
    */
-  #clear(job: EngineJob): number {
+  #clear(job: EngineJob, fixed: ReadonlySet<EngineJob>): number {
     if (!this.#consolidates) return -1
     const { pool, options } = this.#running
     let tries = 0
@@ -140,7 +142,7 @@ class Placer {
       for (const server of pool.withFree(free)) {
         if (pool.kinds[server]!.gpus < job.gpus) continue
         if (++tries > MAX_CLEARED) return -1
-        const moves = this.#movesFrom(server, job)
+        const moves = this.#movesFrom(server, job.gpus - free, fixed)
         if (moves === null) continue
         const movedGpus = moves.reduce((sum, [moved]) => sum + moved.gpus, 0)
         if (!this.#gains(job, movedGpus * options.restartCostS)) continue
@@ -154,20 +156,18 @@ class Placer {
     return -1
   }
 
-  /** Moves of a server's jobs that free enough GPUs for another job; null if impossible. */
-  #movesFrom(server: number, forJob: EngineJob): (readonly [EngineJob, number])[] | null {
+  /** Returns moves of a server's jobs that free this number of GPUs; null if impossible. */
+  #movesFrom(server: number, gpus: number, fixed: ReadonlySet<EngineJob>): (readonly [EngineJob, number])[] | null {
     const { pool } = this.#running
-    let missing = forJob.gpus - pool.freeGpus[server]!
-    const movable = pool.residents[server]!.filter((job) => job.server === server && job !== forJob)
+    let missing = gpus
+    const movable = pool.residents[server]!.filter((job) => job.server === server && !fixed.has(job))
     movable.sort((a, b) => a.gpus - b.gpus || a.index - b.index)
     const moves: (readonly [EngineJob, number])[] = []
     const promised = new Map<number, number>()
     for (const job of movable) {
       if (missing <= 0) break
       const hasRoom = (other: number) => pool.freeGpus[other]! - (promised.get(other) ?? 0) >= job.gpus
-      // On another type of GPU, a job may need more watts than are left.
-      const isAlike = (other: number) => pool.kinds[other]!.gpuType === pool.kinds[server]!.gpuType
-      const to = pool.bestFit(job.gpus, (other) => other !== server && hasRoom(other) && isAlike(other))
+      const to = pool.bestFit(job.gpus, (other) => other !== server && hasRoom(other))
       if (to < 0) continue
       promised.set(to, (promised.get(to) ?? 0) + job.gpus)
       moves.push([job, to])

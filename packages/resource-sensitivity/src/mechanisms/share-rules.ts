@@ -8,7 +8,7 @@ export interface FairShare extends PerGpuShare {
   readonly gpuTypes?: readonly string[]
 }
 
-/** Options of each class of jobs by placement, and the price of a watt that they include. */
+/** Caches the options of each class of jobs by placement. The options include the price of a watt. */
 export class ShareRules {
   /** GPU-proportional share of every server. */
   readonly fair: readonly FairShare[]
@@ -23,7 +23,7 @@ export class ShareRules {
     })
   }
 
-  /** GPU-proportional share of a job: the smallest of its servers, since its GPUs run in lockstep. */
+  /** GPU-proportional share of a job. It is the smallest share of its servers, since its GPUs run in lockstep. */
   fairShare(placement: readonly Seat[]): FairShare {
     return placement
       .map(({ server }) => this.fair[server]!)
@@ -119,7 +119,7 @@ export function powerWays(
   })
 }
 
-/** Profile of a model if a watt costs `price`: throughput minus the cost of its watts replaces throughput. */
+/** Profile of a model if a watt costs `price`: each throughput is reduced by the cost of its watts. */
 function pricedProfile(profile: JobProfile, gpuTypes: readonly string[], price: number): JobProfile {
   const seats = gpuTypes.map((gpuType) => ({ gpuType, gpus: 1 / gpuTypes.length }))
   const worth = (cpus: number, memoryGb: number) =>

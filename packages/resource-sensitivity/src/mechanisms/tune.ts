@@ -19,8 +19,12 @@ interface Allocation {
  * servers have left.
  */
 export class TuneMechanism extends WholeGpuMechanism {
+  /** Allocations of the current plan by server kind and jobs: trying seats meets the same few combinations again. */
+  readonly #known = new Map<string, Allocation>()
+
   settle(): void {
     const { running } = this
+    this.#known.clear()
     // Under a power budget, a seat on a server with another GPU type may be better, so all servers are examined.
     if (running.anyChanged && running.watts !== null) running.touchServers()
     const changed = running.takeChanged()
@@ -36,7 +40,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     if (running.options.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
-  /** Distributes what jobs on several servers leave of a server among its other jobs. */
+  /** Distributes the resources of a server among its single-server jobs; jobs on several servers keep their shares. */
   #settle(server: number): void {
     const whole = this.#wholeOn(server)
     if (whole.length === 0) return
@@ -52,7 +56,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return whole.sort((a, b) => a.kind.number - b.kind.number || a.index - b.index)
   }
 
-  /** Best known allocation of these jobs on the resources that the server's spread jobs leave. */
+  /** Best allocation found for these jobs, with the resources that the server's spread jobs leave. */
   #allocation(server: number, whole: readonly EngineJob[]): Allocation {
     const { pool } = this.running
     let { cpus, memoryGb } = pool.kinds[server]!
@@ -62,10 +66,16 @@ export class TuneMechanism extends WholeGpuMechanism {
       memoryGb -= job.share.memoryGb * pool.gpusOn(job, server)
     }
     const fair = this.rules.fair[server]!
+    let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}/${fair.gpuTypes?.[0] ?? ''}/${this.rules.price}`
+    for (const job of whole) key += `:${job.kind.number}`
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
     const jobs = whole.map((job): Resident => ({ gpus: job.gpus, options: this.rules.options(job, fair).options }))
     const choice = allocateServer(jobs, cpus, memoryGb)
     const value = allocatedThroughput(jobs, choice)
-    return { choice: choice.map((k, i) => jobs[i]!.options[k]!), value }
+    const allocation = { choice: choice.map((k, i) => jobs[i]!.options[k]!), value }
+    this.#known.set(key, allocation)
+    return allocation
   }
 
   /** Gives a spread job the fastest option for which all its servers have enough left. */
@@ -84,11 +94,11 @@ export class TuneMechanism extends WholeGpuMechanism {
   }
 }
 
-/** Limits per round of the seat changes tried, and of the job-server pairs examined. */
+/** Limits per plan: seat changes tried, and pairs of a job and a server examined. */
 const MAX_TRIES = 1000
 const MAX_PAIRS = 4000
 
-/** Maximum number of jobs of one server that trade places with one job of another at once. */
+/** Maximum number of jobs of one server that trade places together with one job of another. */
 const MAX_TOGETHER = 4
 
 /**
@@ -177,7 +187,10 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
     return false
   }
 
-  /** Groups of newcomers on another server that could trade places with a job; the empty group needs free GPUs. */
+  /**
+   * Groups of newcomers on another server that could trade places with a job. If GPUs are free there, the group may be
+   * empty.
+   */
   function groupsFor(a: EngineJob, other: number): EngineJob[][] {
     const size = a.gpus
     const freeHere = pool.freeGpus[a.server]!

@@ -119,7 +119,10 @@ function errorPercent({ low, high }: CurveEstimate): number {
   return ((high - low) / 2 / low) * 100
 }
 
-/** The middle between the first point that may be fast enough and the first that surely is; undefined if measured. */
+/**
+ * Returns the count halfway between the first point that may be above `least` and the first that surely is; undefined
+ * if no count in between is left to measure.
+ */
 function countNearKnee(curve: readonly CurveEstimate[], least: number, gpus: number): number | undefined {
   const from = curve.findIndex(({ high }) => high >= least)
   const to = curve.findIndex(({ low }) => low >= least)

@@ -98,7 +98,7 @@ export function throughputAt(profile: JobProfile, cpus: number, memoryGb: number
   return tableAt(profile, profile.throughput, cpus, memoryGb)
 }
 
-/** Same for another table on the axes of a profile. */
+/** As `throughputAt`, for another table on the axes of a profile. */
 export function tableAt(
   profile: Pick<JobProfile, 'cpusPerGpu' | 'memoryGbPerGpu'>,
   table: readonly (readonly number[])[],

@@ -105,7 +105,7 @@ export interface CacheModelInput {
 
 export interface CacheModelResult {
   readonly epochS: number
-  /** Storage rate below which the epoch takes longer, MB/s. */
+  /** Minimum storage rate that does not slow the epoch, MB/s. */
   readonly storageMBps: number
 }
 

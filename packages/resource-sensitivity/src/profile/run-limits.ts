@@ -69,7 +69,7 @@ export interface MemoryGroup {
 let groups = 0
 
 /**
- * Create such a group under `parent`: the root of the cgroup2 mount, or a folder delegated to this user.
+ * Creates a memory group under `parent`: the root of the cgroup2 mount, or a folder delegated to this user.
  *
  * @throws LimitUnavailableError without cgroup v2, without its memory controller, or without permission
  */
