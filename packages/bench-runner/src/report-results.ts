@@ -28,7 +28,7 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'bench-runner report',
-      description: 'Set the results of a folder as one self-contained page, Markdown, CSV and pictures.',
+      description: 'Write the results of a folder as one self-contained page, Markdown, CSV and pictures.',
       example: 'bench-runner report ./benchmark_results --pictures',
     },
     terminal,
@@ -39,7 +39,7 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
       '--playground <address>',
       'link runs to a playground: an address, or its folder (default: <out>/playground)',
     )
-    .option('--no-oracle', 'leave out the oracle, which takes about half a second a power cap')
+    .option('--no-oracle', 'omit the oracle, which takes about half a second per power cap')
   await parseCommand(addReportOptions(command), argv)
   const folder = command.args[0]!
   const raw = command.opts<RawOptions>()

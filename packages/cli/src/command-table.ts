@@ -30,12 +30,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'add-network',
-    summary: 'give the predictor a network from its ONNX file and a few rows',
+    summary: 'add a network from its ONNX file and a few measured rows',
     load: async () => (await import('@pctodl/perf-model/commands')).pctodlAddNetwork,
   },
   {
     name: 'partition',
-    summary: 'shares, batches and clocks with the most throughput under a cap',
+    summary: 'shares, batches and clocks with the highest throughput under a cap',
     load: async () => (await import('@pctodl/greedy-partition/commands')).pctodlPartition,
   },
   {
@@ -45,12 +45,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'sweep',
-    summary: 'the SM clock or power limit at which a board does most per watt',
+    summary: 'the SM clock or power limit with the highest efficiency',
     load: async () => (await import('@pctodl/profiler/commands')).pctodlSweep,
   },
   {
     name: 'prove',
-    summary: 'measure a board, predict what was not measured, print the errors',
+    summary: 'measure a board and report the errors of predictions',
     load: async () => (await import('@pctodl/profiler/commands')).pctodlProve,
   },
   {
@@ -76,12 +76,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'gpu',
-    summary: 'look at real boards; hold clocks and limits, and put them back',
+    summary: 'inspect real boards; hold clocks and limits, then restore them',
     load: async () => (await import('@pctodl/nvml-control/commands')).gpu,
   },
   {
     name: 'govern',
-    summary: 'clocks for running Triton and vLLM servers by their objectives',
+    summary: 'set the clock for running Triton and vLLM servers by objectives',
     load: async () => (await import('@pctodl/govern/commands')).govern,
   },
   {
@@ -97,7 +97,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'node',
     binary: 'pctodld',
-    summary: "the service that changes a node's boards for others, by a policy",
+    summary: "the service that changes a node's boards for users, within a policy",
     load: async () => (await import('@pctodl/node-service/commands')).node,
   },
   {
@@ -112,7 +112,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'colocate',
-    summary: 'choose who shares a board with whom, from kernel metrics',
+    summary: 'choose jobs to share a board, from kernel metrics',
     load: async () => (await import('@pctodl/colocation/commands')).pctodlColocate,
   },
   {
@@ -122,7 +122,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'sensitivity',
-    summary: 'size CPU cores and memory beside the board; schedule jobs by it',
+    summary: 'schedule cluster jobs by their need for CPU cores and memory',
     load: async () => (await import('@pctodl/resource-sensitivity/commands')).sensitivity,
   },
   {
@@ -132,12 +132,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'what works on this machine, and what to do for the rest',
+    summary: 'what works on this machine, and how to fix the rest',
     load: async () => (await import('./doctor/doctor-command.js')).doctor,
   },
   {
     name: 'cleanup',
-    summary: 'end and put right what a crashed run of yours left behind',
+    summary: 'remove what your crashed runs left behind',
     load: async () => (await import('./cleanup/cleanup-command.js')).cleanup,
   },
   {

@@ -29,7 +29,7 @@ export function overview(): string {
 
 Many inference processes on one NVIDIA GPU under a power cap: predict,
 partition, control, compare.
-Nothing here needs a GPU to be tried: boards can be simulated.
+No GPU is needed: boards can be simulated.
 
 Commands:
 ${lines.join('\n')}

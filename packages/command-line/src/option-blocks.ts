@@ -6,6 +6,6 @@ export function withNvmlOptions(command: Command): Command {
     .option('--library <path>', "NVML's library (default: where drivers put it)")
     .option(
       '--lease-dir <folder>',
-      'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases for root)',
+      'folder of the leases (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases for root)',
     )
 }

@@ -17,17 +17,14 @@ export const pctodlPlayground: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodl playground',
       version,
-      description: 'Plan, cap and watch simulated boards in a browser: one page, on this machine alone, offline.',
+      description:
+        'Plan, cap and watch simulated boards in a browser: one page that works offline, served to this machine only.',
       example: 'pctodl playground --export site',
     },
     terminal,
   )
-    .option(
-      '--port <n>',
-      `port on this machine, 0 for any that is free (default: ${DEFAULT_PORT})`,
-      integerFrom(0, 65535),
-    )
-    .option('--export <folder>', 'write the page there instead: for a static host, or to be opened as a file')
+    .option('--port <n>', `port on this machine; 0 for any free port (default: ${DEFAULT_PORT})`, integerFrom(0, 65535))
+    .option('--export <folder>', 'write the page into this folder instead of serving it')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
   if (raw.export !== undefined) {

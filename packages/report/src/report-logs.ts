@@ -13,7 +13,7 @@ export const pctodlReport: CommandFunction = async (argv, terminal) => {
       name: 'pctodl report',
       version,
       description:
-        'Judge and compare runs by their logs: one self-contained page, Markdown, CSV and pictures.\n' +
+        'Judge and compare runs by their logs. Writes one self-contained page, Markdown, CSV and pictures.\n' +
         "Results of bench-runner have a report of their own, which knows the board's truth: bench-runner report FOLDER.",
       example: 'pctodl report run.events.jsonl mine=other.events.jsonl --out report',
     },

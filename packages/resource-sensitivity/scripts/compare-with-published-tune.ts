@@ -39,7 +39,11 @@ for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     },
   })
   const publishedS = (spreadPenalty?: number) => {
-    const corrections = { runAllJobs: true, ftfLargestFirst: true, ...(spreadPenalty !== undefined && { spreadPenalty }) }
+    const corrections = {
+      runAllJobs: true,
+      ftfLargestFirst: true,
+      ...(spreadPenalty !== undefined && { spreadPenalty }),
+    }
     const { finished } = simulatePublished({ ...rules, corrections })
     return finished.reduce((sum, { completionS }) => sum + completionS, 0) / finished.length
   }

@@ -84,7 +84,7 @@ export async function parseRunOptions(
     {
       name: 'pctodl run',
       version,
-      description: 'Run one power-capping algorithm on one board, and watch it.',
+      description: 'Run one power-capping algorithm on one board, and show its state live.',
       example: 'pctodl run --gpu 3080Ti --model resnet50 --power-schedule down --duration 300 --log-file run.csv',
     },
     terminal,
@@ -94,7 +94,7 @@ export async function parseRunOptions(
     .option('--dataset <name>', 'name of the data set, stored in the record', 'imagenet')
     .option('--dataset-path <folder>', 'real boards: folder with a subfolder per data set (default: synthetic images)')
     .option('--gpu <name>', 'name of a simulated board; index, UUID or name of a real one', '3080Ti')
-    .option('--backend <kind>', 'sim, nvml, or auto: real where there is one', oneOf(...backendKinds), 'auto')
+    .option('--backend <kind>', 'sim, nvml, or auto: real if there is one', oneOf(...backendKinds), 'auto')
     .option('--worker <kind>', 'real boards: torch, onnx, or a command that speaks the tenant protocol')
     .option('--seed <n>', 'seed of a simulated board', integerFrom(0), 1)
     .option('--power-cap <watts>', 'a fixed cap', positiveNumber('watts'))
@@ -111,11 +111,11 @@ export async function parseRunOptions(
     .option('--mps-step <percent>', 'shares are multiples of this', integerFrom(1, 100), 5)
     .option('--shares <percents>', 'shares instead of a plan, e.g. 50,30,20', listOf(positiveNumber('percent')))
     .option('--batches <samples>', 'batch sizes of the shares: one each, or one for all', listOf(integerFrom(1)))
-    .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
-    .option('--no-hardware-limit', "leave the board's own power limit alone")
+    .option('--enable-shadow', 'let pctodl search for better tenants while it runs')
+    .option('--no-hardware-limit', "do not set the board's own power limit")
     .option('--sensor-tolerance <percent>', 'margin below the cap for sensor error', numberBetween(0, 49), 0)
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl fit writes (default: shipped)')
-    .option('--log-file <file>', 'CSV of the windows; beside it FILE.events.jsonl, the record of the run')
+    .option('--log-file <file>', 'write a CSV of the windows, and FILE.events.jsonl, the record of the run')
     .option('--replay <record>', 'replay a recorded run to a new policy with the same options, and explain it')
     .option('--json', 'print the evaluation (or the replay) as JSON')
   await parseCommand(command, argv, {

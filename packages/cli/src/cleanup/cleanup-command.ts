@@ -25,17 +25,14 @@ export const cleanup: CommandFunction = async (argv, terminal) => {
       name: 'pctodl cleanup',
       version,
       description:
-        'End and put right what a crashed run of yours left behind: inference workers, the MPS daemon, changed boards. ' +
-        "What is in use, and what is anybody else's, is left alone.",
+        'Remove what your crashed runs left behind: inference workers, the MPS daemon, changed boards. ' +
+        'Processes in use and those of other users are not touched.',
       example: 'pctodl cleanup --dry-run',
     },
     terminal,
   )
-    .option('--dry-run', 'say what would be done, and do nothing')
-    .option(
-      '--mps-dir <folder>',
-      'the folder of the MPS daemons (default: $PCTODL_MPS_DIR, or one in a runtime folder)',
-    )
+    .option('--dry-run', 'print the planned steps, and do nothing')
+    .option('--mps-dir <folder>', 'folder of the MPS daemons (default: $PCTODL_MPS_DIR, or one in a runtime folder)')
   withNvmlOptions(command).option('--json', 'print JSON')
   await parseCommand(command, argv)
   const { dryRun = false, json, ...options } = command.opts<CleanupOptions>()

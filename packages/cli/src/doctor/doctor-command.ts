@@ -17,7 +17,7 @@ export const doctor: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodl doctor',
       version,
-      description: 'Say what works on this machine, and what to do for the rest. Changes nothing.',
+      description: 'Report what works on this machine, and how to fix the rest. Changes nothing.',
       example: 'pctodl doctor --json',
     },
     terminal,

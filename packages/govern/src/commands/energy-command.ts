@@ -61,7 +61,7 @@ export const energy: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
-  command.argument('<log>', 'as written by pctodl govern --log').option('--json', 'print JSON instead of CSV')
+  command.argument('<log>', 'log that pctodl govern --log wrote').option('--json', 'print JSON instead of CSV')
   await parseCommand(command, argv)
   const [file = ''] = command.args
   const services = energyOf(readFileSync(file, 'utf8'), file)

@@ -27,14 +27,15 @@ export const govern: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodl govern',
       version,
-      description: 'Choose the clocks of a board for Triton and vLLM servers that run on it, within their objectives.',
+      description:
+        'Set the SM clock of a board for the Triton and vLLM servers on it, so that they meet their latency objectives.',
       example: 'pctodl govern --config govern.yaml --dry-run',
     },
     terminal,
   )
   command
     .requiredOption('--config <file>', 'board, servers and objectives (YAML)')
-    .option('--dry-run', 'change nothing; say what would be held, and what that is expected to save')
+    .option('--dry-run', 'change nothing; print the clock to lock and the expected saving')
     .option('--log <file>', 'append one JSON line for each interval; pctodl energy reads it')
     .option('--http <address>', '/metrics for Prometheus, e.g. 127.0.0.1:9403')
     .option('--library <path>', "NVML's library (default: where drivers put it)")

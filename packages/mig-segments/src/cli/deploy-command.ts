@@ -18,24 +18,27 @@ interface DeployCommandOptions extends DeployOptions {
 export function addDeployOptions(command: Command): Command {
   return command
     .requiredOption('--node <n>', "this machine's number in the map", integerFrom(0))
-    .option('--map <file.csv>', 'the map (default: that of the SLO row, in the output folder)')
-    .option('--fleet', "the row's map of a fleet, fleet.csv; nodes count within boards of this machine's type")
-    .option('--through <folder>', 'deploy the maps of this folder one after the other, by name: a period of a schedule')
-    .option('--settle <s>', 'seconds to wait after each of them, for workers to be ready', numberBetween(0, 86_400), 0)
-    .option('--output <folder>', 'where maps are', './deployment')
+    .option('--map <file.csv>', 'the map (default: the map of the SLO row in the output folder)')
+    .option('--fleet', "use the row's fleet map, fleet.csv; nodes are numbered per board type")
+    .option(
+      '--through <folder>',
+      'deploy the maps of this folder in the order of their names, e.g. the steps of a schedule',
+    )
+    .option('--settle <s>', 'seconds to wait after each map until workers are ready', numberBetween(0, 86_400), 0)
+    .option('--output <folder>', 'folder of the maps', './deployment')
     .option('--gpus-per-node <n>', 'GPUs of a node', integerFrom(1), DEFAULT_GPUS_PER_NODE)
-    .option('--gpu <name>', 'board (default: what nvidia-smi says)')
+    .option('--gpu <name>', 'board (default: from nvidia-smi)')
     .option(
       '--command <words>',
-      'a worker, e.g. "python serve.py --model {model} --batch {batch}"; without: no workers',
+      'a worker, e.g. "python serve.py --model {model} --batch {batch}"; default: no workers',
     )
     .option(
       '--directory <folder>',
       'MPS daemons, worker logs and the state of the deployment',
       `/tmp/pctodl-segments-${process.getuid?.() ?? 0}`,
     )
-    .option('--apply', 'do it; without, print the commands only')
-    .option('--down', 'take everything down that was deployed here')
+    .option('--apply', 'run the commands; otherwise they are only printed')
+    .option('--down', 'remove everything that was deployed here')
     .option('--json', 'print a JSON report on standard output')
 }
 

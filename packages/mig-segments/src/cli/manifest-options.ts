@@ -21,20 +21,20 @@ export function addManifestOptions(command: Command): Command {
     .option('--mig-parted', 'write mig-parted.yaml beside the map')
     .option('--kubernetes', 'write kubernetes.yaml beside it; needs --image and --command')
     .option('--image <name>', "container image of the manifests' workers")
-    .option('--command <words>', 'their command, e.g. "serve --model {model} --batch {batch} --port {port}"')
+    .option('--command <words>', 'command of the workers, e.g. "serve --model {model} --batch {batch} --port {port}"')
     .option(
       '--node-names <list>',
-      "the manifests' nodes, e.g. h100-node-0=gpu17 (default: h100-node-0, ...)",
+      'node names in the manifests, e.g. h100-node-0=gpu17 (default: h100-node-0, ...)',
       listOf(String),
     )
     .option(
       '--devices <name>',
-      "in the manifests: plugin, NVIDIA's device plugin; dra, claims of dynamic resource allocation",
+      "in the manifests: plugin (NVIDIA's device plugin) or dra (claims of dynamic resource allocation)",
       oneOf('plugin', 'dra'),
       'plugin',
     )
-    .option('--port <n>', 'port of the workers; of models that share an instance each has the next', integerFrom(1))
-    .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
+    .option('--port <n>', 'port of the workers; models that share an instance use successive ports', integerFrom(1))
+    .option('--health-path <path>', 'HTTP path on --port that answers 200 while a worker is healthy')
 }
 
 /** Returns a function that formats a map as cluster files, by name. Checks the options before planning starts. */

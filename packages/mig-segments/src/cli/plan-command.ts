@@ -57,7 +57,7 @@ const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'exp
 
 export function addPlanOptions(command: Command): Command {
   const fleet = new Option('--fleet <file.yaml>', 'boards of several types: profiles, counts, prices, limits on watts')
-  const from = new Option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
+  const from = new Option('--from <map.csv>', 'change this running map step by step, and create few instances')
   return addManifestOptions(addGateOptions(addInputOptions(command)))
     .option(
       '--dispatch <name>',
@@ -66,14 +66,14 @@ export function addPlanOptions(command: Command): Command {
       'shared',
     )
     .option('--max-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MAX_ITERATIONS)
-    .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
-    .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
-    .option('--picture', 'draw the map: map.svg beside it')
-    .option('--explain', 'say why the plan is as it is')
-    .option('--strict', 'fail where a service cannot be served')
+    .option('--power-cap <w>', 'power cap of each board; needs measured power in the profiles', positiveNumber())
+    .option('--idle-power <w>', 'idle power of a board with instances, for --power-cap', positiveNumber())
+    .option('--picture', 'also draw the map, as map.svg')
+    .option('--explain', 'explain the plan')
+    .option('--strict', 'fail if a service cannot be served')
     .addOption(fleet.conflicts([...ofPlansFromScratch, 'gpu', 'profiles', 'gpusPerNode', 'nodes']))
     .addOption(from.conflicts(ofPlansFromScratch))
-    .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
+    .option('--consolidate', 'with --from: continue until the boards cost no more than those of a new plan')
 }
 
 interface Made {

@@ -31,7 +31,12 @@ export function addInputOptions(command: Command): Command {
     .option('--gpu <name>', `board with MIG: ${migBoardKeys.join(', ')}`, 'A100-80GB')
     .option('--profiles <folder>', "profiles, <model>.csv (default: the board's examples of a simulated board)")
     .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
-    .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
+    .option(
+      '--max-processes <n>',
+      'largest number of MPS processes per instance',
+      integerFrom(1),
+      DEFAULT_MAX_PROCESSES,
+    )
     .option(
       '--latency-share <x>',
       'share of a latency objective that a batch may take',
@@ -40,8 +45,8 @@ export function addInputOptions(command: Command): Command {
     )
     .option('--rate-factor <x>', 'multiply all request rates', positiveNumber(), 1)
     .option('--gpus-per-node <n>', 'GPUs of a node', integerFrom(1), DEFAULT_GPUS_PER_NODE)
-    .option('--nodes <n>', 'nodes that there are; a plan that needs more is an error', integerFrom(1))
-    .option('--output <folder>', 'where SLO<row>/SLO<row>_ParvaGPU_deploy.csv goes', './deployment')
+    .option('--nodes <n>', 'available nodes; a plan that needs more is an error', integerFrom(1))
+    .option('--output <folder>', 'folder for SLO<row>/SLO<row>_ParvaGPU_deploy.csv', './deployment')
     .option('--json', 'print a JSON report on standard output')
 }
 

@@ -32,11 +32,11 @@ const DAY_ITERATIONS = 5000
 
 export function addScheduleOptions(command: Command): Command {
   return addGateOptions(addInputOptions(command))
-    .requiredOption('--idle-power <w>', 'watts of a GPU whose instances wait', positiveNumber())
-    .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
-    .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
+    .requiredOption('--idle-power <w>', 'idle power of a GPU with instances', positiveNumber())
+    .requiredOption('--parked-power <w>', 'power of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
+    .option('--period <s>', 'duration of a row of the objective files', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
-    .option('--max-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
+    .option('--max-late <share>', 'share of the day's requests that changes may delay', numberBetween(0, 0.1), 0)
     .option('--max-iterations <n>', 'simplex iterations of each change', integerFrom(1), DAY_ITERATIONS)
 }
 

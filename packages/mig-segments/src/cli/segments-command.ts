@@ -17,17 +17,17 @@ export const segments: CommandFunction = async (argv, terminal) => {
   )
   const row = integerFrom(1)
   const add = (name: string, description: string) => newSubcommand(program, name, description, terminal)
-  addPlanOptions(add('plan', 'plan a row of the objective files (the default: `pctodl segments 2`)'))
+  addPlanOptions(add('plan', 'plan one row of the objective files (default command: `pctodl segments 2`)'))
     .argument('<SLO_INDEX>', 'row of the objective files, from 1', row)
     .action(async (sloIndex: number, options) => {
       exitCode = await plan(sloIndex, options, terminal)
     })
   addScheduleOptions(
-    add('schedule', 'follow the rows of the objective files, one period each, at the least energy'),
+    add('schedule', 'plan the rows of the objective files as successive periods with the least energy'),
   ).action(async (options) => {
     exitCode = await schedule(options, terminal)
   })
-  addDeployOptions(add('deploy', "make this machine run its node's part of a map; a dry run unless --apply is given"))
+  addDeployOptions(add('deploy', "run this node's part of a map on this machine; a dry run unless --apply is given"))
     .argument('[SLO_INDEX]', 'row whose map is in the output folder', row)
     .action(async (sloIndex: number | undefined, options) => {
       exitCode = await deploy(sloIndex, options, terminal)

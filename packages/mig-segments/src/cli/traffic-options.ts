@@ -24,15 +24,15 @@ export function addGateOptions(command: Command): Command {
     )
     .option(
       '--burstiness <x>',
-      'of requests, for --gate tail; 1 is Poisson, and calmer is tried, too',
+      'of requests, for --gate tail; 1 is Poisson; less bursty arrivals are checked, too',
       numberBetween(0.1, 100),
       1,
     )
-    .option('--rate-error <share>', 'for --gate tail: by how much rates may be higher', numberBetween(0, 1), 0.05)
-    .option('--time-error <share>', 'for --gate tail: by how much batches may take longer', numberBetween(0, 1), 0.05)
+    .option('--rate-error <share>', 'for --gate tail: largest relative error of the rates', numberBetween(0, 1), 0.05)
+    .option('--time-error <share>', 'for --gate tail: largest relative error of batch times', numberBetween(0, 1), 0.05)
     .option(
       '--arrivals <process>',
-      'for --gate tail, besides: on-off:<share on>:<mean s on>, or a trace, azure:<file.csv> or burstgpt:<file.csv>',
+      'for --gate tail, additional arrivals: on-off:<share on>:<mean s on>, or a trace, azure:<file.csv> or burstgpt:<file.csv>',
     )
 }
 

@@ -31,14 +31,14 @@ export const mps: CommandFunction = async (argv, terminal) => {
   const ofBoard = (command: Command) =>
     command.option('--gpu <id>', 'board: index, UUID or PCI bus id (default: the only one that has a daemon)')
 
-  subcommand('start', 'start a daemon; with a command, for as long as it runs')
+  subcommand('start', 'start a daemon; with a command, only while the command runs')
     .option('--gpu <ids>', 'boards that clients see (default: all)', listOf(String))
-    .option('--exclusive', 'compute mode EXCLUSIVE_PROCESS on them, held while this runs')
+    .option('--exclusive', 'set compute mode EXCLUSIVE_PROCESS on them while this runs')
     .option('--uid <uid>', 'user whose processes become clients (default: this one)', integerFrom(0))
-    .option('--default-percent <percent>', 'share of clients that ask for none', numberBetween(1, 100))
-    .option('--static', 'static SM partitions; takes a new daemon')
-    .option('--grace-seconds <s>', 'how long clients may take to leave at the end', integerFrom(0), 10)
-    .argument('[command...]', 'after --: what to run as a client')
+    .option('--default-percent <percent>', 'default share of a client', numberBetween(1, 100))
+    .option('--static', 'static SM partitions; needs a new daemon')
+    .option('--grace-seconds <s>', 'time for clients to exit at the end', integerFrom(0), 10)
+    .argument('[command...]', 'client command, after --')
     .action(subcommands.action((options: StartCommandOptions, command) => start(options, command, terminal)))
 
   ofBoard(subcommand('status', 'daemon, servers and clients')).action(
@@ -66,7 +66,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
   )
 
   ofBoard(subcommand('stop', 'let clients finish, then end the daemon'))
-    .option('--grace-seconds <s>', 'how long clients may take to leave; then they are cut off', integerFrom(0), 10)
+    .option('--grace-seconds <s>', 'time for clients to exit; then they are terminated', integerFrom(0), 10)
     .action(
       subcommands.action(async (options: PlaceOptions & { graceSeconds: number }) => {
         const how = await daemonOf(options).stop({ graceMs: 1000 * options.graceSeconds })
@@ -79,7 +79,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
       }),
     )
 
-  ofBoard(subcommand('doctor', 'look for what keeps clients from being clients')).action(
+  ofBoard(subcommand('doctor', 'find out why clients cannot connect')).action(
     subcommands.action((options) => doctor(options, terminal)),
   )
 

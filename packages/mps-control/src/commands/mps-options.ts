@@ -18,13 +18,13 @@ export function withPlaceOptions(command: Command): Command {
   return command
     .option(
       '--directory <folder>',
-      'the place of the daemon (default: one for each board, in $PCTODL_MPS_DIR or a runtime folder)',
+      'folder of the daemon (default: one per board, in $PCTODL_MPS_DIR or a runtime folder)',
     )
-    .option('--pipe-directory <folder>', 'CUDA_MPS_PIPE_DIRECTORY (default: pipe in the place)')
-    .option('--log-directory <folder>', 'CUDA_MPS_LOG_DIRECTORY (default: log in the place)')
+    .option('--pipe-directory <folder>', 'CUDA_MPS_PIPE_DIRECTORY (default: pipe in the daemon's folder)')
+    .option('--log-directory <folder>', 'CUDA_MPS_LOG_DIRECTORY (default: log in the daemon's folder)')
     .option(
       '--program <path>',
-      'nvidia-cuda-mps-control (default: the one on PATH; root takes only what root alone can write)',
+      'nvidia-cuda-mps-control (default: from PATH; root accepts only a file that root alone can write)',
     )
     .option('--json', 'print JSON')
 }

@@ -31,8 +31,7 @@ export const node: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodld',
       version,
-      description:
-        'The one program of a node that may change its GPUs; others ask it, and get what the policy allows them.',
+      description: 'The only program of a node that may change its GPUs. Other users request changes, within a policy.',
       example: 'pctodld serve --policy /etc/pctodl/policy.json',
     },
     terminal,
@@ -44,22 +43,22 @@ export const node: CommandFunction = async (argv, terminal) => {
       .option('--json', 'print JSON')
 
   subcommands
-    .add('serve', 'hold leases for others, until told to end; needs root')
-    .option('--policy <file>', 'who may set what', '/etc/pctodl/policy.json')
-    .option('--socket <path>', 'where to listen, unless systemd hands a socket over', serviceSocketPath())
+    .add('serve', 'serve leases until stopped; needs root')
+    .option('--policy <file>', 'policy: who may set what', '/etc/pctodl/policy.json')
+    .option('--socket <path>', 'socket to listen on, unless systemd passes one', serviceSocketPath())
     .option('--state <folder>', 'journals and audit log', '/var/lib/pctodl')
-    .option('--mps <folder>', 'places of MPS daemons', '/run/pctodl/service-mps')
-    .option('--mps-program <path>', 'nvidia-cuda-mps-control (default: the one on PATH that root alone can write)')
+    .option('--mps <folder>', 'folders of the MPS daemons', '/run/pctodl/service-mps')
+    .option('--mps-program <path>', 'nvidia-cuda-mps-control (default: from PATH; only root may be able to write it)')
     .option('--library <path>', "NVML's library (default: where drivers put it)")
-    .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
-    .option('--zeusd <path>', 'a second socket, which Zeus takes for that of zeusd (ZEUSD_SOCK_PATH)')
+    .option('--http <address>', 'address of /metrics, /healthz and /readyz; none disables them', '127.0.0.1:9402')
+    .option('--zeusd <path>', 'a second socket with the protocol of zeusd, for Zeus (ZEUSD_SOCK_PATH)')
     .action(
       // The service's code is imported only here, because other subcommands do not need it.
       subcommands.action(async (options: ServeOptions) => (await import('./serve.js')).serve(options, terminal)),
     )
 
   subcommands
-    .add('check-policy', 'whether a policy is right, and in the right hands')
+    .add('check-policy', 'check the content and the ownership of a policy')
     .argument('<file>')
     .action(
       subcommands.action(async (_, [file = '']) => {
@@ -73,11 +72,11 @@ export const node: CommandFunction = async (argv, terminal) => {
       }),
     )
 
-  asking(subcommands.add('status', 'boards, their condition, who leases them')).action(
+  asking(subcommands.add('status', 'boards, their state and their leases')).action(
     subcommands.action((options: AskOptions) => status(options, terminal)),
   )
 
-  asking(subcommands.add('ready', 'end with 0 where every board can be leased, with 1 where not: for a prolog')).action(
+  asking(subcommands.add('ready', 'exit with 0 if every board can be leased, else with 1; for a prolog')).action(
     subcommands.action((options: AskOptions) =>
       ask(options, async (client) => {
         const { ready, reasons } = await client.request({ type: 'status' })
@@ -87,13 +86,10 @@ export const node: CommandFunction = async (argv, terminal) => {
     ),
   )
 
-  asking(subcommands.add('end-leases', 'end leases and put their boards back: for an epilog; needs root'))
-    .option('--uid <uid>', 'those of this user', integerFrom(0))
-    .option('--boards <uuids>', 'those on these boards, separated by commas')
-    .option(
-      '--workload <id>',
-      'those of slurm:<job id> or pod:<uid>; with --uid, leases of an unknown workload as well',
-    )
+  asking(subcommands.add('end-leases', 'end leases and restore their boards; for an epilog; needs root'))
+    .option('--uid <uid>', 'leases of this user', integerFrom(0))
+    .option('--boards <uuids>', 'leases on these boards, separated by commas')
+    .option('--workload <id>', 'leases of slurm:<job id> or pod:<uid>; with --uid, also leases of unknown workloads')
     .action(subcommands.action((options: EndLeasesOptions) => endLeases(options, terminal)))
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of serve, check-policy, status, ready, end-leases')

@@ -25,7 +25,7 @@ export const gpu: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodl gpu',
       version,
-      description: 'Look at NVIDIA GPUs, and change them without ever leaving them changed.',
+      description: 'Inspect NVIDIA GPUs, and change their clocks and limits; earlier settings are restored.',
       example: 'pctodl gpu lock --sm 1005 --limit 250 -- python serve.py',
     },
     terminal,
@@ -37,18 +37,18 @@ export const gpu: CommandFunction = async (argv, terminal) => {
   subcommand('list', 'boards, driver and library').action(subcommands.action((options) => list(options, terminal)))
 
   subcommand('describe', 'write the board type as a platform file', 'board: index, UUID or PCI bus id (default: 0)')
-    .option('--output <file>', 'where to write it (default: standard output)')
+    .option('--output <file>', 'output file (default: standard output)')
     .option('--key <name>', 'name of the board type')
-    .option('--l2-mib <MiB>', 'level-2 cache, where this release does not know the board', positiveNumber('MiB'))
+    .option('--l2-mib <MiB>', 'L2 cache size, if this release does not know the board', positiveNumber('MiB'))
     .option('--base-clock <MHz>', 'rated base clock', positiveNumber('MHz'))
-    .option('--boost-clock <MHz>', 'clock under load when nothing holds it back', positiveNumber('MHz'))
+    .option('--boost-clock <MHz>', 'clock under load without limits', positiveNumber('MHz'))
     .action(subcommands.action((options: DescribeOptions) => describe(options, terminal)))
 
-  subcommand('status', 'what boards do now').action(subcommands.action((options) => status(options, terminal)))
+  subcommand('status', 'present state of the boards').action(subcommands.action((options) => status(options, terminal)))
 
-  subcommand('watch', 'what boards do, live')
+  subcommand('watch', 'state of the boards, live')
     .option('--period <ms>', 'time between samples, at least 20', integerFrom(20, 3_600_000), 500)
-    .option('--count <n>', 'end after so many samples', integerFrom(1))
+    .option('--count <n>', 'number of samples (default: no limit)', integerFrom(1))
     .action(subcommands.action((options) => watch(options, terminal)))
 
   subcommand(
@@ -58,29 +58,26 @@ export const gpu: CommandFunction = async (argv, terminal) => {
   )
     .option('--platform-file <file>', 'board type as written by describe (default: what NVML and this release know)')
     .addOption(
-      new Option(
-        '--access <way>',
-        'who changes the board; auto: the node service where there is one, this process where not',
-      )
+      new Option('--access <way>', 'who changes the board; auto: the node service if it runs, else this process')
         .choices(['auto', 'service', 'direct'])
         .default('auto'),
     )
     .option('--sm <MHz>', 'SM clock, or a range (210-1005)', clockRange)
     .option('--mem <MHz>', 'memory clock', integerFrom(1))
     .option('--limit <watts>', 'power limit', positiveNumber('watts'))
-    .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
-    .argument('[command...]', 'after --: what to run meanwhile')
+    .option('--seconds <s>', 'duration of the lock, without a command', positiveNumber('seconds'))
+    .argument('[command...]', 'command to run, after --')
     .action(subcommands.action((options: HoldOptions, command) => hold(options, command, terminal)))
 
-  subcommand('reset', "bring boards to the driver's defaults and forget journals").action(
+  subcommand('reset', "reset boards to the driver's defaults and delete journals").action(
     subcommands.action((options) => reset(options, terminal)),
   )
 
-  subcommand('leases', 'who holds which board, and what was left behind').action(
+  subcommand('leases', 'leases of all boards, and changes left behind').action(
     subcommands.action((options) => leases(options, terminal)),
   )
 
-  subcommand('restore', 'put right what killed programs left behind').action(
+  subcommand('restore', 'restore settings that killed programs left changed').action(
     subcommands.action((options) => restoreCommand(options, terminal)),
   )
 

@@ -34,7 +34,7 @@ export const published: CommandFunction = async (argv, terminal) => {
   subcommands
     .add(
       'import',
-      'convert fitting_results (.pth, .pkl, .json) into JSON; a pickle is a program: it is read without running any of it',
+      'convert fitting_results (.pth, .pkl, .json) into JSON; pickles are read without executing their code',
     )
     .argument('<folder>', "the published program's fitting_results")
     .option('--out <folder>', 'where to write', 'published')
@@ -43,7 +43,7 @@ export const published: CommandFunction = async (argv, terminal) => {
     .action(subcommands.action((options: ImportOptions, [folder]) => importParameters(folder!, options, terminal)))
 
   subcommands
-    .add('predict', 'what the published predictor predicts')
+    .add('predict', 'predict with the published predictor')
     .requiredOption('--params <folder>', 'imported parameters')
     .requiredOption('--model <name>', 'network of all tenants')
     .requiredOption('--shares <percent...>', 'MPS share of each tenant', listOf(numberBetween(0, 100)))
@@ -52,24 +52,29 @@ export const published: CommandFunction = async (argv, terminal) => {
     .option('--mem-clock <MHz>', "memory clock (default: the board's highest)", positiveNumber('MHz'))
     .option('--gpu <name>', 'board, as the parameter sets are named')
     .option('--dataset <name>', 'dataset, as the parameter sets are named', 'imagenet')
-    .option('--sm-system-stage', 'the SM system form that the published predictor leaves out')
+    .option('--sm-system-stage', 'use the SM system form, which the published predictor omits')
     .option('--oversubscribe', 'accept shares that sum to more than 100')
     .option('--json', 'print JSON')
     .action(subcommands.action(async (options: PredictOptions) => predict(options, terminal)))
 
   subcommands
-    .add('partition', 'what the published search finds')
+    .add('partition', 'plan with the published search')
     .requiredOption('--model <name>', 'network of all tenants')
     .requiredOption('--gpu <name>', 'board, such as 3080Ti or A100')
     .option('--power-cap <watts>', 'power cap', positiveNumber('watts'), 150)
-    .option('--mps-step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
+    .option('--mps-step <percent>', 'step of the shares', integerFrom(1, 100), 5)
     .option('--mem-clock <MHz>', 'memory clock (default: all)', positiveNumber('MHz'))
     .option('--params <folder>', 'imported parameters (default: the shipped model of perf-model)')
     .option('--dataset <name>', 'dataset, as the parameter sets are named', 'imagenet')
-    .option('--variant <which>', 'the published program has two searches', oneOf('standard', 'vectorized'), 'standard')
+    .option(
+      '--variant <which>',
+      'which of the two published searches to use',
+      oneOf('standard', 'vectorized'),
+      'standard',
+    )
     .option('--max-tenants <n>', 'most tenants', integerFrom(1))
     .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
-    .option('--max-batch <n>', 'most samples in the batches of all tenants together', integerFrom(1))
+    .option('--max-batch <n>', 'largest sum of all batch sizes', integerFrom(1))
     .option('--explain', 'show the steps of the search')
     .option('--json', 'print JSON')
     .action(subcommands.action(async (options: PartitionOptions) => partition(options, terminal)))

@@ -11,14 +11,14 @@ export const compareResults: CommandFunction = async (argv, terminal) => {
     {
       name: 'bench-runner compare',
       description:
-        'Two result folders side by side, ours or those of the Python runner, with a test for each difference.',
+        'Compare two result folders, of bench-runner or of the Python runner, with a significance test for each difference.',
       example: 'bench-runner compare ./results-before ./results-after',
     },
     terminal,
   )
     .argument('<a>', 'a result folder')
     .argument('<b>', 'another')
-    .option('--skip <n>', 'windows at the start of each run that do not count', integerFrom(0), 1)
+    .option('--skip <n>', 'number of windows to skip at the start of each run', integerFrom(0), 1)
     .option('--json', 'print JSON')
   await parseCommand(command, argv)
   const [a, b] = command.args.map(readFolder)

@@ -20,8 +20,8 @@ export interface RawReportOptions {
 
 export function addReportOptions(command: Command): Command {
   return command
-    .option('--pictures', 'draw every chart as SVG and PNG too')
-    .option('--paper <folder>', 'figures of 8.5 and 17.5 cm (SVG, PDF) and tables (LaTeX, CSV) for a paper, too')
+    .option('--pictures', 'also draw every chart as SVG and PNG')
+    .option('--paper <folder>', 'also write figures of 8.5 and 17.5 cm (SVG, PDF) and tables (LaTeX, CSV) for a paper')
     .option('--json', 'print the list of files as JSON')
 }
 
