@@ -20,8 +20,8 @@ export function withPlaceOptions(command: Command): Command {
       '--directory <folder>',
       'folder of the daemon (default: one per board, in $PCTODL_MPS_DIR or a runtime folder)',
     )
-    .option('--pipe-directory <folder>', 'CUDA_MPS_PIPE_DIRECTORY (default: pipe in the daemon's folder)')
-    .option('--log-directory <folder>', 'CUDA_MPS_LOG_DIRECTORY (default: log in the daemon's folder)')
+    .option('--pipe-directory <folder>', "CUDA_MPS_PIPE_DIRECTORY (default: pipe in the daemon's folder)")
+    .option('--log-directory <folder>', "CUDA_MPS_LOG_DIRECTORY (default: log in the daemon's folder)")
     .option(
       '--program <path>',
       'nvidia-cuda-mps-control (default: from PATH; root accepts only a file that root alone can write)',
