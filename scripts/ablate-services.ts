@@ -23,8 +23,14 @@ const CELLS =
 // biome-ignore lint/suspicious/noExplicitAny: a stand-in has the types of what it stands in for
 type StandIn = (self: any, ...args: any[]) => unknown
 
-/** How each part is switched off: a getter or method of a class, and what takes its place. */
-const parts: Record<string, readonly [prototype: object, name: string, standInFor: (method: StandIn) => StandIn]> = {
+/**
+ * How each part is switched off: a getter or method of a class, and what takes its place; null if it is switched off
+ * where the policy is created.
+ */
+const parts: Record<
+  string,
+  readonly [prototype: object, name: string, standInFor: (method: StandIn) => StandIn] | null
+> = {
   caution: [
     ServiceWatch.prototype,
     'readyPerS',
@@ -62,8 +68,7 @@ const parts: Record<string, readonly [prototype: object, name: string, standInFo
   ],
   offset: [CapLaw.prototype, 'offsetW', () => () => 0],
   replan: [ServicesPolicy.prototype, 'onIdle', () => () => undefined],
-  // Switched off where the policy is created.
-  'lean-tenants': [ServicesPolicy.prototype, 'onIdle', (onIdle) => onIdle],
+  'lean-tenants': null,
 }
 
 const { values } = parseArgs({

@@ -1,20 +1,30 @@
 /**
  * Measures errors and interval coverage of predictors, by group of configurations, on rows that no fit has seen. The
- * truth is the simulated board, or, with `--variants`, structural variants of it, at the clock that really ran. The
- * predictors are the shipped one (without `--from`), and fits to `--fit-rows` rows that start from the parameters of
- * the boards `--from` (`nothing`: no start; default: the board itself). The default number of rows is 300 with
- * `--variants`, 60 with `--from`, and otherwise 0 (no fit).
+ * truth is the simulated board, or, with `--variants`, structural variants of it, at the clock that really ran.
  *
- *   pnpm evaluate-predictor [--rows 1500] [--variants 0] [--fit-rows 60] [--from nothing,A100] [board ...]
+ *   pnpm evaluate-predictor [--rows 1500] [--variants 0] [--fit-rows 60,300] [--from nothing,A100] [--designs random,active] [board ...]
+ *   pnpm evaluate-new-networks [--rows 6000] [board ...]
+ *
+ * The predictors are the shipped one, and fits to `--fit-rows` rows of `--designs`: random mixes (`pctodl profile
+ * --mixes`, the default) or the rows of `pctodl profile --design active`. A fit starts from the parameters of the board
+ * itself or of the boards `--from` (`nothing`: no start); the shipped predictor is then left out. Without `--fit-rows`,
+ * there are 300 rows with `--variants`, 60 with `--from`, and otherwise no fit.
+ *
+ * `pnpm evaluate-new-networks` removes each network from the shipped predictor and adds it again, from its graph alone
+ * and from its graph and ten rows. The rows are those whose tenants all run the network.
  */
 import { parseArgs } from 'node:util'
-import { boardVariants, calibratedBoards, type SimulatedBoard } from '@pctodl/gpu-sim'
-import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
-import { findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
+import { boardVariants, calibratedBoards } from '@pctodl/gpu-sim'
+import { partition } from '@pctodl/greedy-partition'
+import { layerGraph, networkWork } from '@pctodl/model-zoo'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { addNetwork, fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import { type Configuration, findGpuSpec, type GpuSpec, networkNames, smClocksAt, type Tenant } from '@pctodl/platform'
+import { activeSweep, mixSweep } from '@pctodl/profiler'
+import { knownOfBoard } from '../packages/profiler/src/active-design.js'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
-import { errorText, type Judged, judged } from './evaluation/prediction-errors.js'
-import { profileDesign } from './profile-designs.js'
+import { errorText, fits, type Judged, judged } from './evaluation/prediction-errors.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,82 +33,154 @@ const { values, positionals } = parseArgs({
     variants: { type: 'string', default: '0' },
     'fit-rows': { type: 'string' },
     from: { type: 'string' },
+    designs: { type: 'string', default: 'random' },
+    'new-networks': { type: 'boolean', default: false },
   },
 })
+/** Number of random configurations that are measured for a new network. */
+const ROWS_OF_NEW = 10
 const variants = Number(values.variants)
-const fitRows = Number(values['fit-rows'] ?? (variants > 0 ? 300 : values.from === undefined ? 0 : 60))
+const fitRows = (values['fit-rows'] ?? (variants > 0 ? '300' : values.from === undefined ? '' : '60'))
+  .split(',')
+  .filter(Boolean)
+  .map(Number)
 
 for (const board of positionals.length > 0 ? positionals : calibratedBoards) {
+  if (values['new-networks']) evaluateNewNetworks(board)
+  else await evaluateFits(board)
+}
+
+async function evaluateFits(board: string): Promise<void> {
   const spec = findGpuSpec(board)
   const truths = variants > 0 ? boardVariants(board, { count: variants }) : [{ name: board, differs: 'as it ships' }]
   for (const { name, differs } of truths) {
     console.log(`\n${name}: ${differs}`)
-    if (values.from === undefined) report(name, 'shipped', loadPerfModel(board))
-    if (fitRows === 0) continue
-    const rows = measuredRows(name, spreadOver(profileDesign(spec, 77), fitRows))
-    for (const start of (values.from ?? board).split(',')) {
-      if (values.from !== undefined && start === spec.key) continue
-      const { parameters } = fitPerfModel(rows, spec, {
-        source: `${rows.length} rows of ${name}`,
-        folds: 3,
-        starts: 1,
-        maxIterations: 25,
-        ...(start === 'nothing' ? {} : { from: loadPerfModel(start).parameters }),
-      })
-      report(name, `fitted to ${rows.length} rows, begun at ${start}`, new PerfModel(parameters, spec))
+    const fresh = (model: PerfModel) => freshConfigurations(model, Number(values.rows))
+    const reportModel = (title: string, model: PerfModel) => {
+      const entries = judged(name, model, fresh(model))
+      report(`${name}, parameters ${title}`, [
+        ...groupsOf(spec).map(({ group, has }) => ({ group, entries: entries.filter(has) })),
+        { group: 'plans for 42 caps', entries: judged(name, model, plansOf(model)) },
+      ])
+    }
+    if (values.from === undefined) reportModel('shipped', loadPerfModel(board))
+    for (const count of fitRows) {
+      for (const design of values.designs.split(',')) {
+        const rows = measuredRows(name, await designOf(design, spec, count))
+        for (const start of (values.from ?? board).split(',')) {
+          if (values.from !== undefined && start === spec.key) continue
+          const { parameters } = fitPerfModel(rows, spec, {
+            source: `${count} rows of ${name}`,
+            folds: 3,
+            starts: 1,
+            maxIterations: 25,
+            ...(start === 'nothing' ? {} : { from: loadPerfModel(start).parameters }),
+          })
+          reportModel(`fitted to ${count} ${design} rows, begun at ${start}`, new PerfModel(parameters, spec))
+        }
+      }
     }
   }
 }
 
-function report(truth: SimulatedBoard, parameters: string, model: PerfModel): void {
-  const entries = judged(truth, model, freshConfigurations(model, Number(values.rows)))
-  console.log(
-    `\n${truth}, parameters ${parameters}, ${entries.length} fresh rows: median / 95th percentile, and within 1 and 2 standard deviations, %`,
-  )
-  console.table(groupsOf(model.spec).map(({ name, has }) => row(name, entries.filter(has))))
+function evaluateNewNetworks(board: string): void {
+  const whole = loadPerfModel(board)
+  const { parameters, spec } = whole
+  const fresh = freshConfigurations(whole, Number(values.rows))
+  for (const name of whole.networks) {
+    const { profile } = parameters
+    const isOther = (network: { readonly name: string }) => network.name !== name
+    const networks = parameters.networks.filter(isOther)
+    const others = new PerfModel(
+      { ...parameters, networks, profile: { ...profile, networks: profile.networks.filter(isOther) } },
+      spec,
+    )
+    const known = Object.fromEntries(others.networks.map((other) => [other, networkWork(layerGraph(other))]))
+    const work = networkWork(layerGraph(name))
+    const own = fresh.filter((wanted) => wanted.tenants.every(({ model }) => model === name) && fits(whole, wanted))
+    const rows = measuredRows(board, own.slice(0, ROWS_OF_NEW))
+    const models = {
+      'from its graph': addNetwork(others, name, work, { known }),
+      'with ten rows': addNetwork(others, name, work, { known, rows }),
+      'fitted to it': whole,
+    }
+    report(
+      `${board}, ${name}`,
+      Object.entries(models).map(([group, model]) => ({
+        group,
+        entries: judged(board, model, own.slice(ROWS_OF_NEW)),
+      })),
+    )
+  }
+}
+
+/** Configurations of a design, in equal parts at the board's performance memory clocks. */
+async function designOf(design: string, spec: GpuSpec, count: number): Promise<Configuration[]> {
+  const clocks = spec.performanceMemClocksMhz
+  const known = design === 'active' ? await knownOfBoard(spec, networkNames, undefined) : undefined
+  return clocks.flatMap((memClockMhz, i) => {
+    const own = Math.floor(((i + 1) * count) / clocks.length) - Math.floor((i * count) / clocks.length)
+    const rows = known
+      ? activeSweep(spec, networkNames, memClockMhz, { ...known, count: own, seed: 1 })
+      : mixSweep(spec, networkNames, memClockMhz, { count: own, seed: 1 })
+    return rows.map(({ tenants, smClockMhz }) => ({ tenants, smClockMhz: smClockMhz!, memClockMhz }))
+  })
+}
+
+/** Plans at caps over the range of the board's limits, each for one network. */
+function plansOf(model: PerfModel): Configuration[] {
+  const { min, max } = model.spec.powerLimitW
+  const random = new SeededRandom(seedFrom('design plans', model.spec.key))
+  return Array.from({ length: 42 }, (_, i) =>
+    partition(model, {
+      models: model.networks[i % model.networks.length]!,
+      powerCapW: min + (0.95 * max - min) * random.uniform(),
+      budgetEvaluations: 800,
+    }),
+  ).flatMap((found) => (found.feasible ? [found.configuration] : []))
+}
+
+function report(title: string, groups: readonly { readonly group: string; readonly entries: readonly Judged[] }[]) {
+  console.log(`\n${title}: median / 95th percentile of errors, and within 1 and 2 standard deviations, %`)
+  console.table(groups.map(({ group, entries }) => row(group, entries)))
 }
 
 function row(group: string, entries: readonly Judged[]) {
-  const pair = (of: 'throughput' | 'power') =>
+  if (entries.length === 0) return { group, rows: 0 }
+  const errors = (of: 'throughput' | 'power') =>
     errorText(
       entries.map((entry) => entry[of]),
       2,
     )
-  const within = (of: 'throughput' | 'power', sdOf: ({ predicted }: Judged) => number) =>
-    [1, 2].map((sds) => share(entries, (entry) => Math.abs(entry[of]) <= sds * sdOf(entry))).join(' / ')
-  if (entries.length === 0) return { group, rows: 0 }
+  const within = (of: 'throughput' | 'power', sdOf: (predicted: Judged['predicted']) => number) =>
+    [1, 2]
+      .map((sds) => entries.filter((entry) => Math.abs(entry[of]) <= sds * sdOf(entry.predicted)).length)
+      .map((count) => ((100 * count) / entries.length).toFixed(0))
+      .join(' / ')
   return {
     group,
     rows: entries.length,
-    throughput: pair('throughput'),
-    'its coverage': within('throughput', ({ predicted }) => predicted.throughputSd! / predicted.throughput),
-    power: pair('power'),
-    'coverage of it': within('power', ({ predicted }) => predicted.powerSdW! / predicted.powerW),
+    throughput: errors('throughput'),
+    'its coverage': within('throughput', ({ throughput, throughputSd }) => throughputSd! / throughput),
+    power: errors('power'),
+    'coverage of it': within('power', ({ powerW, powerSdW }) => powerSdW! / powerW),
   }
 }
 
-function share<T>(entries: readonly T[], has: (entry: T) => boolean): string {
-  return ((100 * entries.filter(has).length) / entries.length).toFixed(0)
-}
-
-function groupsOf(spec: GpuSpec): readonly { name: string; has: (entry: Judged) => boolean }[] {
+function groupsOf(spec: GpuSpec): readonly { group: string; has: (entry: Judged) => boolean }[] {
   const every = (test: (tenant: Tenant) => boolean) => (entry: Judged) => entry.configuration.tenants.every(test)
   const part = ({ configuration: { smClockMhz, memClockMhz } }: Judged) => {
     const states = smClocksAt(spec, memClockMhz)!
     return (smClockMhz - states[0]!) / (states.at(-1)! - states[0]!)
   }
   return [
-    { name: 'all', has: () => true },
-    { name: 'batch 1-2', has: every((tenant) => tenant.batchSize <= 2) },
-    { name: '9-20 tenants', has: (entry) => entry.configuration.tenants.length >= 9 },
-    { name: 'lowest clocks', has: (entry) => part(entry) <= 0.15 },
-    { name: 'highest clocks', has: (entry) => part(entry) >= 0.85 },
-    { name: 'shares of 1-4 %', has: (entry) => entry.configuration.tenants.some((tenant) => tenant.mpsPercent < 5) },
-    { name: 'several networks', has: (entry) => new Set(entry.configuration.tenants.map((t) => t.model)).size > 1 },
-    { name: 'one tenant', has: (entry) => entry.configuration.tenants.length === 1 },
+    { group: 'all', has: () => true },
+    { group: 'batch 1-2', has: every((tenant) => tenant.batchSize <= 2) },
+    { group: '9-20 tenants', has: (entry) => entry.configuration.tenants.length >= 9 },
+    { group: 'lowest clocks', has: (entry) => part(entry) <= 0.15 },
+    { group: 'highest clocks', has: (entry) => part(entry) >= 0.85 },
+    { group: 'shares of 1-4 %', has: (entry) => entry.configuration.tenants.some((tenant) => tenant.mpsPercent < 5) },
+    { group: 'several networks', has: (entry) => new Set(entry.configuration.tenants.map((t) => t.model)).size > 1 },
+    { group: 'one tenant', has: (entry) => entry.configuration.tenants.length === 1 },
   ]
-}
-
-function spreadOver<T>(list: readonly T[], count: number): T[] {
-  return Array.from({ length: count }, (_, i) => list[Math.floor((i * list.length) / count)]!)
 }

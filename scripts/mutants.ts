@@ -35,17 +35,17 @@ const MAX_CPU_S = 600
 
 const help = `Usage: pnpm mutants [options]
 
-  --seed <n>             of the sample (default: 1)
-  --count <n>            mutants, the same number of each package (default: 80)
+  --seed <n>             seed of the sample (default: 1)
+  --count <n>            number of mutants, the same for each package (default: 80)
   --package <name,...>   default: ${corePackages.join(',')}
-  --file <text>          only sources whose path has it in it
-  --lines <from>-<to>    only these lines of each
-  --test <text,...>      against those tests only whose path has one of them in it: what new tests notice
-  --json                 every mutant with its ending, as JSON
-  --keep <file.json>     add the share noticed and the survivors of each package to this file
-  --least                fail where a package's share is below that in scripts/mutants/least-noticed.json
+  --file <text>          only sources whose path contains the text
+  --lines <from>-<to>    only these lines of each source
+  --test <text,...>      only tests whose path contains one of the texts
+  --json                 print every mutant with its outcome as JSON
+  --keep <file.json>     add the results of each package to this file
+  --least                fail if the share of detected mutants is below that in scripts/mutants/least-noticed.json
 
-One package drawn alone gives the mutants that it has in a sample of all of them: --package x --count 38 those of --count 304.
+A package has the same mutants alone as in a sample of all eight: --package x --count 38, --count 304.
 `
 
 const root = path.resolve(import.meta.dirname, '..')
@@ -105,7 +105,7 @@ if (options.least) {
   for (const { package: name, noticed, drawn } of results) {
     const percent = (100 * noticed) / Math.max(1, drawn)
     if (percent >= (least[name] ?? 0)) continue
-    console.error(`${name}: ${percent.toFixed(0)} % noticed, at least ${least[name]} % are to be`)
+    console.error(`${name}: ${percent.toFixed(0)} % detected, expected at least ${least[name]} %`)
     process.exitCode = 1
   }
 }
@@ -163,7 +163,7 @@ async function knownTests(name: string, mutants: readonly Mutant[]): Promise<Kno
     const file = path.join(root, test)
     const answer = await runTests(sources, [file], MAX_CPU_S)
     if (answer.ending === 'passed') known.push({ file, answer })
-    else process.stderr.write(`left out, for it fails without a mutant: ${test}\n`)
+    else process.stderr.write(`not used, because it fails without a mutant: ${test}\n`)
   }
   return known.sort((a, b) => a.answer.cpuS - b.answer.cpuS)
 }

@@ -1,5 +1,4 @@
-import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import { type Configuration, type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
+import { type Configuration, type GpuSpec, InvalidInputError } from '@pctodl/platform'
 import { statesAt } from './clock-sweep.js'
 import { mixSweep } from './mix-sweep.js'
 import type { PlannedRow } from './profile-plan.js'
@@ -60,7 +59,10 @@ export function activeSweep(
   }
   let planCount = 0
   for (const plan of plans) if (plan.memClockMhz === memMhz && take(plan)) planCount++
-  for (const tenants of candidates(spec, models, memClockMhz, count, seed)) take({ ...tenants, memClockMhz: memMhz })
+  const candidates = Math.min(MAX_POOL, Math.max(MIN_POOL, POOL_PER_ROW * count))
+  for (const mix of mixSweep(spec, models, memClockMhz, { count: candidates, seed })) {
+    take({ tenants: mix.tenants, smClockMhz: mix.smClockMhz!, memClockMhz: memMhz })
+  }
   if (pool.length === 0) throw new InvalidInputError('models', models, 'networks with a configuration that fits')
   const others = pool.length - planCount
   const weights = pool.map((_, i) => {
@@ -72,34 +74,4 @@ export function activeSweep(
     const { tenants, smClockMhz } = pool[chooser.next()]!
     return { sweep: 'active', tenants, smClockMhz, memClockMhz, repeat: 0 }
   })
-}
-
-/**
- * Random mixes of up to 8 and of up to 20 tenants. In half of them all tenants run one network, as in most plans; in
- * half of these, all tenants are identical.
- */
-function candidates(
-  spec: GpuSpec,
-  models: readonly string[],
-  memClockMhz: number | null,
-  rows: number,
-  seed: number,
-): { readonly tenants: readonly Tenant[]; readonly smClockMhz: number }[] {
-  const count = Math.min(MAX_POOL, Math.max(MIN_POOL, POOL_PER_ROW * rows))
-  const random = new SeededRandom(seedFrom('active', spec.key, seed, ...models))
-  return [8, 20].flatMap((maxTenants) =>
-    mixSweep(spec, models, memClockMhz, { count: count / 2, seed, maxTenants }).map(({ tenants, smClockMhz }) => {
-      const first = tenants[0]!
-      const kind = random.uniform()
-      const changed = tenants.map((tenant): Tenant => {
-        if (kind >= 0.5) return tenant
-        return kind < 0.25 ? likeFirst(first, tenants.length) : { ...tenant, model: first.model }
-      })
-      return { tenants: changed, smClockMhz: smClockMhz! }
-    }),
-  )
-}
-
-function likeFirst({ model, mpsPercent, batchSize }: Tenant, count: number): Tenant {
-  return { model, mpsPercent: Math.min(mpsPercent, Math.floor(100 / count)), batchSize }
 }

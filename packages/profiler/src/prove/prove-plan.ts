@@ -63,11 +63,13 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
     return [[tenants[0]!], tenants, [tenants[1]!]].map((each) => row('pairs', each))
   })
   const mixes = (sweep: 'mixes' | 'test') =>
-    mixSweep(spec, networks, null, { count: LAYOUTS, seed: seedFrom(sweep, seed), maxTenants: 4 }).map((mix) => {
-      const redrawn = mix.tenants.map((tenant) => ({ ...tenant, batchSize: batchSizes[random.integer(8)]! }))
-      const first = mix.tenants.map((tenant) => ({ ...tenant, batchSize: Math.min(128, tenant.batchSize) }))
-      return [row(sweep, first), row(sweep, redrawn, allowSettings ? mix.smClockMhz : null)]
-    })
+    mixSweep(spec, networks, null, { count: LAYOUTS, seed: seedFrom(sweep, seed), minTenants: 2, maxTenants: 4 }).map(
+      (mix) => {
+        const redrawn = mix.tenants.map((tenant) => ({ ...tenant, batchSize: batchSizes[random.integer(8)]! }))
+        const first = mix.tenants.map((tenant) => ({ ...tenant, batchSize: Math.min(128, tenant.batchSize) }))
+        return [row(sweep, first), row(sweep, redrawn, allowSettings ? mix.smClockMhz : null)]
+      },
+    )
   const toFit = mixes('mixes')
   const toTest = mixes('test')
   for (let i = 0; i < LAYOUTS; i++) rows.push(...toFit[i]!, ...toTest[i]!, ...(pairs[i] ?? []))
