@@ -35,7 +35,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'partition',
-    summary: 'shares, batches and clocks with the highest throughput under a cap',
+    summary: 'shares, batches and clocks with the best throughput under a cap',
     load: async () => (await import('@pctodl/greedy-partition/commands')).pctodlPartition,
   },
   {
@@ -97,7 +97,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'node',
     binary: 'pctodld',
-    summary: "the service that changes a node's boards for users, within a policy",
+    summary: "the service that changes a node's boards, within a policy",
     load: async () => (await import('@pctodl/node-service/commands')).node,
   },
   {

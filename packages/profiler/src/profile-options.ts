@@ -89,22 +89,18 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     ),
   )
     .option('--model <names...>', `networks (default: all of ${networkNames.join(' ')})`, listOf(String))
-    .option('--stress', 'the grid of 263 cells per network, clock left alone; meant where no plan is named')
-    .option('--clocks', 'nine configurations per network at SM clocks in steps')
-    .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))
-    .option(
-      '--design <name>',
-      'active: --rows that tell most of what plans depend on, by what is known now',
-      oneOf('active'),
-    )
+    .option('--stress', 'the grid of 263 cells per network at unlocked clocks; the default plan')
+    .option('--clocks', 'nine configurations per network at a series of SM clocks')
+    .option('--mixes <n>', 'n random mixes over shares, batches, clocks and networks', integerFrom(1))
+    .option('--design <name>', 'active: choose --rows that reduce the uncertainty of plans most', oneOf('active'))
     .option('--rows <n>', 'rows of --design (default 150)', integerFrom(1))
-    .option('--params <folder>', 'what is known now, from pctodl fit (default: the shipped parameters)')
+    .option('--params <folder>', 'present parameters, from pctodl fit (default: the shipped parameters)')
     .option('--single', 'one configuration: --shares, --batches, --sm-clock')
-    .option('--sweep', 'one configuration at SM clocks in steps: --shares, --batches')
-    .option('--profile-freq-scaling', 'one process with the whole board, batch 128, at SM clocks in steps')
-    .option('--static', 'power without work; at --sm-clock, or at SM clocks in steps')
+    .option('--sweep', 'one configuration at a series of SM clocks: --shares, --batches')
+    .option('--profile-freq-scaling', 'one process on the whole board, batch 128, at a series of SM clocks')
+    .option('--static', 'idle power at --sm-clock or at a series of SM clocks')
     .option('--batches <samples...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
-    .option('--sm-clock <MHz>', 'SM clock of --single and --static (default: left alone)', positiveNumber('MHz'))
+    .option('--sm-clock <MHz>', 'SM clock of --single and --static (default: unlocked)', positiveNumber('MHz'))
     .option('--mem-clock <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
     .option('--f-start <MHz>', 'first SM clock of a sweep (default: the lowest)', positiveNumber('MHz'))
     .option('--f-end <MHz>', 'last SM clock of a sweep (default: the highest)', positiveNumber('MHz'))
@@ -113,16 +109,16 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--repeats <n>', 'measure everything so often', integerFrom(1), 1)
     .option(
       '--standard-error <percent>',
-      'wanted standard error of mean power and throughput (default 0.5)',
+      'target standard error of mean power and throughput (default 0.5)',
       numberBetween(0.01, 50),
     )
-    .option('--no-sudo', 'change nothing that needs privilege: clocks are left alone')
-    .option('--plan <file>', 'measure this plan instead')
+    .option('--no-sudo', 'change nothing that needs root: clocks stay unlocked')
+    .option('--plan <file>', 'measure the plan in this file instead')
     .option('--write-plan <file>', 'write the plan as JSON')
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')
-    .option('--resume', 'go on with the run in --out, or start it if there is none')
-    .option('--dry-run', 'show the plan and the expected time, and measure nothing')
-    .option('--plot', 'draw the trace as SVG and PNG beside it')
+    .option('--resume', 'resume the run in --out, or start it')
+    .option('--dry-run', 'print the plan and its expected time, and measure nothing')
+    .option('--plot', 'also draw the trace as SVG and PNG')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv, referenceSpelling)
   const raw = command.opts<RawOptions>()

@@ -33,16 +33,16 @@ export function addBoardOptions(command: ReturnType<typeof newCommand>): ReturnT
       'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
     )
     .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
-    .option('--seed <n>', 'seed of the order, of what is drawn, and of a simulated board', integerFrom(0), 1)
+    .option('--seed <n>', 'seed of the order, of random mixes, and of a simulated board', integerFrom(0), 1)
     .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
     .option(
       '--warmup-seconds <s>',
-      'shortest settling (default 5; it ends when power and throughput are steady)',
+      'shortest warm-up (default 5; it ends when power and throughput are stable)',
       positiveNumber('seconds'),
     )
     .option(
       '--measure-seconds <s>',
-      'shortest window (default 4; it grows until the errors are small)',
+      'shortest measuring window (default 4; it grows until the errors are small)',
       positiveNumber('seconds'),
     )
 }

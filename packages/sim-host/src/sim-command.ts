@@ -54,7 +54,7 @@ export const sim: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodl sim',
       version,
-      description: 'Simulated boards: a host that programs see them on, and what tenants settle to.',
+      description: 'Simulated boards: a host on which programs see them, and steady-state figures.',
       example: 'pctodl sim host --gpu 3080Ti --load resnet50:50:32,resnet50:50:32 -- nvidia-smi',
     },
     terminal,
@@ -74,29 +74,26 @@ export const sim: CommandFunction = async (argv, terminal) => {
     )
     .option('--load <tenants>', 'background work: network:share:batch[:board], separated by commas', parseLoad, [])
     .option('--faults <file>', 'JSON file of faults: {"faults": [{"kind": "gpu-lost", "atMs": 5000}]}')
-    .option('--deny-root', 'nobody may change a board: treat root as an unprivileged user')
-    .option('--allow-all', 'everybody may change a board, as if they were root')
+    .option('--deny-root', 'treat root as an unprivileged user, who may not change boards')
+    .option('--allow-all', 'let every user change boards, like root')
     .option('--mig <profiles>', 'divide each board at the start, e.g. 4g.20gb,3g.20gb')
-    .argument('[command...]', 'after --: what to run')
+    .argument('[command...]', 'command to run, after --')
     .action(subcommands.action((options: HostOptions, [command, ...words]) => host(options, command, words)))
   subcommands
-    .add('tenant', 'inside a host: be an inference process; prints its counters as a line of JSON per second')
+    .add('tenant', 'inside a host: run a simulated inference process; prints its counters as one JSON line per second')
     .requiredOption('--network <name>', 'network to run')
     .option('--batch <samples>', 'batch size', Number, 32)
     .option('--seconds <s>', 'duration (default: until it is ended)', numberBetween(0, Number.MAX_VALUE))
     .option('--control', 'read commands from standard input: batch <size>')
     .action(subcommands.action((options: TenantOptions) => tenant(options, terminal)))
   subcommands
-    .add(
-      'llm',
-      'inside a host: answer the OpenAI chat protocol as vLLM would, with random words at the speed of the board',
-    )
+    .add('llm', "inside a host: serve the OpenAI chat protocol like vLLM, with random words at the board's speed")
     .option('--parameters <count>', 'parameters of the model, in half precision', numberBetween(1e6, 1e12), 1e9)
     .option('--model <name>', 'model name for clients', 'simulated')
     .option('--port <n>', 'local port; 0 for any free one', integerFrom(0), 8000)
     .action(subcommands.action((options: LlmOptions) => llm(options, terminal)))
   addSimulateOptions(
-    subcommands.add('simulate', 'what tenants settle to on a board once it is warm: samples/s, watts, clocks, memory'),
+    subcommands.add('simulate', 'steady state of tenants on a warm board: samples/s, watts, clocks, memory'),
   ).action(subcommands.action(async (options: SimulateOptions) => simulate(options, terminal)))
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of host, tenant, simulate')

@@ -24,7 +24,7 @@ export function addSimulateOptions(command: Command): Command {
     .requiredOption('--gpu <board>', 'a board or a variant of one: A100, A100~v3')
     .requiredOption('--load <tenants>', 'network:share:batch, separated by commas')
     .option('--onnx <files...>', "networks in addition to the zoo's, each named after its file, or name=file", [])
-    .option('--size <axis=n...>', 'sizes of open axes in the files, e.g. sequence=128', [])
+    .option('--size <axis=n...>', 'sizes of symbolic axes in the files, e.g. sequence=128', [])
     .option('--precision <name>', precisions.join(', '), oneOf(...precisions), 'fp16')
     .option('--host <name>', `host that feeds the board: ${hostNames.join(', ')}`, oneOf(...hostNames))
     .option('--sm-clock <MHz>', 'default: the boost clock', integerFrom(1))

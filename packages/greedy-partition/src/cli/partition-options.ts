@@ -52,58 +52,61 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     {
       name: 'pctodl partition',
       version,
-      description:
-        'Find MPS shares, batch sizes and clocks that give the most throughput while power stays under a cap.',
+      description: 'Find the MPS shares, batch sizes and clocks with the highest throughput under a power cap.',
       example: 'pctodl partition --model resnet50 --gpu 3080Ti --power-cap 200 --latency-slo 400 --explain',
     },
     terminal,
   )
     .option(
       '--model <networks>',
-      'a network, or several that share the board: resnet50,vgg19=1.5 (weights); this or --services is needed',
+      'a network, or several that share the board: resnet50,vgg19=1.5 (weights); required unless --services is given',
       listOf(parseDemand),
     )
     .requiredOption('--gpu <name>', 'board, such as 3080Ti or A100')
     .option('--power-cap <watts>', 'power cap', positiveNumber('watts'), 150)
-    .option('--mps-step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
-    .option('--mem-clock <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
+    .option('--mps-step <percent>', 'step of the shares', integerFrom(1, 100), 5)
+    .option('--mem-clock <MHz>', 'memory clock (default: the best)', positiveNumber('MHz'))
     .option('--params <folder>', 'parameters: <board>.json as pctodl fit writes (default: shipped)')
-    .option('--power-margin <watts>', 'watts to stay below the cap', numberBetween(0, 1e4), 0)
+    .option('--power-margin <watts>', 'margin below the cap', numberBetween(0, 1e4), 0)
     .option(
       '--risk <probability>',
-      'most probability that power is above the cap less the margin (default: 0.05; none with --objective throughput)',
+      'highest probability of exceeding the cap minus the margin (default: 0.05; none with --objective throughput)',
       numberBetween(1e-9, 0.5),
     )
-    .option('--latency-slo <ms>', 'most batch latency of any tenant', positiveNumber('ms'))
-    .option('--latency-percentile <which>', 'latency that the SLO bounds: mean or p99', oneOf('mean', 'p99'), 'mean')
-    .option('--min-throughput <samples/s>', 'least throughput of every tenant', positiveNumber())
-    .option('--max-tenants <n>', 'most tenants (default: the MPS limit)', integerFrom(1))
+    .option('--latency-slo <ms>', 'highest batch latency of any tenant', positiveNumber('ms'))
+    .option('--latency-percentile <which>', 'latency that the SLO limits: mean or p99', oneOf('mean', 'p99'), 'mean')
+    .option('--min-throughput <samples/s>', 'lowest throughput of every tenant', positiveNumber())
+    .option('--max-tenants <n>', 'largest number of tenants (default: the MPS limit)', integerFrom(1))
     .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
     .option('--max-batch <n>', 'largest batch of a tenant', integerFrom(1))
     .option(
       '--max-distance <distance>',
-      'how far from what the predictor was fitted to a plan may lie (default: 2)',
+      'maximum distance of a plan from the fitted rows (default: 2)',
       numberBetween(1, 1e9),
     )
     .option('--memory-mib <MiB>', "device memory for all tenants (default: the board's)", positiveNumber('MiB'))
     .option(
       '--services <file>',
-      'plan for requests in the place of saturated tenants: YAML or JSON, a list of { name, model, rate, p99Ms, weight, maxBatchSize, maxQueueDelayMs }',
+      'plan for request-driven services instead of saturated tenants: YAML or JSON, a list of { name, model, rate, p99Ms, weight, maxBatchSize, maxQueueDelayMs }',
     )
     .option(
       '--objective <what>',
-      'few-processes (default: the fewest within 1 % of the most throughput, at 5 % risk) or throughput (at no risk bound); ' +
-        'with --services min-power (default), max-load (largest factor on all rates) or max-value (what to shed)',
+      'few-processes (default: the fewest within 1 % of the highest throughput, at 5 % risk) or throughput (without a risk bound); ' +
+        'with --services min-power (default), max-load (largest factor on all rates) or max-value (chooses what to shed)',
       oneOf(...objectives, ...serviceGoals),
     )
-    .option('--rate-margin <factor>', 'with --services: plan for so many times the rates', numberBetween(1, 10))
-    .option('--latency-margin <part>', 'with --services: keep this part of each objective free', numberBetween(0, 0.9))
+    .option('--rate-margin <factor>', 'with --services: factor on the rates to plan for', numberBetween(1, 10))
+    .option(
+      '--latency-margin <part>',
+      'with --services: margin of each objective, as a fraction',
+      numberBetween(0, 0.9),
+    )
     .option(
       '--burstiness <ratio>',
-      'with --services: variance over mean of the requests in a time (default: 1, independent users)',
+      'with --services: variance over mean of request counts (default: 1, Poisson arrivals)',
       numberBetween(1, 1000),
     )
-    .option('--seed <n>', 'seed of the order in which moves are tried', integerFrom(0, 2 ** 32 - 1), 1)
+    .option('--seed <n>', 'seed of the order of search moves', integerFrom(0, 2 ** 32 - 1), 1)
     .option(
       '--budget-ms <ms>',
       `time for the search (default: ${DEFAULT_BUDGET_MS}; with --services no limit)`,
@@ -111,7 +114,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     )
     .option(
       '--budget-evaluations <n>',
-      'configurations for the search to look at, instead of a time: the same plan on every machine (with --services: layouts, default 2000)',
+      'number of configurations to evaluate, instead of a time: the same plan on every machine (with --services: layouts, default 2000)',
       integerFrom(1),
     )
     .option('--explain', 'show the steps of the search as a table')

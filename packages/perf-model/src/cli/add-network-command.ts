@@ -37,23 +37,19 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
       name: 'pctodl add-network',
       version,
       description:
-        'Give the predictor of a board one network more: from its ONNX file alone, or with a few measured rows, which make it far better.',
+        "Add a network to a board's predictor, from its ONNX file alone or with a few measured rows, which reduce the error much.",
       example: 'pctodl add-network detector.onnx --gpu A100 --trace detector.csv --params fitted_parameters',
     },
     terminal,
   )
-    .argument('<file.onnx>', 'the network; weights kept outside of it are not needed')
+    .argument('<file.onnx>', 'the network; external weight files are not needed')
     .option('--gpu <name>', 'board that the parameters belong to')
-    .option('--name <network>', 'what tenants and traces call it (default: the file’s name)')
-    .option(
-      '--sizes <axis=n...>',
-      'sizes of axes that the file leaves open, e.g. sequence=128; the batch needs none',
-      [],
-    )
-    .option('--samples <n>', 'samples that one run of the graph as it is stored stands for (default: its first axis)')
-    .option('--trace <files...>', 'rows that were measured of it on this board, alone or beside known networks', [])
-    .option('--from <folder>', 'parameters that are added to: <board>.json as pctodl fit writes it (default: shipped)')
-    .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
+    .option('--name <network>', "name of the network in tenants and traces (default: the file's name)")
+    .option('--sizes <axis=n...>', 'sizes of symbolic axes, e.g. sequence=128; the batch axis needs none', [])
+    .option('--samples <n>', 'samples per run of the stored graph (default: its first axis)')
+    .option('--trace <files...>', 'measured rows of the network on this board, alone or with known networks', [])
+    .option('--from <folder>', 'parameters to extend: <board>.json as pctodl fit writes it (default: shipped)')
+    .option('--params <folder>', 'folder for <board>.json', 'fitted_parameters')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv)
   const file = command.args[0]!

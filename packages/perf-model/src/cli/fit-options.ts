@@ -38,8 +38,7 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     {
       name: 'pctodl fit',
       version,
-      description:
-        'Fit the predictor of one board to measured traces, and say how wrong it is on what it has not seen.',
+      description: 'Fit the predictor of one board to measured traces, and report its cross-validated errors.',
       example: 'pctodl fit profile/A100.csv --gpu A100 --params fitted --plot residuals.svg',
     },
     terminal,
@@ -55,21 +54,21 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
       oneOf(...steps),
       'all',
     )
-    .option('--model <names...>', 'fit these networks only', listOf(String), [])
-    .option('--dataset <name>', 'of the trace files, those of this dataset')
-    .option('--mem-clock <MHz>', 'fit this memory clock only', positiveNumber('MHz'))
-    .option('--train-all-mem-freq', 'fit all memory clocks together, which is the default')
+    .option('--model <names...>', 'fit only these networks', listOf(String), [])
+    .option('--dataset <name>', 'use only the trace files of this dataset')
+    .option('--mem-clock <MHz>', 'fit only this memory clock', positiveNumber('MHz'))
+    .option('--train-all-mem-freq', 'fit all memory clocks together (the default)')
     .option(
       '--unlocked-clock <meaning>',
-      'what sm_freq holds where no clock was locked: measured, or nominal (the power limit may have lowered it)',
+      'meaning of sm_freq in rows without a locked clock: measured, or nominal (the power limit may have lowered it)',
       oneOf('measured', 'nominal'),
       'measured',
     )
-    .option('--folds <n>', 'folds of the cross-validation, 0 for none', integerFrom(0, 100), 5)
-    .option('--starts <n>', 'starting points that race', integerFrom(1, 100), 2)
-    .option('--seed <n>', 'seed of folds and starts', integerFrom(0), 1)
-    .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
-    .option('--plot <file.svg>', 'draw the residuals')
+    .option('--folds <n>', 'folds of the cross-validation; 0 for none', integerFrom(0, 100), 5)
+    .option('--starts <n>', 'number of starting points', integerFrom(1, 100), 2)
+    .option('--seed <n>', 'seed of folds and starting points', integerFrom(0), 1)
+    .option('--params <folder>', 'folder for <board>.json', 'fitted_parameters')
+    .option('--plot <file.svg>', 'plot the residuals to this file')
     .option('--json', 'print the report as JSON')
   await parseCommand(command, argv, { '--platform': '--gpu', '--mem-freq': '--mem-clock' })
   const { gpu, step, ...options } = command.opts<Partial<CommandFitOptions> & { readonly step: string }>()

@@ -32,7 +32,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       name: 'pctodl prove',
       version,
       description:
-        'Measure a board, predict mixes that were not measured, and write the errors with all rows. Call it again until nothing is left.',
+        'Measure a board, predict other mixes, measure them too, and write the errors with all rows. Repeat the command until nothing is left.',
       example: 'pctodl prove --gpu 0 --out proof',
     },
     terminal,
@@ -40,10 +40,10 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
     .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
     .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as H200 or A100')
     .option('--worker <kind>', 'processes on a real board: torch, or a command that speaks the protocol')
-    .option('--no-mps', 'real board: no MPS daemon; only what one tenant does is measured')
-    .option('--allow-settings', 'lock clocks for half of the mixes; without, no setting is changed')
+    .option('--no-mps', 'real board: no MPS daemon; only single tenants are measured')
+    .option('--allow-settings', 'lock clocks for half of the mixes; otherwise no setting is changed')
     .option('--minutes <n>', 'measure no longer than this', positiveNumber('minutes'), 9)
-    .option('--seed <n>', 'seed of what is drawn, and of a simulated board', integerFrom(0), 1)
+    .option('--seed <n>', 'seed of the random mixes and of a simulated board', integerFrom(0), 1)
     .option('--out <folder>', 'folder of the proof; an existing one is continued (default: proof/<board>)')
     .option('--json', 'print the proof as JSON on standard output')
   await parseCommand(command, argv)

@@ -45,7 +45,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
         name: 'pctodl sweep',
         version,
         description:
-          'Find the SM clock or power limit at which a board does most for a watt with these tenants, from at most six measurements.',
+          'Find the SM clock or power limit with the most samples per joule for these tenants, from at most six measurements.',
         example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
       },
       terminal,
@@ -53,15 +53,10 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
   )
     .option('--model <names...>', 'network of all tenants, or one for each (default resnet50)', listOf(String))
     .option('--batches <samples...>', 'their batch sizes (default 16)', listOf(integerFrom(1)))
-    .option(
-      '--over <what>',
-      'clocks: SM clocks that are locked; limits: power limits',
-      oneOf('clocks', 'limits'),
-      'clocks',
-    )
-    .option('--points <n>', 'most measurements, 3 or more', integerFrom(3), 6)
+    .option('--over <what>', 'clocks: locked SM clocks; limits: power limits', oneOf('clocks', 'limits'), 'clocks')
+    .option('--points <n>', 'largest number of measurements, at least 3', integerFrom(3), 6)
     .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))
-    .option('--plot <file>', 'draw the points as SVG or PNG, by the name')
+    .option('--plot <file>', 'plot the points to this file, SVG or PNG by its extension')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
