@@ -2,38 +2,30 @@ import { readFileSync } from 'node:fs'
 import { PctodlError } from '@pctodl/platform'
 import { parse, YAMLError } from 'yaml'
 import { z } from 'zod'
-import type { LatencyKind, MetricNames } from './metrics/histograms.js'
-
-export interface LatencyObjective {
-  readonly ms: number
-  /** Share of the requests that must be answered within `ms`. */
-  readonly attainment: number
-}
+import { type SeriesNames, vllmNames } from './metrics/histograms.js'
 
 interface Common {
   readonly name: string
-  readonly objective: LatencyObjective
+  readonly objective: {
+    readonly ms: number
+    /** Share of the requests that must be answered within `ms`. */
+    readonly attainment: number
+  }
+  /** URL of the metrics. */
+  readonly metrics: string
 }
 
 export interface TritonService extends Common {
   readonly triton: string
-  /** URL of the metrics. Default: port 8002 of the same host. */
-  readonly metrics?: string | undefined
   readonly model: string
 }
 
-export interface VllmService extends Common {
-  readonly vllm: string
-  readonly model: string
-  readonly objective: LatencyObjective & { readonly of: LatencyKind }
+/** A service of vLLM or of another server with histograms of latencies. */
+interface MappedService extends Common {
+  readonly series: SeriesNames
 }
 
-export interface MappedService extends Common {
-  readonly prometheus: string
-  readonly series: MetricNames
-}
-
-export type ServiceConfig = TritonService | VllmService | MappedService
+export type ServiceConfig = TritonService | MappedService
 
 export interface GovernConfig {
   /** The board: index, UUID or PCI bus id. */
@@ -46,6 +38,7 @@ export interface GovernConfig {
 const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
 /** URL of a server. A trailing `/v1` or `/v2`, which clients append, is removed. */
 const server = url.transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
+const model = z.string('the name of the model in the server')
 const common = {
   name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
   objective: z.strictObject({
@@ -53,27 +46,32 @@ const common = {
     attainment: z.number().gt(0.5, 'a share above 0.5').lt(1, 'a share below 1, such as 0.99').default(0.99),
   }),
 }
-const triton = z.strictObject({
-  ...common,
-  triton: server,
-  metrics: url.optional(),
-  model: z.string('the name of the model in the server'),
-})
-const vllm = z.strictObject({
-  ...common,
-  vllm: server,
-  model: z.string('the name of the model in the server'),
-  objective: common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') }),
-})
-const prometheus = z.strictObject({
-  ...common,
-  prometheus: url,
-  series: z.strictObject({
-    histogram: z.string('the name of the histogram of latencies, without _bucket'),
-    inFlight: z.string().optional(),
-    labels: z.record(z.string(), z.string()).optional(),
-  }),
-})
+const triton = z
+  .strictObject({ ...common, triton: server, metrics: url.optional(), model })
+  .transform(({ metrics, ...service }) => ({ ...service, metrics: metrics ?? tritonMetrics(service.triton) }))
+const ofKind = common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') })
+const vllm = z
+  .strictObject({ ...common, vllm: server, model, objective: ofKind })
+  .transform(({ vllm: address, model: name, ...service }) => ({
+    ...service,
+    metrics: `${address}/metrics`,
+    series: vllmNames(name, service.objective.of),
+  }))
+const prometheus = z
+  .strictObject({
+    ...common,
+    prometheus: url,
+    series: z.strictObject({
+      histogram: z.string('the name of the histogram of latencies, without _bucket'),
+      inFlight: z.string().optional(),
+      labels: z.record(z.string(), z.string()).optional(),
+    }),
+  })
+  .transform(({ prometheus: metrics, series: { histogram, inFlight, labels }, ...service }) => ({
+    ...service,
+    metrics,
+    series: { whole: histogram, judged: [histogram], running: inFlight, labels },
+  }))
 
 /** Keys of the kinds of service, in the order of the union in the schema. */
 const kinds = ['triton', 'vllm', 'prometheus']
@@ -99,28 +97,31 @@ export function parseConfig(text: string, file: string): GovernConfig {
     if (!(error instanceof YAMLError)) throw error
     throw new PctodlError('CONFIG', `${file}: ${error.message.split('\n')[0]}; write YAML as in the README`)
   }
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const { issue, above } = deepest(result.error.issues[0]!, value)
-  const path = [...above, ...issue.path]
+  const { data, error } = schema.safeParse(value)
+  if (data !== undefined) return data
+  const at = (path: readonly PropertyKey[]) =>
+    path.reduce<unknown>((found, key) => (found as Record<PropertyKey, unknown> | null | undefined)?.[key], value)
+  let issue = error.issues[0]!
+  let { path } = issue
+  if (issue.code === 'invalid_union') {
+    // The error of the kind of service whose key is present says more than the error of the union.
+    const service = Object(at(path)) as object
+    const inner = issue.errors[kinds.findIndex((key) => key in service)]?.[0]
+    if (inner !== undefined) path = [...path, ...inner.path]
+    issue = inner ?? issue
+  }
   const place = `${file}: ${path.join('.') || 'the whole'}`
   if (issue.code === 'unrecognized_keys') throw new PctodlError('CONFIG', `${place}: there is no key ${issue.keys[0]}`)
-  const shown = JSON.stringify(at(value, path)) ?? 'nothing'
+  const shown = JSON.stringify(at(path)) ?? 'nothing'
   const expected = issue.message.replace(/^Invalid input: expected (\w+),.*/, '$1')
   throw new PctodlError('CONFIG', `${place}: got ${shown}, expected ${expected}`)
 }
 
-/** Finds the error to report for a service of no valid kind: the error of the kind whose server key is present. */
-function deepest(issue: z.core.$ZodIssue, value: unknown): { issue: z.core.$ZodIssue; above: PropertyKey[] } {
-  if (issue.code !== 'invalid_union' || issue.path[0] !== 'services') return { issue, above: [] }
-  const service = at(value, issue.path)
-  const kind = kinds.findIndex((key) => typeof service === 'object' && service !== null && key in service)
-  const first = issue.errors[kind]?.[0]
-  return first === undefined ? { issue, above: [] } : { issue: first, above: issue.path }
-}
-
-function at(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((found, key) => (found as Record<PropertyKey, unknown> | undefined)?.[key], value)
+/** URL of Triton's metrics by default: port 8002 of the same host. */
+function tritonMetrics(address: string): string {
+  const metrics = new URL('/metrics', address)
+  metrics.port = '8002'
+  return metrics.href
 }
 
 /** @throws PctodlError `CONFIG`; errors of the file system */

@@ -1,20 +1,22 @@
 import type { NvmlGpu } from '@pctodl/nvml-control'
-import { type Clock, systemClock } from '@pctodl/platform'
+import { systemClock } from '@pctodl/platform'
 import type { GovernConfig } from './config.js'
 import { Endpoint } from './endpoint.js'
 import { HeldClock } from './held-clock.js'
-import { HttpReader } from './http-reader.js'
 import { GovernLaw } from './law/govern-law.js'
 import type { EndpointState } from './metrics/service-sample.js'
+import { pageReader } from './page-reader.js'
+
+/** If an answer takes longer, the server counts as not answering, ms. */
+const TIMEOUT_MS = 1000
+/** Time limit of the first answers, ms. It is longer, because without them the program cannot start. */
+const FIRST_TIMEOUT_MS = 10_000
 
 export interface GovernorOptions {
   readonly config: GovernConfig
   readonly gpu: NvmlGpu
   /** Only observes and predicts: it takes no lease and changes nothing. */
   readonly dryRun?: boolean
-  /** Socket of the node service. Default: `$PCTODL_SERVICE_SOCKET`, or the usual path. */
-  readonly serviceSocket?: string
-  readonly clock?: Clock
   readonly onStep: (step: GovernStep) => void
   readonly onMessage: (message: string) => void
 }
@@ -22,10 +24,7 @@ export interface GovernorOptions {
 /** Observations and decision of one interval. */
 export interface GovernStep {
   readonly at: string
-  /**
-   * The locked SM clock, or, in a dry run, the clock that would be locked. null: the operator's clock settings are in
-   * force.
-   */
+  /** The locked SM clock, or in a dry run the one that would be locked; null if the operator's settings are in force. */
   readonly smClockMhz: number | null
   readonly reason: string
   readonly powerW: number | null
@@ -39,9 +38,7 @@ export interface ServiceStep {
   readonly name: string
   readonly state: EndpointState
   readonly ratePerS: number
-  /**
-   * Share of late requests in the interval. Servers without such a counter get an estimate from their latency sums.
-   */
+  /** Share of late requests in the interval; for Triton, an estimate from sums of latencies. */
   readonly lateShare: number
   readonly queued: number
   readonly requests: number
@@ -51,52 +48,49 @@ export interface ServiceStep {
 
 /** Governs the board until the signal aborts. Then it restores the board's previous settings and returns. */
 export async function runGovernor(options: GovernorOptions, signal: AbortSignal): Promise<void> {
-  const { config, gpu, dryRun = false, serviceSocket, clock = systemClock, onMessage } = options
-  const reader = new HttpReader()
-  const endpoints = config.services.map((service) => new Endpoint(service, reader, clock.now()))
-  const limits = await Promise.all(endpoints.map((endpoint) => endpoint.limits()))
-  for (const { notice } of endpoints) if (notice !== null) onMessage(notice)
-  const law = new GovernLaw({
-    spec: gpu.spec,
-    services: endpoints.map(({ config: { name, objective }, objectiveMs }, i) => {
-      return { name, objectiveMs, attainment: objective.attainment, limits: limits[i]! }
-    }),
-    powerCapW: config.powerCapW,
+  const { config, gpu, dryRun = false, onMessage } = options
+  const now = () => systemClock.now()
+  const first = pageReader(FIRST_TIMEOUT_MS)
+  const endpoints = await Promise.all(config.services.map((service) => Endpoint.open(service, first, now())))
+  const goals = endpoints.map(({ goal }) => goal)
+  goals.forEach(({ name, objectiveMs }, i) => {
+    const { ms } = config.services[i]!.objective
+    const rounded = `${name}: the objective of ${ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
+    if (objectiveMs !== ms) onMessage(rounded)
   })
-  const board = new HeldClock({ gpu, dryRun, serviceSocket, onMessage })
+  const law = new GovernLaw({ spec: gpu.spec, services: goals, powerCapW: config.powerCapW })
+  const board = new HeldClock(gpu, onMessage)
   try {
     while (!signal.aborted) {
-      const startMs = clock.now()
-      reader.next()
-      const messages = await Promise.all(endpoints.map((endpoint) => endpoint.scrape(() => clock.now())))
+      const startMs = now()
+      const get = pageReader(TIMEOUT_MS)
+      const messages = await Promise.all(endpoints.map((endpoint) => endpoint.scrape(get, now)))
       for (const message of messages) if (message !== null) onMessage(message)
       const telemetry = await gpu.sample()
-      const timeMs = clock.now()
+      const timeMs = now()
       const samples = endpoints.map(({ sample, sampleMs }) => (sampleMs >= startMs ? sample : null))
-      const decision = law.step({ timeMs, samples, telemetry })
-      let { smClockMhz, reason } = decision
+      let { smClockMhz, reason } = law.step(samples, telemetry)
       const away = endpoints.find((endpoint) => endpoint.isAway(timeMs))
       if (away !== undefined) {
         law.release()
-        ;[smClockMhz, reason] = [null, `${away.config.name} is ${away.state}`]
+        ;[smClockMhz, reason] = [null, `${away.goal.name} is ${away.state}`]
       } else if (samples.includes(null)) [smClockMhz, reason] = [board.smClockMhz, 'late sample']
-      await board.set(smClockMhz, timeMs)
-      const work = law.services.map((service) => service.work)
+      if (dryRun) board.smClockMhz = smClockMhz
+      else await board.set(smClockMhz, timeMs)
       options.onStep({
         at: new Date().toISOString(),
         smClockMhz: board.smClockMhz,
         reason,
         powerW: telemetry.powerAverageW,
-        predictedW: smClockMhz === null ? null : law.power.predict(smClockMhz, work),
+        predictedW: smClockMhz === null ? null : law.predictW(smClockMhz),
         busyShare: (telemetry.smUtilPercent ?? 0) / 100,
-        services: endpoints.map(({ config: { name }, state, sample, requests }, i) => {
-          const { now, lateShare } = law.services[i]!
+        services: endpoints.map(({ goal: { name }, state, sample, requests }, i) => {
+          const { rate, lateShare } = law.services[i]!
           const joules = law.power.joules[i]!
-          return { name, state, ratePerS: now.perS, lateShare, queued: sample?.queued ?? 0, requests, joules }
+          return { name, state, ratePerS: rate.perS, lateShare, queued: sample?.queued ?? 0, requests, joules }
         }),
       })
-      const restMs = Math.max(0, config.intervalMs - (clock.now() - startMs))
-      await clock.sleep(restMs, signal).catch(() => {})
+      await systemClock.sleep(Math.max(0, config.intervalMs - (now() - startMs)), signal).catch(() => {})
     }
   } finally {
     await board.release()

@@ -1,11 +1,10 @@
 import { poissonArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
 import { someOf } from '../../../test/long-tests.js'
-import { GovernedService } from '../src/law/governed-service.js'
-import type { QueueForecast } from '../src/law/queue-forecast.js'
+import { QueueService } from '../src/law/queue-service.js'
 import { drawLlm, runLlm } from './virtual-llm.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
-import { drawTrial, judgeTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
+import { drawTrial, judgeTrial, lawOf, plainKneeMhz, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
 
 /** A trial with two models on one board. */
 function coLocated(kind: Parameters<typeof drawTrial>[0], seed: number, seconds: number): Trial {
@@ -44,8 +43,8 @@ describe('the law against the serving engine', () => {
     const top = await meanMs(topMhz)
     for (const smClockMhz of [510, 1005]) {
       const there = await meanMs(smClockMhz)
-      law.services.forEach(({ goal, forecast }, i) => {
-        const { times } = forecast as QueueForecast
+      law.services.forEach((service, i) => {
+        const { goal, times } = service as QueueService
         let [sum, topSum, learnt, topLearnt] = [0, 0, 0, 0]
         for (const [size, { count, ms }] of top[i]!) {
           const other = there[i]!.get(size)
@@ -80,18 +79,16 @@ describe('the law against the serving engine', () => {
   })
 
   it('knows a low rate while waiting requests start to run', () => {
-    const service = new GovernedService(
-      { name: 'a', objectiveMs: 1000, attainment: 0.99, limits: { maxBatchSize: 1, maxQueueDelayMs: 0, instances: 1 } },
-      1410,
-    )
-    const interval = { seconds: 0.25, clockMhz: 1410, isSteady: true, busyShare: 0.5 }
+    const limits = { maxBatchSize: 1, maxQueueDelayMs: 0, instances: 1 }
+    const service = new QueueService({ name: 'a', objectiveMs: 1000, attainment: 0.99, limits }, limits, 1410)
+    const interval = { seconds: 0.25, clockMhz: 1410, busyShare: 0.5 }
     // Each second, a request waits at two samples and runs at the other two.
     for (let i = 0; i < 240; i++) {
       const completed = Math.floor(i / 4)
       const sums = { completed, failed: 0, latencyMs: 900 * completed, waitMs: 500 * completed }
-      const sample = { ...sums, queued: i % 4 < 2 ? 1 : 0, running: null, late: null, batches: [], judged: null }
+      const sample = { ...sums, queued: i % 4 < 2 ? 1 : 0, running: 0, batches: [] }
       service.update(sample, 250 * i, interval)
-      if (i > 40) expect(service.now.perS).toBeCloseTo(1, 0)
+      if (i > 40) expect(service.rate.perS).toBeCloseTo(1, 0)
     }
   })
 
@@ -125,6 +122,6 @@ describe('the law against the serving engine', () => {
       clock = (await stepOf(law, server)).smClockMhz
       await server.lock(clock)
     }
-    expect(clock).toBeLessThanOrEqual(law.power.kneeMhz)
+    expect(clock).toBeLessThanOrEqual(plainKneeMhz('A100'))
   })
 })

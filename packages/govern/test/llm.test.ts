@@ -13,7 +13,7 @@ import {
   simulator,
   startNode,
 } from '../../node-service/test/node-host.js'
-import { type GovernStep, readVllm } from '../src/index.js'
+import { type GovernStep, readHistograms, vllmNames } from '../src/index.js'
 
 const OBJECTIVE_MS = 5000
 const RATE_PER_S = 6
@@ -39,7 +39,10 @@ describe.skipIf(missingUsers)(
     }
     const lastStep = (): GovernStep | undefined =>
       existsSync(log) ? JSON.parse(readFileSync(log, 'utf8').split('\n').at(-2) ?? 'null') : undefined
-    const sample = async () => readVllm('m', await (await fetch(new URL('/metrics', url))).text(), OBJECTIVE_MS, 'e2e')!
+    const sample = async () => {
+      const metrics = await (await fetch(new URL('/metrics', url))).text()
+      return readHistograms(metrics, vllmNames('m', 'e2e'), OBJECTIVE_MS)!
+    }
 
     /** Clients that come by chance, whether or not others wait. */
     const random = new SeededRandom(1)
@@ -64,7 +67,7 @@ describe.skipIf(missingUsers)(
       const answered = after.completed - before.completed
       return {
         watts: (1000 * (end.energyJ! - begin.energyJ!)) / (end.timeMs - begin.timeMs),
-        attainment: 1 - (after.late! - before.late!) / answered,
+        attainment: 1 - (after.late - before.late) / answered,
         answered,
       }
     }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../src/config.js'
 import { Endpoint } from '../src/endpoint.js'
-import { HttpReader } from '../src/http-reader.js'
-import { readTriton, readVllm } from '../src/index.js'
-import { readMapped } from '../src/metrics/histograms.js'
-import { endpointState, type ServiceSample, since } from '../src/metrics/service-sample.js'
+import { readHistograms, readTriton, vllmNames } from '../src/index.js'
+import { type LatencyKind, since } from '../src/metrics/histograms.js'
+import { endpointState, type ServiceSample } from '../src/metrics/service-sample.js'
 import { readTritonLimits } from '../src/metrics/triton.js'
+import { pageReader } from '../src/page-reader.js'
 import { TritonStandIn } from './triton-stand-in.js'
 
 const triton = `# HELP nv_inference_pending_request_count Instantaneous number of pending requests
@@ -31,18 +31,22 @@ vllm:${name}_sum{model_name="m"} 25.5
 vllm:${name}_count{model_name="m"} 100
 `
 
+const readVllm = (text: string, objectiveMs: number, kind: LatencyKind) =>
+  readHistograms(text, vllmNames('m', kind), objectiveMs)
+const named = (histogram: string) => {
+  return { whole: histogram, judged: [histogram] }
+}
+
 describe('metrics', () => {
   it('are read from Triton, versions summed', () => {
     expect(readTriton('a', triton, stats)).toEqual({
       completed: 42,
       failed: 2,
       queued: 3,
-      running: null,
+      running: 0,
       latencyMs: 84,
       waitMs: 21,
-      late: null,
       batches: [{ size: 4, count: 6, ms: 24 }],
-      judged: null,
     })
     expect(readTriton('c', triton, stats)).toBeNull()
     expect(readTriton('a', triton, { model_stats: [] })).toBeNull()
@@ -86,7 +90,7 @@ describe('metrics', () => {
 
   it('are exact for vLLM at the bucket bound below the objective', () => {
     const text = vllm('e2e_request_latency_seconds') + vllm('inter_token_latency_seconds')
-    const sample = readVllm('m', `${text}vllm:num_requests_waiting{model_name="m"} 4\n`, 480, 'e2e')
+    const sample = readVllm(`${text}vllm:num_requests_waiting{model_name="m"} 4\n`, 480, 'e2e')
     expect(sample).toMatchObject({
       completed: 100,
       late: 10,
@@ -94,27 +98,27 @@ describe('metrics', () => {
       objectiveMs: 300,
       judged: { counts: [90, 97, 100], sumMs: 25_500 },
     })
-    expect(readVllm('m', text, 500, 'e2e')).toMatchObject({ late: 3, objectiveMs: 500 })
-    expect(() => readVllm('m', text, 100, 'e2e')).toThrow('no bucket of its histogram lies within 100 ms')
-    expect(readVllm('m', text, 500, 'ttft')).toBeNull()
+    expect(readVllm(text, 500, 'e2e')).toMatchObject({ late: 3, objectiveMs: 500 })
+    expect(() => readVllm(text, 100, 'e2e')).toThrow('no bucket of its histogram lies within 100 ms')
+    expect(readVllm(text, 500, 'ttft')).toBeNull()
   })
 
   it('are taken by name from others', () => {
-    const names = { histogram: 'time', inFlight: 'now', labels: { app: 'x\\y"z' } }
+    const names = { ...named('time'), running: 'now', labels: { app: 'x\\y"z' } }
     const line = (name: string, value: number, more = '') => `${name}{app="x\\\\y\\"z"${more}} ${value} 1700000000\n`
     const text =
       line('time_bucket', 4, ',le="0.1"') +
       line('time_bucket', 5, ',le="+Inf"') +
       line('time_sum', 0.5) +
       line('now', 2)
-    expect(readMapped(`${text}now{app="other"} 9\n`, names, 150)).toMatchObject({
+    expect(readHistograms(`${text}now{app="other"} 9\n`, names, 150)).toMatchObject({
       completed: 5,
       late: 1,
       running: 2,
       objectiveMs: 100,
     })
-    expect(readMapped(text, { histogram: 'time' }, 150)).toMatchObject({ completed: 5, running: null })
-    expect(readMapped('', names, 150)).toBeNull()
+    expect(readHistograms(text, named('time'), 150)).toMatchObject({ completed: 5, running: 0 })
+    expect(readHistograms('', names, 150)).toBeNull()
   })
 
   it.each(['-1', '1e308', 'NaN', '+Inf', 'x'])('leave out what no counter says: %s', (value) => {
@@ -126,7 +130,7 @@ describe('metrics', () => {
 
   it('are read behind labels with braces and quotes, and before exemplars', () => {
     const text = `t_bucket{path="a}b\\"{",le="+Inf"} 7 # {trace="x"} 0.5\nt_sum{path="a}b\\"{"} 1\nt_bucket{path="a}b\\"{",le="0.1"} 3 1700000000\n`
-    expect(readMapped(text, { histogram: 't', labels: { path: 'a}b"{' } }, 150)).toMatchObject({
+    expect(readHistograms(text, { ...named('t'), labels: { path: 'a}b"{' } }, 150)).toMatchObject({
       completed: 7,
       late: 4,
     })
@@ -135,9 +139,9 @@ describe('metrics', () => {
   it('are refused where buckets are none', () => {
     const lines = (...counts: number[]) =>
       `${['0.1', '0.2', '+Inf'].map((le, i) => `t_bucket{le="${le}"} ${counts[i]}\n`).join('')}t_sum 1\n`
-    expect(readMapped(lines(3, 2, 9), { histogram: 't' }, 150)).toBeNull()
-    expect(readMapped(lines(1, 2, 9).replace('+Inf', 'much'), { histogram: 't' }, 150)).toBeNull()
-    const [before, after] = [lines(3, 4, 9), lines(2, 4, 9)].map((text) => readMapped(text, { histogram: 't' }, 150)!)
+    expect(readHistograms(lines(3, 2, 9), named('t'), 150)).toBeNull()
+    expect(readHistograms(lines(1, 2, 9).replace('+Inf', 'much'), named('t'), 150)).toBeNull()
+    const [before, after] = [lines(3, 4, 9), lines(2, 4, 9)].map((text) => readHistograms(text, named('t'), 150)!)
     expect(since(before!.judged!, before!.judged!)).toMatchObject({ counts: [0, 0, 0], sumMs: 0 })
     expect(since(before!.judged!, after!.judged!)).toBeNull()
   })
@@ -151,17 +155,7 @@ describe('metrics', () => {
 
   it('tell the states of a server apart', () => {
     const at = (completed: number, queued = 0): ServiceSample => {
-      return {
-        completed,
-        failed: 0,
-        queued,
-        running: 0,
-        latencyMs: completed,
-        waitMs: 0,
-        late: null,
-        batches: [],
-        judged: null,
-      }
+      return { completed, failed: 0, queued, running: 0, latencyMs: completed }
     }
     expect(endpointState(at(1), at(2), true)).toBe('serving')
     expect(endpointState(at(2), at(2), true)).toBe('idle')
@@ -177,15 +171,13 @@ describe('a server', () => {
     const triton = new TritonStandIn()
     triton.hidden = what
     await triton.start()
-    const reader = new HttpReader()
     const objective = { ms: 60, attainment: 0.99 }
     const config = { name: 'a', triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm', objective }
-    const endpoint = new Endpoint(config, reader, 0)
     const message = `a: ${triton.url}/v2/models/m/${what} answers 403, access is restricted; allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api`
-    await expect(endpoint.limits()).rejects.toThrow(message)
+    await expect(Endpoint.open(config, pageReader(1000), 0)).rejects.toThrow(message)
     triton.hidden = ''
-    reader.next()
-    expect(await endpoint.limits()).toMatchObject({ maxBatchSize: 8 })
+    const { goal } = await Endpoint.open(config, pageReader(1000), 0)
+    expect(goal).toMatchObject({ objectiveMs: 60, limits: { maxBatchSize: 8 } })
     await triton.stop()
   })
 
@@ -196,23 +188,23 @@ describe('a server', () => {
     const metrics = `${triton.url}/metrics`
     const config = { name: 'a', triton: triton.url, metrics, model: 'm', objective: { ms: 60, attainment: 0.99 } }
     const message = `a: ${metrics} has no nv_inference_pending_request_count of the model m; name this server's metrics in the configuration, or update Triton`
-    await expect(new Endpoint(config, new HttpReader(), 0).limits()).rejects.toThrow(message)
+    await expect(Endpoint.open(config, pageReader(1000), 0)).rejects.toThrow(message)
     await triton.stop()
   })
 
   it('is asked once in a round for metrics that its models share', async () => {
     const triton = new TritonStandIn()
     await triton.start()
-    const reader = new HttpReader()
+    const service = { triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm' }
     const objective = { ms: 60, attainment: 0.99 }
-    const endpoints = ['a', 'b'].map(
-      (name) =>
-        new Endpoint({ name, triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm', objective }, reader, 0),
+    const first = pageReader(1000)
+    const endpoints = await Promise.all(
+      ['a', 'b'].map((name) => Endpoint.open({ name, ...service, objective }, first, 0)),
     )
     for (const round of [1, 2, 3]) {
-      reader.next()
-      await Promise.all(endpoints.map((endpoint) => endpoint.scrape(() => 1000 * round)))
-      expect(triton.asked('/metrics')).toBe(round)
+      const get = pageReader(1000)
+      await Promise.all(endpoints.map((endpoint) => endpoint.scrape(get, () => 1000 * round)))
+      expect(triton.asked('/metrics')).toBe(1 + round)
       expect(triton.asked('/v2/health/ready')).toBe(round)
     }
     for (const { state } of endpoints) expect(state).not.toBe('gone')
@@ -227,14 +219,25 @@ describe('the configuration', () => {
     expect(parseConfig(`services: [${service}]`, 'f')).toEqual({
       gpu: 0,
       intervalMs: 250,
-      services: [{ name: 'a', triton: 'http://h:8000', model: 'm', objective: { ms: 60, attainment: 0.99 } }],
+      services: [
+        {
+          name: 'a',
+          triton: 'http://h:8000',
+          metrics: 'http://h:8002/metrics',
+          model: 'm',
+          objective: { ms: 60, attainment: 0.99 },
+        },
+      ],
     })
   })
 
   it('takes addresses as clients know them', () => {
     const vllm = "{name: b, vllm: 'http://h:1/v1/', model: m, objective: {ms: 60}}"
     const { services } = parseConfig(`services: [${service.replace('8000', '8000/')}, ${vllm}]`, 'f')
-    expect(services).toMatchObject([{ triton: 'http://h:8000' }, { vllm: 'http://h:1' }])
+    expect(services).toMatchObject([
+      { triton: 'http://h:8000' },
+      { metrics: 'http://h:1/metrics', series: vllmNames('m', 'e2e') },
+    ])
   })
 
   it.each([

@@ -4,9 +4,9 @@ import type { Arrivals, GpuLease } from '@pctodl/platform'
 import { diurnalArrivals, during, poissonArrivals, superposed } from '@pctodl/traffic'
 import { givenNetwork } from '../../sim-host/src/control-protocol.js'
 import { LlmEngine } from '../../sim-host/src/llm-engine.js'
-import { GovernLaw, readVllm } from '../src/index.js'
-import { type HistogramSample, type LatencyKind, type MetricNames, readMapped } from '../src/metrics/histograms.js'
-import type { Latencies } from '../src/metrics/service-sample.js'
+import { GovernLaw, readHistograms, vllmNames } from '../src/index.js'
+import type { HistogramSample, LatencyKind, SeriesNames } from '../src/metrics/histograms.js'
+import type { Latencies } from '../src/metrics/prometheus-text.js'
 import { ManualClock } from './virtual-server.js'
 import { type GovernedRun, LatencyFeedback } from './virtual-trials.js'
 
@@ -24,7 +24,7 @@ export interface LlmTrial {
   readonly seconds: number
   readonly seed: number
   /** Read its histograms as those of any server, with or without the gauge of what is in flight. */
-  readonly mapped?: Pick<MetricNames, 'inFlight'>
+  readonly mapped?: Pick<SeriesNames, 'running'>
 }
 
 /** What the engine waits for, and what time it is for it. */
@@ -112,13 +112,9 @@ export async function runLlm(
   const { objective, seconds, seed, mapped } = trial
   const server = await VirtualLlm.start(trial)
   const { spec } = server.gpu
-  const read = (): HistogramSample => {
-    const text = server.engine.metrics(MODEL)
-    const sample = mapped
-      ? readMapped(text, { histogram: 'vllm:e2e_request_latency_seconds', ...mapped }, objective.ms)
-      : readVllm(MODEL, text, objective.ms, objective.of)
-    return sample!
-  }
+  const whole = 'vllm:e2e_request_latency_seconds'
+  const names = mapped ? { whole, judged: [whole], ...mapped } : vllmNames(MODEL, objective.of)
+  const read = (): HistogramSample => readHistograms(server.engine.metrics(MODEL), names, objective.ms)!
   const { objectiveMs } = read()
   const law = new GovernLaw({ spec, services: [{ name: MODEL, objectiveMs, attainment: 0.99, limits: null }] })
   const feedback = new LatencyFeedback(trial.board)
@@ -152,12 +148,12 @@ export async function runLlm(
     await server.advance(SCRAPE_MS, add)
     if (control === 'feedback') {
       const { judged, late } = read()
-      await server.lease.lockSmClock(feedback.step([{ completed: judged!.counts.at(-1)!, late: late! }]))
+      await server.lease.lockSmClock(feedback.step([{ completed: judged.counts.at(-1)!, late }]))
     }
     if (control !== 'law') continue
     const smUtilPercent = (100 * (server.busyMs - busyMs)) / SCRAPE_MS
     const telemetry = { ...(await server.gpu.sample()), smUtilPercent }
-    const { smClockMhz, reason } = law.step({ timeMs: server.clock.ms, samples: [read()], telemetry })
+    const { smClockMhz, reason } = law.step([read()], telemetry)
     if (smClockMhz === null) await server.lease.resetSmClock()
     else await server.lease.lockSmClock(smClockMhz)
     if (sinceMs >= 0) clocksMhz.push(smClockMhz ?? 0)
@@ -166,13 +162,13 @@ export async function runLlm(
   const end = read()
   return {
     joules: server.gpu.truth().energyJ - joules,
-    ...{ attainment: attainmentSince(begin, end), worst, clocksMhz, reasons, law, judged: end.judged! },
+    ...{ attainment: attainmentSince(begin, end), worst, clocksMhz, reasons, law, judged: end.judged },
   }
 }
 
 function attainmentSince(before: HistogramSample, after: HistogramSample): number {
-  const all = after.judged!.counts.at(-1)! - before.judged!.counts.at(-1)!
-  return all === 0 ? 1 : 1 - (after.late! - before.late!) / all
+  const all = after.judged.counts.at(-1)! - before.judged.counts.at(-1)!
+  return all === 0 ? 1 : 1 - (after.late - before.late) / all
 }
 
 export const llmKinds = ['steady', 'day', 'steps', 'mapped'] as const
@@ -203,7 +199,7 @@ export async function drawLlm(kind: (typeof llmKinds)[number], seed: number, sec
   })()
   const trial = {
     ...{ board: 'A100', parameters, seconds, seed, arrivals: () => process.start(seed) },
-    ...(kind === 'mapped' ? { mapped: seed % 2 === 0 ? {} : { inFlight: 'vllm:num_requests_running' } } : {}),
+    ...(kind === 'mapped' ? { mapped: seed % 2 === 0 ? {} : { running: 'vllm:num_requests_running' } } : {}),
   }
   const { judged } = await runLlm({ ...trial, objective: { ms: 1e6, of } }, null)
   const kept = judged.counts.findIndex((count) => count >= 0.996 * judged.counts.at(-1)!)

@@ -154,7 +154,7 @@ export async function stepOf(law: GovernLaw, server: VirtualServer): Promise<Gov
   const samples = server.loads.map(({ service }, i) => readTriton(service.name, metrics, server.stats(i)))
   // NVML's busy share is a mean over time.
   const telemetry = { ...(await server.telemetry()), smUtilPercent: (100 * (server.busyMs - busyMs)) / SCRAPE_MS }
-  return law.step({ timeMs: server.clock.ms, samples, telemetry })
+  return law.step(samples, telemetry)
 }
 
 /** A plain opponent: every 2 s one step up where more than 1 % came late, and one down where none did. */

@@ -1,6 +1,7 @@
 import { appendFileSync, closeSync } from 'node:fs'
 import {
   type CommandFunction,
+  given,
   newCommand,
   openToWrite,
   parseCommand,
@@ -41,28 +42,30 @@ export const govern: CommandFunction = async (argv, terminal) => {
     .option('--library <path>', "NVML's library (default: where drivers put it)")
   await parseCommand(command, argv)
   const options = command.opts<GovernOptions>()
+  const dryRun = options.dryRun === true
   const config = readConfig(options.config)
   const address = options.http === undefined ? null : /^(.+):(\d{1,5})$/.exec(options.http)
   if (options.http !== undefined && !(Number(address?.[2]) <= 65_535))
     throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
   const log = options.log === undefined ? null : openLog(options.log)
   const gpu = await openGpu(config.gpu, {
-    ...(options.library === undefined ? {} : { libraryPath: options.library }),
+    ...given({ libraryPath: options.library }),
     // A dry run only reads the board, which needs neither a lease nor root.
-    access: options.dryRun ? 'direct' : 'service',
+    access: dryRun ? 'direct' : 'service',
   })
-  const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]))
-  const view = new View(terminal.stdout, options.dryRun === true)
+  let last: GovernStep | null = null
+  const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]), () => last)
+  const view = new View(terminal.stdout, dryRun)
   try {
     await runGovernor(
       {
         config,
         gpu,
-        dryRun: options.dryRun === true,
+        dryRun,
         onMessage: (message) => terminal.stderr.write(`pctodl govern: ${message}\n`),
         onStep(step) {
           view.show(step)
-          server?.show(step)
+          last = step
           if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
         },
       },
@@ -70,7 +73,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
     )
     return 0
   } finally {
-    server?.close()
+    await server?.close()
     if (log !== null) closeSync(log)
     view.end()
   }
@@ -88,7 +91,7 @@ function openLog(file: string): number {
 class View {
   readonly #stdout: TextOutput
   readonly #isDryRun: boolean
-  #last = ''
+  #shown = ''
   #savedJ = 0
   #drawnJ = 0
   #atMs = 0
@@ -98,36 +101,35 @@ class View {
     this.#isDryRun = isDryRun
   }
 
-  show(step: GovernStep): void {
-    const { smClockMhz, reason, powerW, predictedW } = step
-    const key = `${smClockMhz} ${reason}`
-    const atMs = Date.parse(step.at)
+  show({ at, smClockMhz, reason, powerW, predictedW, services }: GovernStep): void {
+    const atMs = Date.parse(at)
     const seconds = this.#atMs === 0 ? 0 : Math.max(0, atMs - this.#atMs) / 1000
     this.#atMs = atMs
     if (powerW !== null) {
       this.#drawnJ += powerW * seconds
       this.#savedJ += (powerW - (predictedW ?? powerW)) * seconds
     }
-    const services = step.services.map(({ name, state, ratePerS, lateShare }) =>
+    const would = this.#isDryRun ? 'would hold ' : ''
+    const clock = `${smClockMhz === null ? "operator's clocks" : `${would}${smClockMhz} MHz`} (${reason})`
+    const states = services.map(({ name, state, ratePerS, lateShare }) =>
       state === 'serving'
         ? `${name} ${ratePerS.toFixed(0)}/s ${(100 * lateShare).toFixed(1)} % late`
         : `${name} ${state}`,
     )
-    const clock = smClockMhz === null ? "operator's clocks" : `${this.#isDryRun ? 'would hold ' : ''}${smClockMhz} MHz`
-    const line = `${clock} (${reason})  ${powerW?.toFixed(0) ?? '?'} W  ${services.join('  ')}${this.#saving()}`
+    const line = [clock, `${powerW?.toFixed(0) ?? '?'} W`, ...states, this.#saving()].join('  ')
     if (this.#stdout.isTTY) this.#stdout.write(`\r${line.slice(0, (this.#stdout.columns ?? 80) - 1)}\u001b[K`)
-    else if (key !== this.#last) this.#stdout.write(`${line}\n`)
-    this.#last = key
+    else if (clock !== this.#shown) this.#stdout.write(`${line}\n`)
+    this.#shown = clock
   }
 
   end(): void {
     if (this.#stdout.isTTY) this.#stdout.write('\n')
-    if (this.#isDryRun && this.#drawnJ > 0)
-      this.#stdout.write(`${this.#saving().trim()}; an estimate: no other clock was tried\n`)
+    const saving = this.#saving()
+    if (saving !== '') this.#stdout.write(`${saving}; an estimate: no other clock was tried\n`)
   }
 
   #saving(): string {
     if (!this.#isDryRun || this.#drawnJ === 0) return ''
-    return `  expected to save ${((100 * this.#savedJ) / this.#drawnJ).toFixed(0)} %`
+    return `expected to save ${((100 * this.#savedJ) / this.#drawnJ).toFixed(0)} %`
   }
 }

@@ -1,3 +1,5 @@
+import { sum } from '@pctodl/numerics'
+import type { BatchTime } from '../metrics/triton.js'
 import { NonNegativeFit, type Reading } from './non-negative-fit.js'
 
 /** Assumed share of a batch's time that is inversely proportional to the clock, until it is measured. */
@@ -10,13 +12,6 @@ export interface TimesPrior {
   readonly kept: number
   /** Assumed factor on the time of a batch if its size doubles, until it is measured. */
   readonly double: number
-}
-
-interface Batches {
-  readonly size: number
-  readonly count: number
-  /** Their total time, ms. */
-  readonly ms: number
 }
 
 /**
@@ -45,32 +40,27 @@ export class BatchTimes {
   }
 
   timeMs(size: number, smClockMhz: number): number {
-    const [a, b, c, d] = this.#fit.coefficients as [number, number, number, number]
+    const [a = 0, b = 0, c = 0, d = 0] = this.#fit.coefficients
     return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
   }
 
   /** Adds the batches of one interval; those without a time are ignored. */
-  observe(smClockMhz: number, interval: readonly Batches[]): void {
+  observe(smClockMhz: number, interval: readonly BatchTime[]): void {
     const batches = interval.filter(({ count, ms }) => count > 0 && ms > 0)
     if (batches.length === 0) return
     const { weight, kept, double } = this.#prior
     const ratio = this.#topMhz / smClockMhz
-    this.#count *= kept
-    this.#items *= kept
-    this.#ratios *= kept
-    this.#ms *= kept
-    for (const { size, count, ms } of batches) {
-      this.#count += count
-      this.#items += count * size
-      this.#ratios += count * ratio
-      this.#ms += ms
-    }
+    const count = sum(batches.map((batch) => batch.count))
+    this.#count = kept * this.#count + count
+    this.#items = kept * this.#items + sum(batches.map(({ size, count: each }) => each * size))
+    this.#ratios = kept * this.#ratios + count * ratio
+    this.#ms = kept * this.#ms + sum(batches.map(({ ms }) => ms))
     const meanSize = this.#items / this.#count
     const topMs = this.#ms / this.#count / clockFactor(this.#ratios / this.#count)
     const prior = [1, 2].flatMap((times) =>
       [1, 2].map((x) => reading(times * meanSize, x, topMs * (times === 1 ? 1 : double) * clockFactor(x), weight)),
     )
-    const readings = batches.map(({ size, count, ms }) => reading(size, ratio, ms / count, count))
+    const readings = batches.map(({ size, count: each, ms }) => reading(size, ratio, ms / each, each))
     this.#fit.update(readings, prior)
   }
 }

@@ -1,5 +1,6 @@
+import { sum } from '@pctodl/numerics'
 import type { GpuSpec } from '@pctodl/platform'
-import { NonNegativeFit } from './non-negative-fit.js'
+import { NonNegativeFit, type Reading } from './non-negative-fit.js'
 
 /**
  * Work of a service per second, in two measures for the power model. `full`: the time that the requests would take in
@@ -39,7 +40,7 @@ export class BoardPower {
   readonly joules: number[]
   readonly #boostMhz: number
   readonly #fit: NonNegativeFit
-  readonly #prior: readonly { terms: number[]; value: number; weight: number }[]
+  readonly #prior: readonly Reading[]
 
   constructor(spec: GpuSpec, services: number) {
     this.#boostMhz = spec.boostClockMhz
@@ -47,10 +48,9 @@ export class BoardPower {
     this.joules = Array.from({ length: services }, () => 0)
     const size = 2 + 2 * services
     this.#fit = new NonNegativeFit(size, KEPT)
-    this.#prior = Array.from({ length: size }, (_, i) => {
+    this.#prior = this.#fit.coefficients.map((_, i, all) => {
       const { weight, share } = i < 2 ? PRIOR.board : PRIOR.service
-      const terms = Array.from({ length: size }, (_, j) => (i === j ? 1 : 0))
-      return { terms, value: share * spec.powerLimitW.default, weight }
+      return { terms: all.map((_, j) => (i === j ? 1 : 0)), value: share * spec.powerLimitW.default, weight }
     })
     this.#fit.update([], this.#prior)
   }
@@ -60,7 +60,7 @@ export class BoardPower {
     const terms = this.#termsOf(smClockMhz, work)
     this.#fit.update([{ terms, value: joules / seconds, weight: seconds }], this.#prior)
     const [idle = 0, clock = 0, ...own] = this.#parts(smClockMhz, work)
-    const total = own.reduce((sum, part) => sum + part, idle + clock)
+    const total = idle + clock + sum(own)
     work.forEach((_, i) => {
       const part = own[2 * i]! + own[2 * i + 1]! + (idle + clock) / work.length
       this.joules[i]! += total > 0 ? (joules * part) / total : joules / work.length
@@ -69,7 +69,7 @@ export class BoardPower {
 
   /** Predicted power of the board, W. */
   predict(smClockMhz: number, work: readonly Work[]): number {
-    return this.#parts(smClockMhz, work).reduce((sum, part) => sum + part, 0)
+    return sum(this.#parts(smClockMhz, work))
   }
 
   /** The terms of the power, W: idle, clock, then two for each service. */

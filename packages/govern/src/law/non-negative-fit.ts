@@ -5,60 +5,52 @@ export interface Reading {
   readonly weight: number
 }
 
-/** Maximum number of passes over the coefficients; they start from the last solution. */
+/** Number of passes over the coefficients; they start from the last solution. */
 const PASSES = 200
 
 /** Linear least squares with coefficients of at least 0. Old readings count less with each update. */
 export class NonNegativeFit {
+  readonly coefficients: number[]
   readonly #kept: number
-  readonly #normal: Float64Array
-  readonly #target: Float64Array
-  #coefficients: readonly number[]
+  /** Normal equations: a row of each coefficient, with the right side in the last column. */
+  readonly #sums: number[][]
 
   /** @param kept factor on the weight of old readings at each update */
   constructor(terms: number, kept: number) {
     this.#kept = kept
-    this.#normal = new Float64Array(terms * terms)
-    this.#target = new Float64Array(terms)
-    this.#coefficients = Array.from({ length: terms }, () => 0)
-  }
-
-  get coefficients(): readonly number[] {
-    return this.#coefficients
+    this.coefficients = Array.from({ length: terms }, () => 0)
+    this.#sums = this.coefficients.map(() => Array.from({ length: terms + 1 }, () => 0))
   }
 
   /** @param prior assumed readings. Their weight stays constant. */
   update(readings: readonly Reading[], prior: readonly Reading[]): void {
-    for (let i = 0; i < this.#normal.length; i++) this.#normal[i]! *= this.#kept
-    for (let i = 0; i < this.#target.length; i++) this.#target[i]! *= this.#kept
-    add(readings, this.#normal, this.#target)
-    const normal = this.#normal.slice()
-    const target = this.#target.slice()
-    add(prior, normal, target)
-    this.#coefficients = solve(normal, target, this.#coefficients)
+    for (const row of this.#sums)
+      row.forEach((sum, j) => {
+        row[j] = this.#kept * sum
+      })
+    add(readings, this.#sums)
+    const sums = this.#sums.map((row) => [...row])
+    add(prior, sums)
+    for (let pass = 0; pass < PASSES; pass++) this.#improve(sums)
+  }
+
+  /** One pass of coordinate descent to the x >= 0 that minimises x'Ax / 2 - b'x. */
+  #improve(sums: readonly number[][]): void {
+    const x = this.coefficients
+    const n = x.length
+    for (let i = 0; i < n; i++) {
+      const row = sums[i]!
+      let rest = row[n]!
+      for (let j = 0; j < n; j++) if (j !== i) rest -= row[j]! * x[j]!
+      x[i] = Math.max(0, rest / row[i]!)
+    }
   }
 }
 
-function add(readings: readonly Reading[], normal: Float64Array, target: Float64Array): void {
-  const n = target.length
+function add(readings: readonly Reading[], sums: readonly number[][]): void {
   for (const { terms, value, weight } of readings) {
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) normal[n * i + j]! += weight * terms[i]! * terms[j]!
-      target[i]! += weight * terms[i]! * value
-    }
+    sums.forEach((row, i) => {
+      for (let j = 0; j < row.length; j++) row[j]! += weight * terms[i]! * (terms[j] ?? value)
+    })
   }
-}
-
-/** Returns the x >= 0 that minimises x'Ax / 2 - b'x, by coordinate descent. */
-function solve(normal: Float64Array, target: Float64Array, start: readonly number[]): number[] {
-  const x = [...start]
-  const n = x.length
-  for (let pass = 0; pass < PASSES; pass++) {
-    for (let i = 0; i < n; i++) {
-      let rest = target[i]!
-      for (let j = 0; j < n; j++) if (j !== i) rest -= normal[n * i + j]! * x[j]!
-      x[i] = Math.max(0, rest / normal[n * i + i]!)
-    }
-  }
-  return x
 }

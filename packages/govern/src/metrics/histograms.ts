@@ -1,20 +1,26 @@
-import { PrometheusText } from './prometheus-text.js'
+import { type Latencies, latenciesOf, sumOf } from './prometheus-text.js'
 import type { ServiceSample } from './service-sample.js'
 
 /** Kind of latency that an objective limits: of the whole answer, of its first token, or per further token. */
 export type LatencyKind = 'e2e' | 'ttft' | 'tpot'
 
-/** Names of a server's series, for servers other than Triton and vLLM. */
-export interface MetricNames {
-  /** Histogram of request latencies, in seconds. */
-  readonly histogram: string
-  /** Gauge of the number of requests in the server. */
-  readonly inFlight?: string | undefined
+/** Names of a server's series, and the labels that select those of one service. */
+export interface SeriesNames {
+  /** Histogram of the latencies of whole requests, in seconds. */
+  readonly whole: string
+  /** Names of the histogram to which the objective applies. The first that the server exports counts. */
+  readonly judged: readonly string[]
+  /** Gauges of the numbers of running and waiting requests. */
+  readonly running?: string | undefined
+  readonly queued?: string
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
-/** A sample, with the bucket bound that replaces the objective. */
 export interface HistogramSample extends ServiceSample {
+  /** Histogram of the latencies to which the objective applies. */
+  readonly judged: Latencies
+  /** Number of these latencies above `objectiveMs`. */
+  readonly late: number
   /** Largest bucket bound within the objective, ms. The attainment of this bound can be counted exactly. */
   readonly objectiveMs: number
 }
@@ -27,50 +33,21 @@ const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
   tpot: ['vllm:inter_token_latency_seconds', 'vllm:time_per_output_token_seconds'],
 }
 
-/**
- * Reads the series of one model of a vLLM server; null if there are none.
- *
- * @throws Error if no bucket bound is within the objective
- */
-export function readVllm(
-  model: string,
-  metrics: string,
-  objectiveMs: number,
-  kind: LatencyKind,
-): HistogramSample | null {
+/** Names of the series of one model of a vLLM server. */
+export function vllmNames(model: string, kind: LatencyKind): SeriesNames {
   const gauges = { running: 'vllm:num_requests_running', queued: 'vllm:num_requests_waiting' }
-  const names = { whole: VLLM_WHOLE, judged: vllmHistograms[kind], labels: { model_name: model }, ...gauges }
-  const sample = read(metrics, names, objectiveMs)
-  return sample && { ...sample, running: sample.running ?? 0 }
+  return { whole: VLLM_WHOLE, judged: vllmHistograms[kind], labels: { model_name: model }, ...gauges }
 }
 
 /**
- * Reads the mapped series of any server with a histogram; null if there are none.
+ * Reads the counters of one service from its server's histograms; null if the server has none of these names.
  *
  * @throws Error if no bucket bound is within the objective
  */
-export function readMapped(
-  metrics: string,
-  { histogram, inFlight, labels }: MetricNames,
-  objectiveMs: number,
-): HistogramSample | null {
-  return read(metrics, { whole: histogram, judged: [histogram], labels, running: inFlight }, objectiveMs)
-}
-
-interface Names {
-  /** Name of the histogram of whole requests. The objective applies to the first histogram of `judged` that exists. */
-  readonly whole: string
-  readonly judged: readonly string[]
-  readonly running: string | undefined
-  readonly queued?: string
-  readonly labels: Readonly<Record<string, string>> | undefined
-}
-
-function read(metrics: string, names: Names, objectiveMs: number): HistogramSample | null {
+export function readHistograms(metrics: string, names: SeriesNames, objectiveMs: number): HistogramSample | null {
   const { running, queued, labels = {} } = names
-  const text = new PrometheusText(metrics, labels)
-  const whole = text.latencies(names.whole)
-  const judged = names.judged.map((name) => text.latencies(name)).find((each) => each !== null)
+  const whole = latenciesOf(metrics, names.whole, labels)
+  const judged = names.judged.map((name) => latenciesOf(metrics, name, labels)).find((each) => each !== null)
   if (whole === null || judged === undefined) return null
   const { boundsMs, counts } = judged
   const bucket = boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
@@ -79,13 +56,20 @@ function read(metrics: string, names: Names, objectiveMs: number): HistogramSamp
   return {
     completed: whole.counts.at(-1)!,
     failed: 0,
-    queued: (queued ? text.sum(queued) : null) ?? 0,
-    running: running ? text.sum(running) : null,
+    queued: (queued ? sumOf(metrics, queued, labels) : null) ?? 0,
+    running: (running ? sumOf(metrics, running, labels) : null) ?? 0,
     latencyMs: whole.sumMs,
-    waitMs: null,
     late: counts.at(-1)! - counts[bucket]!,
-    batches: [],
     judged,
     objectiveMs: boundsMs[bucket]!,
   }
+}
+
+/** Differences of two histograms of one server; null if their buckets differ or a count fell. */
+export function since(before: Latencies, after: Latencies): Latencies | null {
+  const alike = before.boundsMs.length === after.boundsMs.length
+  if (!alike || before.boundsMs.some((bound, i) => bound !== after.boundsMs[i])) return null
+  const counts = after.counts.map((count, i) => count - before.counts[i]!)
+  const sumMs = after.sumMs - before.sumMs
+  return sumMs < 0 || counts.some((count) => count < 0) ? null : { boundsMs: after.boundsMs, counts, sumMs }
 }

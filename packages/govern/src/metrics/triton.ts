@@ -1,6 +1,27 @@
+import { sum } from '@pctodl/numerics'
 import { z } from 'zod'
-import { PrometheusText } from './prometheus-text.js'
-import type { BatchLimits, ServiceSample } from './service-sample.js'
+import { sumOf } from './prometheus-text.js'
+import type { ServiceSample } from './service-sample.js'
+
+/** Number and total time (ms) of the batches of one size. */
+export interface BatchTime {
+  readonly size: number
+  readonly count: number
+  readonly ms: number
+}
+
+export interface TritonSample extends ServiceSample {
+  /** Sum of the waiting times of completed requests, ms. */
+  readonly waitMs: number
+  readonly batches: readonly BatchTime[]
+}
+
+/** Limits of a server's batching queue. */
+export interface BatchLimits {
+  readonly maxBatchSize: number
+  readonly maxQueueDelayMs: number
+  readonly instances: number
+}
 
 /** Series of the number of waiting requests. */
 export const PENDING = 'nv_inference_pending_request_count'
@@ -35,27 +56,25 @@ const configuration = z.object({
  * @returns null if the server has no such model
  * @throws ZodError for invalid statistics
  */
-export function readTriton(model: string, metrics: string, stats: unknown): ServiceSample | null {
-  const queued = new PrometheusText(metrics, { model }).sum(PENDING)
+export function readTriton(model: string, metrics: string, stats: unknown): TritonSample | null {
+  const queued = sumOf(metrics, PENDING, { model })
   const versions = statistics.parse(stats).model_stats
   if (queued === null || versions.length === 0) return null
-  const sum = (of: (stats: (typeof versions)[number]['inference_stats']) => number) =>
-    versions.reduce((all, { inference_stats }) => all + of(inference_stats), 0)
-  const bySize = new Map<number, { count: number; ms: number }>()
+  const total = (of: (stats: (typeof versions)[number]['inference_stats']) => number) =>
+    sum(versions.map(({ inference_stats }) => of(inference_stats)))
+  const bySize = new Map<number, BatchTime>()
   for (const { batch_size: size, compute_infer: time } of versions.flatMap(({ batch_stats }) => batch_stats)) {
-    const before = bySize.get(size) ?? { count: 0, ms: 0 }
-    bySize.set(size, { count: before.count + time.count, ms: before.ms + time.ns / 1e6 })
+    const { count, ms } = bySize.get(size) ?? { count: 0, ms: 0 }
+    bySize.set(size, { size, count: count + time.count, ms: ms + time.ns / 1e6 })
   }
   return {
-    completed: sum(({ success }) => success.count),
-    failed: sum(({ fail }) => fail.count),
+    completed: total(({ success }) => success.count),
+    failed: total(({ fail }) => fail.count),
     queued,
-    running: null,
-    latencyMs: sum(({ success }) => success.ns) / 1e6,
-    waitMs: sum(({ queue }) => queue.ns) / 1e6,
-    late: null,
-    batches: [...bySize].map(([size, { count, ms }]) => ({ size, count, ms })),
-    judged: null,
+    running: 0,
+    latencyMs: total(({ success }) => success.ns) / 1e6,
+    waitMs: total(({ queue }) => queue.ns) / 1e6,
+    batches: [...bySize.values()],
   }
 }
 
@@ -70,9 +89,6 @@ export function readTritonLimits(config: unknown): BatchLimits {
   return {
     maxBatchSize: Math.max(1, largest),
     maxQueueDelayMs: (batching?.max_queue_delay_microseconds ?? 0) / 1000,
-    instances: Math.max(
-      1,
-      groups.reduce((sum, { count }) => sum + count, 0),
-    ),
+    instances: Math.max(1, sum(groups.map(({ count }) => count))),
   }
 }
