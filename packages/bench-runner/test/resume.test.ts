@@ -48,7 +48,7 @@ describe('--resume', () => {
     const expected = contents(whole)
     expect(Object.keys(expected)).toHaveLength(12 * 3)
     const random = new SeededRandom(20)
-    const kills = cases(100, 5)
+    const kills = cases(100, 3)
     let killed = 0
     let folder = newFolder()
     while (killed < kills) {

@@ -17,7 +17,7 @@ import {
 } from './node-host.js'
 
 /** Random sequences of what operators, holders and kills do; PCTODL_SEQUENCES=1000 is the gate. */
-const SEQUENCES = Number(process.env['PCTODL_SEQUENCES'] ?? cases(40, 12))
+const SEQUENCES = Number(process.env['PCTODL_SEQUENCES'] ?? cases(40, 6))
 const BOARDS = 4
 const ownUid = process.geteuid?.() ?? 0
 const SEED = Number(process.env['PCTODL_SEED'] ?? 47)

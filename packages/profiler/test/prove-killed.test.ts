@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import { buildProgram } from './built-program.js'
 
-const KILLS = cases(50, 8)
+const KILLS = cases(50, 3)
 
 describe('a proof that is killed again and again', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-prove-killed-'))
