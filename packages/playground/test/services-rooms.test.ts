@@ -113,11 +113,18 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await page.click('button:has-text("100 ×")')
     await page.waitForSelector('.room[data-over=true] tr[data-policy=latency-governor][data-over=true]')
     const command = (await page.locator('pre').first().textContent())!
-    const answer = (await said(benchRunner, command, '', '--result-dir', folder)).replace(/[ |]+/g, ' ')
+    const answer = await said(benchRunner, command, '', '--result-dir', folder)
     for (const policy of ['latency-governor', 'equal-shares']) {
       const figure = (name: string) => page.locator(`tr[data-policy=${policy}] [data-figure=${name}]`).textContent()
-      const columns = ['attainment', 'in-time', 'p99', 'power', 'energy', 'shed'] as const
-      expect(answer).toContain([policy, ...(await Promise.all(columns.map(figure)))].join(' '))
+      const row = answer.split('\n').find((line) => line.startsWith(`| ${policy} `))!
+      const [, , perS, p99, attainment, shed, meanW, , , , joules] = row.split('|').map((cell) => cell.trim())
+      const [service, p99Ms] = p99!.split(' ')
+      expect(await figure('in-time')).toBe(Number(perS).toFixed(0))
+      expect(await figure('p99')).toBe(`${Number(p99Ms).toFixed(0)} ms ${service}`)
+      expect(await figure('attainment')).toBe(attainment)
+      expect(await figure('shed')).toBe(shed)
+      expect(await figure('power')).toBe(meanW)
+      expect(await figure('energy')).toBe((1000 * Number(joules)).toFixed(1))
     }
     expect(await barriersEverywhere(page)).toEqual([])
     expect(complaints).toEqual([])
