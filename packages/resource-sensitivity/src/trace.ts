@@ -92,7 +92,10 @@ export function generateTrace(options: GenerateOptions): Job[] {
   })
 }
 
-/** The class furthest behind its share comes next; its models take turns. */
+/**
+ * Returns a function that draws the next model. The class whose fraction of the jobs is furthest below its weight comes
+ * next, and the models of a class take turns.
+ */
 function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<ModelClass, number>>): () => JobProfile {
   const total = modelClasses.reduce((sum, name) => sum + split[name], 0)
   const classes = modelClasses
