@@ -18,7 +18,7 @@ export type Novelty = (typeof noveltyNames)[number]
 /** Which workloads and pairs were measured with co-runners. */
 export class Acquaintance {
   readonly #names = new Set<string>()
-  /** Measured batch sizes by network and mode, and by number of members (0: any). */
+  /** Measured batch sizes by network and mode, for each number of members and for any number (key 0). */
   readonly #batchSizes = new Map<string, Set<number>>()
   readonly #meetings = new Map<string, number>()
   readonly #sizes = new Set<number>()

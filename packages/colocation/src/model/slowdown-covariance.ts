@@ -31,7 +31,7 @@ const sharedParts: readonly CovariancePart[] = [
   { own: 'pace' },
 ]
 
-/** Number of parts common to all sizes; these come first. */
+/** Number of parts for effects common to all group sizes. The list of variances begins with these parts. */
 export const SHARED_PARTS: number = sharedParts.length
 /**
  * Number of variances. Each part occurs twice: for effects common to all sizes, and for effects that change with size.

@@ -13,7 +13,7 @@ export interface JobClass {
   readonly number: number
   readonly gpus: number
   readonly profile: JobProfile
-  /** Seconds per iteration alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
+  /** Seconds per iteration if the job is alone on the cluster and gets CPU and memory in proportion to its GPUs. */
   readonly fairIterationS: number
   /**
    * Demand relative to the whole cluster: the largest of the job's shares of GPUs, CPU and memory, and the sum of the

@@ -258,7 +258,7 @@ export class RunningJobs {
     return touched
   }
 
-  /** Sets the progress of a job and discards the estimate. */
+  /** Sets the reported progress of a job, which replaces the estimated progress. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
     if (job.state !== 'running') return
