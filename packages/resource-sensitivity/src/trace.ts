@@ -43,7 +43,7 @@ export const multiGpu: readonly GpuCount[] = [
   { gpus: 8, probability: 0.05 },
 ]
 
-/** More would fill the memory. */
+/** Maximum number of jobs in a trace. More would fill the memory. */
 const MAX_JOBS = 1e7
 
 export interface GenerateOptions {

@@ -43,7 +43,8 @@ export class Acquaintance {
   }
 
   /**
-   * @param meetings number of common colocations for a known pair; 2 if the group itself is one of those measured
+   * @param meetings minimum number of measured colocations of a pair for the pair to be known: 2 if the group itself
+   *   was measured, so that it does not count
    */
   noveltyOf(names: readonly string[], meetings = 1): Novelty {
     const unseen = names.filter((name) => !this.knows(name))

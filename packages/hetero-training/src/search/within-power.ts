@@ -159,7 +159,10 @@ export class PowerSearch {
     return watts <= this.#problem.powerW
   }
 
-  /** Caps that fit the budget if all other GPUs are at their minimum. Null if the minimums alone exceed it. */
+  /**
+   * Lowers each GPU's cap to what fits the budget if all other GPUs are at their minimum. Null if the minimums alone
+   * exceed the budget.
+   */
   #tightened({ floor, cap }: LevelBox): Int16Array | null {
     if (!this.#keepsWatts(floor)) return null
     return cap.map((most, gpu) => {

@@ -135,7 +135,7 @@ export class RunningJobs {
     this.#expect(job)
   }
 
-  /** Stops the progress of a seated job until `feed`. It may change its seat meanwhile. */
+  /** Stops the progress of a placed job until `feed` is called. Until then, the job may be moved. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
