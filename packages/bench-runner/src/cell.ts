@@ -67,9 +67,9 @@ function repetitionOf({ seed, real }: Pick<Cell, 'seed' | 'real'>, before: strin
 }
 
 /**
- * Path of a cell's results without extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`. If they apply, there
- * follow the load of services (`_x2`, `_max-load`), the board of the ensemble (`_v3`), and another seed (`_seed2`) or
- * repetition on a real board (`_run2`).
+ * Path of a cell's results without extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`. Suffixes that apply
+ * are added: the load of services (`_x2`, `_max-load`), the board of the ensemble (`_v3`), and another seed (`_seed2`)
+ * or repetition on a real board (`_run2`).
  */
 export function cellStem(cell: Cell): string {
   const { task, algorithm, variant } = cell

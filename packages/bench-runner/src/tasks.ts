@@ -26,7 +26,7 @@ export interface BenchTask {
   readonly model: string
   /** Proportions of the networks in a mix; absent for a single network. */
   readonly mix?: LoadMix
-  /** Multiple of the latency of a batch of 32 alone on the board: the p99 objective of each network. */
+  /** The p99 objective of each network, as a multiple of the latency of a batch of 32 alone on the board. */
   readonly latencyFactor?: number
   /** Latency objective of every network, ms; replaces `latencyFactor`. */
   readonly latencyMs?: number

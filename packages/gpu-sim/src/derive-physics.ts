@@ -210,9 +210,9 @@ const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonl
 }
 
 /**
- * A board with the same chip has the same voltage at the same clock, so a lower boost clock is a lower point on the
- * same curve. Another chip gets the curve measured for its process or, if there is none, the same curve relative to its
- * own boost clock.
+ * Derives the voltage curve of a board from a calibrated board. Boards with the same chip have the same voltage at the
+ * same clock, so a lower boost clock is a lower point on the same curve. Another chip gets the curve that was measured
+ * for its process. Without a measurement, it gets the calibrated board's curve, relative to its own boost clock.
  */
 function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
   const { voltageSlope, voltageFloor } = power

@@ -114,7 +114,10 @@ function pairMoves(
   for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!)) push('merge', [giver, taker], [merged])
 }
 
-/** Sizes at the strides around `units`, up to `most`, and `most` itself. Sizes below 1 match no kind. */
+/**
+ * Returns the sizes to try instead of `units`: smaller and larger by each stride, and the maximum `most`. Sizes below 1
+ * do no harm, because no kind has them.
+ */
 function sizesAround(units: number, most: number): Set<number> {
   const sizes = new Set<number>()
   for (const stride of strides) {

@@ -45,7 +45,8 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
 }
 
 /**
- * The configuration of least power. It serves if the budget or the greedy choices missed every allowed configuration.
+ * Returns the configuration of least power as the only start, or nothing if it is not allowed. It is used if the greedy
+ * stage found no allowed configuration.
  */
 function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): Candidate[] {
   if ('reason' in least || least.powerW > evaluator.problem.powerLimitW) return []

@@ -46,7 +46,10 @@ export interface FeasiblePartition {
    * plans. It follows from the predictor's posterior; absent if the predictor has none.
    */
   readonly capExceedanceProbability?: number
-  /** Throughput that more processes gain, in steps of at least 1 %; only with the objective `few-processes`. */
+  /**
+   * Best throughput for each number of processes, fewest first. Each row is at least 1 % better than the row before.
+   * Only with the objective `few-processes`.
+   */
   readonly trade?: readonly TradeRow[]
   /** Number of distinct configurations evaluated. */
   readonly evaluations: number

@@ -4,8 +4,8 @@ import type { Job, JobOutcome } from './job-array.js'
 import { readNote, writeNote } from './work-folder.js'
 
 /**
- * State of an array, written just before the array is submitted. If this call never gets Slurm's answer, a later call
- * with the same jobs finds the array by this note.
+ * State of an array, written just before the array is submitted. If the submission gets no answer from Slurm, a later
+ * call with the same jobs finds the array by this note.
  */
 export interface ArrayNote {
   /** Hash that identifies the jobs. */

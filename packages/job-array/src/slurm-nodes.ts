@@ -7,7 +7,9 @@ export interface SlurmNodeChange {
   readonly node: string
   /** Whether Slurm starts jobs on the node. */
   readonly isUsable: boolean
-  /** Whether the jobs on the node are lost. On a draining node, running jobs may continue until they leave. */
+  /**
+   * Whether the jobs on the node are lost. On a draining node they are not: they run on until they end or are moved.
+   */
   readonly isLost: boolean
   /** Slurm's state, e.g. `idle`, `drained` or `down*`; `removed` if Slurm no longer lists the node. */
   readonly state: string
@@ -19,7 +21,7 @@ export interface SlurmNodesOptions extends SlurmPatienceOptions {
   readonly pollMs: number
 }
 
-/** Prefixes of the Slurm states in which a node starts no jobs. Its running jobs must leave or are lost. */
+/** Prefixes of the Slurm states in which a node starts no jobs. Its running jobs must be moved, or are lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
 
 /** Those of these states in which no job runs any more; a `failing` node still has jobs. */

@@ -46,7 +46,7 @@ export class LowRankProcess {
   /** Weights of the pivots' covariances in a predicted mean. */
   readonly #weights: Float64Array
   readonly #groups: ProcessObservations['groups']
-  /** Lower factor of each group's noise covariance. */
+  /** Lower Cholesky factor of each group's noise covariance, by rows. */
   readonly #noise: readonly Float64Array[]
   /** Rows of L, whitened by the noise. */
   readonly #whitened: Float64Array

@@ -123,7 +123,7 @@ export function prepare(
   solveTopSlowdown(board, records, mix, mbPerMs, speeds)
 }
 
-/** Mix of the tenant whose record is written. */
+/** Buffer for a mix that contains only the tenant whose record is being written. */
 const alone = new Mix()
 const uncorrected: KindCorrections = {
   deviceSpeed: 1,

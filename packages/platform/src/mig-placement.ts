@@ -20,7 +20,7 @@ interface Footprint {
 }
 
 /**
- * Returns the profile of a size with the least memory. For one compute slice, there are two; this one can be placed at
+ * Returns the profile of a size. Two profiles have one compute slice; this one has less memory, and can be placed at
  * more slices.
  */
 function slotOf({ profiles }: MigGeometry, size: SegmentSize): MigSlot {

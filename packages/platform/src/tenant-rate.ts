@@ -97,7 +97,9 @@ export function tenantRate(
   return { samplesPerS: (1000 * samples) / spanMs, validity: 'ok', ...completed }
 }
 
-/** Returns the worst of several validities, which is that of the sum of the rates; `ok` for an empty list. */
+/**
+ * Returns the worst of several validities, which is the validity of a sum of rates. Returns `ok` for an empty list.
+ */
 export function worstValidity(validities: Iterable<RateValidity>): RateValidity {
   const present = new Set(validities)
   return rateValidities.find((validity) => present.has(validity)) ?? 'ok'

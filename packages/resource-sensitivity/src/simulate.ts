@@ -152,7 +152,7 @@ export interface PlanOptions
 }
 
 export interface CheckedOptions extends CheckedEngineOptions {
-  /** Without skipped jobs, in order of arrival. */
+  /** Jobs in order of arrival, without the skipped ones. */
   readonly jobs: readonly Job[]
   readonly skipped: readonly ImpossibleJobError[]
   readonly incidents: readonly Incident[]

@@ -25,7 +25,7 @@ export interface ScheduleSummary {
   readonly memoryPercent: number
   /** GPU time lost while a job waited. */
   readonly idleWhileWaitingPercent: number
-  /** GPU time held by jobs on several servers. */
+  /** GPU time held by jobs that run on several servers, percent of all held GPU time. */
   readonly spreadPercent: number
 }
 

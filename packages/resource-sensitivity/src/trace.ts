@@ -43,7 +43,7 @@ export const multiGpu: readonly GpuCount[] = [
   { gpus: 8, probability: 0.05 },
 ]
 
-/** More would fill the memory. */
+/** Maximum number of jobs in a trace. More would fill the memory. */
 const MAX_JOBS = 1e7
 
 export interface GenerateOptions {
@@ -92,7 +92,10 @@ export function generateTrace(options: GenerateOptions): Job[] {
   })
 }
 
-/** The class furthest behind its share comes next; its models take turns. */
+/**
+ * Returns a function that draws the next model. The class whose fraction of the jobs is furthest below its weight comes
+ * next, and the models of a class take turns.
+ */
 function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<ModelClass, number>>): () => JobProfile {
   const total = modelClasses.reduce((sum, name) => sum + split[name], 0)
   const classes = modelClasses

@@ -71,7 +71,9 @@ export class ShadowOptimizer {
   readonly #failed = new Set<string>()
   readonly #decisions: Decision[] = []
   #trial: { readonly before: Candidate; readonly throughput: number; readonly key: string } | undefined
-  /** Throughput scaled to the target power, for the windows of the present configuration except its first. */
+  /**
+   * Throughput of each window in the present configuration after the first one, scaled to the target power, samples/s.
+   */
   #recent: number[] = []
   #key = ''
   #backoff = 1

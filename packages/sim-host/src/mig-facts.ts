@@ -83,7 +83,7 @@ export const computeProfiles: readonly { readonly sliceCount: number; readonly i
 
 /**
  * Returns the possible sizes of compute instances, in slices, in a GPU instance of the given number of slices. As in
- * the driver, 3 of 4 slices, 5 and 6 are not possible.
+ * the driver, sizes 5 and 6 do not exist, and size 3 is not possible in a GPU instance of 4 slices.
  */
 export function computeSizes(gpuInstanceSlices: number): readonly number[] {
   return computeProfiles

@@ -52,8 +52,8 @@ export const control = {
   delayStepMs: 200,
   maxDelayMs: 2000,
   /**
-   * Advantage in unexplained change that another delay needs to replace the present one, in standard deviations of a
-   * reading.
+   * Another candidate delay replaces the present one if its sum of unexplained changes is smaller by more than this, in
+   * standard deviations of a reading.
    */
   delayEvidence: 30,
   /**

@@ -5,7 +5,7 @@ import { CrossCheck, type CrossCheckState } from './cross-check.js'
 export interface SensorWatchState {
   readW: number | null
   /**
-   * Newest instant reading, W; `averageW` is the newest plain reading, and `averageVariedMs` the time when it last
+   * Newest instant reading, W; `averageW` is the newest averaged reading, and `averageVariedMs` the time when it last
    * varied, ms.
    */
   instantW: number
@@ -34,7 +34,7 @@ export class SensorWatch {
   readonly #plain: CrossCheck
   /** The usable reading of this step, W; null if there is none. */
   readW: number | null = null
-  /** The plain reading of this step, if plausible, W. */
+  /** The averaged reading of this step, W; null if it is missing or not plausible. */
   averageW: number | null = null
   windowMs: number = control.sampleMs
   /** True if the reading of this step is an instant one. */
@@ -87,7 +87,7 @@ export class SensorWatch {
   }
 
   /**
-   * Restart the comparison with the energy counter and the external meter. The comparison with the plain reading
+   * Restart the comparison with the energy counter and the external meter. The comparison with the averaged reading
    * continues, because that reading is a one-second average and still contains earlier power.
    */
   askAnew(): void {
@@ -99,7 +99,7 @@ export class SensorWatch {
     return [this.#counter, this.#meter, this.#plain]
   }
 
-  /** The higher of the newest plain and instant readings, W. */
+  /** The higher of the newest averaged and instant readings, W. A reading much older than the other one is ignored. */
   get newestW(): number {
     const { instantW, averageW, averageVariedMs, instantMs } = this.state
     if (instantMs - averageVariedMs > control.patienceMs) return instantW
@@ -115,7 +115,7 @@ export class SensorWatch {
     s.averageW = this.averageW ?? s.averageW
     s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
-    // A plain reading that stays constant while instant readings arrive is frozen.
+    // An averaged reading that stays constant while instant readings arrive is frozen.
     if (timeMs - s.averageVariedMs > control.patienceMs && s.instantMs > s.averageVariedMs) {
       this.averageW = null
       this.#plain.dismiss()

@@ -69,7 +69,7 @@ export interface Evaluation {
   readonly regretPerS: number
   /** Share of the members' measured throughputs in their 90 % intervals; null for a method without intervals. */
   readonly memberCoverage: number | null
-  /** Mean relative width of the members' 90 % intervals, percent of the geometric mean of their ends. */
+  /** Mean relative width of the members' 90 % intervals, `(high - low) / sqrt(high * low)`, percent. */
   readonly memberWidthPercent: number | null
   /** Time to train on one split, ms; null without a clock. */
   readonly trainingMs: number | null

@@ -18,7 +18,7 @@ export type Novelty = (typeof noveltyNames)[number]
 /** Which workloads and pairs were measured with co-runners. */
 export class Acquaintance {
   readonly #names = new Set<string>()
-  /** Measured batch sizes by network and mode, and by number of members (0: any). */
+  /** Measured batch sizes by network and mode, for each number of members and for any number (key 0). */
   readonly #batchSizes = new Map<string, Set<number>>()
   readonly #meetings = new Map<string, number>()
   readonly #sizes = new Set<number>()
@@ -43,7 +43,8 @@ export class Acquaintance {
   }
 
   /**
-   * @param meetings number of common colocations for a known pair; 2 if the group itself is one of those measured
+   * @param meetings minimum number of measured colocations of a pair for the pair to be known: 2 if the group itself
+   *   was measured, so that it does not count
    */
   noveltyOf(names: readonly string[], meetings = 1): Novelty {
     const unseen = names.filter((name) => !this.knows(name))

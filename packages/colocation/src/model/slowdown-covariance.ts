@@ -31,7 +31,7 @@ const sharedParts: readonly CovariancePart[] = [
   { own: 'pace' },
 ]
 
-/** Number of parts common to all sizes; these come first. */
+/** Number of parts for effects common to all group sizes. The list of variances begins with these parts. */
 export const SHARED_PARTS: number = sharedParts.length
 /**
  * Number of variances. Each part occurs twice: for effects common to all sizes, and for effects that change with size.
@@ -64,7 +64,7 @@ export interface CoRunnerRow {
 /** Kernel values of all pairs of points, from which the covariance of any two rows follows. */
 export class SlowdownCovariance {
   readonly #points: readonly KernelPoint[]
-  /** `OWN_STRIDE` values per pair of points: one per workload kernel, then a 1. */
+  /** Kernel values, `OWN_STRIDE` for each pair of points: one per workload kernel, then the constant 1. */
   readonly #table: Float64Array
   readonly #others = new Float64Array(OTHERS + 1).fill(1)
   readonly #parts = new Float64Array(COVARIANCE_PARTS)

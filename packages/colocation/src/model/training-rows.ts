@@ -13,7 +13,7 @@ export interface TrainingRow {
   readonly colocation: number
   /** Number of members that this row represents: above 1 if a workload occurs more than once. */
   readonly count: number
-  /** `log(kept share) / log2(members)`: the loss per doubling of the number of members, if all were identical. */
+  /** Logarithm of the kept share per doubling of the number of members: `log(kept share) / log2(members)`. */
   readonly exponent: number
 }
 

@@ -44,7 +44,10 @@ export interface KernelPoint {
   readonly name: string
   readonly kin: string
   readonly features: Float64Array
-  /** Logarithm of its throughput alone over the geometric mean of its known kin; 0 without any. */
+  /**
+   * Logarithm of the workload's throughput alone, relative to the geometric mean of the training workloads with the
+   * same `kin`; 0 if there are none.
+   */
   readonly pace: number
 }
 

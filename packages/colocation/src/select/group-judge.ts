@@ -4,7 +4,10 @@ import type { Members } from '../colocation.js'
 import { assertInput } from '../input-checks.js'
 import type { Workload } from '../workload.js'
 
-/** Source of kept shares: a `SlowdownModel`, or measurements. Members are indices into `workloads`. */
+/**
+ * Gives the kept share of each member of a group: its throughput in the group, divided by its throughput alone. A
+ * `SlowdownModel` predicts it, or measurements state it. Members are indices into `workloads`.
+ */
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
   keptShares(members: readonly number[]): readonly number[]

@@ -40,7 +40,10 @@ export function upperBound(judge: GroupJudge, pool: readonly number[], maxMember
   return boundAt((low + high) / 2)
 }
 
-/** Highest kept share of a workload next to `coRunners` of the others. */
+/**
+ * Returns the highest kept share of a workload next to any `coRunners` workloads out of `others`, or an upper bound if
+ * there are too many such groups to try.
+ */
 function maxKept(source: KeptShareSource, own: number, others: readonly number[], coRunners: number): number {
   if (coRunners === 0) return 1
   const all = multisetsOf(countByPlace(others), coRunners, coRunners, MAX_GROUPS_JUDGED)

@@ -19,7 +19,10 @@ export interface GovernDecision {
   readonly reason: string
 }
 
-/** If no clock meets the objective, a lower clock may cost this part of the aimed share compared with the highest. */
+/**
+ * If no clock meets the objective, a lower clock may have a larger share of late requests than the highest clock. The
+ * difference is at most this fraction of the aimed share.
+ */
 const GIVEN_UP = 0.6
 /** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */
 const BAND_STATES = 2

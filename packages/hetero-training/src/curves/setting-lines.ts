@@ -54,7 +54,7 @@ export function settingLines(profile: GpuProfile, kind: CurveKind): SettingLines
 
 /** Margin above the power drawn at a locked clock, for noise and heat. */
 const ROOM_ABOVE_DRAWN = 1.05
-/** If time and energy are scaled by one factor (a GPU that throttles), the limit must stay the same despite rounding. */
+/** Keeps a rounding error from raising the limit by 1 W, for example if time and energy are scaled by one factor. */
 const ROUNDING = 1e-9
 
 /**

@@ -39,14 +39,15 @@ const MAX_OF_LIMIT = 3
 const MIN_OF_LIMIT = 0.01
 
 /**
- * Largest ratio of neighbouring times in the grid that hardware explains, beside the growth of the batch. A larger one
- * has one of two causes: mixed units (s and ms), or memory that spills. Spilling affects all limits of a batch size, and
- * the GPU draws less while it waits for memory. Units leave the power (energy over time) as it was.
+ * Maximum ratio of the times at neighbouring points of the grid that hardware explains, divided by the ratio of the
+ * batch sizes. A larger one means mixed units (s and ms), or memory that spills. Spilling affects all limits of a batch
+ * size, and lowers the power, because the GPU waits for memory. Mixed units leave the power (energy over time)
+ * unchanged.
  */
 const MAX_TIMES_APART = 100
 /** A GPU that waits for memory draws less than this fraction of its previous power. */
 const POWER_OF_SPILLING = 0.75
-/** Ratio of neighbouring times, beside the growth of the batch, above which memory probably spills. */
+/** Ratio of neighbouring times, divided by the ratio of the batch sizes, above which memory probably spills. */
 const TIMES_OF_SPILLING = 5
 
 /** Power limits that were profiled without a locked clock, ascending, W. */

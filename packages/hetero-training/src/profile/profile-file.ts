@@ -18,8 +18,8 @@ const publishedSchema = z.record(
 )
 
 /**
- * This package's own format: a profile and its origin. Times and energies are those of whole windows, with their
- * numbers of steps.
+ * This package's own format: a profile and its origin. Each row gives the time and energy of a whole measuring window,
+ * and the number of steps in the window.
  */
 export interface ProfileFile {
   format: typeof PROFILE_FORMAT

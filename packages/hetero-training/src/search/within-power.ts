@@ -22,7 +22,10 @@ export interface PowerProblem {
 /** Work at which the search ends, in lookups of a cheapest share: a fixed part and a part for each GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
-/** Relative width of a deadline interval below which the limits are decided before the interval is halved again. */
+/**
+ * The deadline interval of a node is halved until its width is at most this fraction of the deadline; then the limits
+ * of a GPU are split.
+ */
 const NARROW = 2e-3
 
 /** A set of plans: the slowest GPU takes longer than `afterS` and at most `deadlineS`, and the levels lie in a box. */
@@ -156,7 +159,10 @@ export class PowerSearch {
     return watts <= this.#problem.powerW
   }
 
-  /** Caps that fit the budget if all other GPUs are at their minimum. Null if the minimums alone exceed it. */
+  /**
+   * Lowers each GPU's cap to what fits the budget if all other GPUs are at their minimum. Null if the minimums alone
+   * exceed the budget.
+   */
   #tightened({ floor, cap }: LevelBox): Int16Array | null {
     if (!this.#keepsWatts(floor)) return null
     return cap.map((most, gpu) => {

@@ -48,8 +48,8 @@ const MAX_TIMES_LONGER = 1e6
 const MAX_PLANS = 6
 
 /**
- * Adds the shortest latency objective that a service could meet, to a few percent, to a service that is not served. The
- * estimate proposes objectives, and a plan confirms one. Nothing is added if even a very long objective is not met.
+ * Adds to an unserved service the shortest latency objective that it could meet (within a few percent). An estimate
+ * proposes objectives, and a plan must confirm one. Returns the service unchanged if no objective is found.
  *
  * @param kept whether a plan for this service alone meets its objective
  */

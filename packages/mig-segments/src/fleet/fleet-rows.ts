@@ -46,7 +46,10 @@ export interface FleetRow {
   readonly parts: readonly RowPart[]
   /** Power that it adds to an idle board, W; absent if it was not measured. */
   readonly powerW?: number
-  /** Index of the service's way to divide its requests. All rows that a service uses belong to one way. Default 0. */
+  /**
+   * Index of one way to divide a service's requests over instances. The rows of one way must together answer the whole
+   * rate. Default 0.
+   */
   readonly way?: number
 }
 

@@ -87,7 +87,7 @@ export async function planFleet(
   return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, maxIterations, then))
 }
 
-/** Plans with a gate, as `untilKept`. Each service that is not served gets an objective that could be met. */
+/** Plans with `untilKept`. For each service that is not served, the plan names an objective that could be met. */
 export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 'served' | 'unserved'>>(
   fleet: Fleet,
   options: FleetOptions,
@@ -157,8 +157,9 @@ function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic
 }
 
 /**
- * Plans; with `tail`, plans again with larger margins for services that are late in the check, until none is late. A
- * service that is still late after eleven times is dropped, so that every service in the plan was in time in the check.
+ * Makes a plan. With the gate `tail`, it plans again with larger margins for the services that are late in the check,
+ * until none is late. A service that is still late after eleven times is dropped, so every service of the plan was in
+ * time in the check.
  */
 export async function untilKept<Plan>(
   options: FleetOptions,

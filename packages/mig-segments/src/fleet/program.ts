@@ -21,7 +21,10 @@ export interface RunningInstance extends MigPlacement {
 
 /** A board in use. */
 export interface RunningBoard extends MappedBoard {
-  /** Index of the board's lane; absent if nothing was measured at its clock, so that its instances must be removed. */
+  /**
+   * Index of the board's lane. Absent if nothing was measured at the board's clock: all its instances must then be
+   * removed.
+   */
   readonly lane?: number
   readonly group: number
   readonly instances: readonly RunningInstance[]

@@ -29,7 +29,7 @@ export function formatMigParted(boards: readonly MappedBoard[]): string {
   )
 }
 
-/** Name of a node of a map, unless the cluster has another name for it. */
+/** Returns the name of a node of a map. Manifests use it unless `nodeNames` gives another name. */
 export function nodeName(gpu: string, node: number): string {
   return `${gpu.toLowerCase()}-node-${node}`
 }

@@ -94,7 +94,10 @@ export async function deployMaps(
   }
 }
 
-/** Reads a map: whether it names the node, and its boards. A map of one type of board does not name the type. */
+/**
+ * Reads a map. Returns whether it names the node, and a function that returns its boards. A map of one type of board
+ * does not name the type, so the function needs it.
+ */
 function readBoards(text: string, file: string, { node, gpusPerNode }: DeployOptions) {
   if (isFleetMap(text)) {
     const boards = parseFleetMap(text, file)

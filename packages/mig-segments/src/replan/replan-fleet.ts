@@ -56,15 +56,15 @@ const ROOMS = [1, 0.94, 0.85, 0.7]
 
 /**
  * Changes a running fleet to new objectives with the fewest instances created, by an integer program. Boards in use
- * keep their places; new instances start beside those that stay, or on other boards. If the running map serves the
- * objectives and costs no more than a plan from scratch, nothing changes. If no change is found within `maxIterations`,
- * a plan from scratch is used and placed on the running boards that are most similar; `lowerBoundMoves` then shows how
- * far it may be from the optimum.
+ * keep their places; new instances start on boards in use or on other boards. If the running map serves the objectives
+ * and costs no more than a plan from scratch, nothing changes. If no change is found within `maxIterations`, a plan
+ * from scratch is placed on the running boards that are most similar to it; `lowerBoundMoves` then shows how far the
+ * number of moves may be from the optimum.
  *
  * @param current the running map
- * @throws InvalidInputError for a map that this fleet cannot run: boards that it lacks or has twice, overlapping
- *   instances
- * @throws PctodlError `NOT_SUPPORTED` for two groups of one type; also the errors of `planFleet`
+ * @throws InvalidInputError for a map that does not fit the fleet: boards that the fleet lacks or the map names twice,
+ *   overlapping instances
+ * @throws PctodlError `NOT_SUPPORTED` if two groups have boards of the same type; also the errors of `planFleet`
  */
 export async function replanFleet(
   current: readonly MappedBoard[],

@@ -52,10 +52,12 @@ function maxUtilisation(burstiness: number): number {
 }
 
 /**
- * Whether at most `LATE_WINDOWS` of the windows are estimated to have more than 1 % late requests. Requests are late in
- * groups, while the backlog is long. Groups are taken to have exponential sizes with a mean of b · (u / (1 - u))²
- * requests at burstiness b and utilisation u, which gives their sum the variance that a Brownian motion gives. A Chernoff
- * bound of the sum, times the number of groups if below one, agrees with simulations.
+ * Whether at most `LATE_WINDOWS` of the windows are estimated to have more than 1 % late requests.
+ *
+ * Late requests come in groups, while the backlog is long. The estimate assumes that group sizes are exponential, with
+ * a mean of b · (u / (1 - u))² requests at burstiness b and utilisation u. The sum of the groups then has the same
+ * variance as with a Brownian motion. A Chernoff bound on the sum, times the number of groups if that is below 1,
+ * agrees with simulations.
  */
 function isInTime(queue: TailQueue, latencyMs: number): boolean {
   const { ratePerS, capacityPerS, burstiness } = queue

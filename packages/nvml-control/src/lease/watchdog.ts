@@ -7,9 +7,9 @@ import { cleanEnvironment } from './trusted-file.js'
 
 /**
  * Shell script of the watchdog. It waits for a line from the lease's owner, or until the kernel closes the pipe because
- * the owner has ended. Without a line it deletes the owner's unfinished journal: nothing is changed until it is
- * finished. If there is a journal, it runs the program that restores the board. While it waits, it uses about one
- * megabyte and no CPU time.
+ * the owner has ended. Without a line, it deletes the owner's unfinished journal, because the board is changed only
+ * after the journal is finished. If there is a journal, it runs the program that restores the board. While it waits, it
+ * uses about one megabyte and no CPU time.
  */
 const script = `trap '' HUP INT TERM
 read -r _ || rm -f "$1".*."$2".unfinished

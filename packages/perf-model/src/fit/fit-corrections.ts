@@ -151,7 +151,10 @@ function gridOf(nodes: Float64Array, memIndex: number): number[] {
   return Array.from(nodes.subarray(memIndex * CORRECTION_NODES, (memIndex + 1) * CORRECTION_NODES))
 }
 
-/** Standard deviations from the mean variance of device and host grids, because either may limit the speed. */
+/**
+ * Returns the standard deviation at each node: the square root of the mean of the device and host variances, because
+ * either may limit the speed.
+ */
 function deviations({ memClocksMhz }: TraceTable, { variances }: KrigedNodes, memIndex: number): number[] {
   const host = variances.subarray(memClocksMhz.length * CORRECTION_NODES)
   return gridOf(variances, memIndex).map((device, i) => rounded(Math.sqrt(0.5 * (device + host[i % HOST_NODES]!))))

@@ -16,7 +16,10 @@ import { powerResiduals, throughputResiduals, utilisationResiduals } from './sta
 import { relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** Strength of the prior towards the start, in standard deviations per unit of ln(parameter). It is very weak. */
+/**
+ * Weight of the prior, which pulls each parameter towards its start, in standard deviations per unit of ln(parameter).
+ * It is very weak.
+ */
 const PRIOR = 0.05
 const HUBER = 2
 const RACE_ITERATIONS = 12

@@ -23,7 +23,7 @@ export interface FreeParameters {
 
 const free = <Key>(key: Key, lower: number, upper: number): FreeParameter<Key> => ({ key, lower, upper })
 
-/** Stage 1: parameters of time. The lower bounds of the small terms stand for zero. */
+/** Stage 1: parameters of time. Small terms may be absent: their lower bounds are so small that they count as zero. */
 export const throughputParameters: FreeParameters = {
   board: [
     free('bytesPerCyclePerSm', 1, 200),

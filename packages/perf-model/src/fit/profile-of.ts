@@ -3,7 +3,7 @@ import { type FittedProfile, mixes } from '../parameters.js'
 import type { ModelObjective } from './model-objective.js'
 import type { TraceTable } from './trace-table.js'
 
-/** Quantile of the rows' standard deviations that defines a distance of 1. */
+/** Quantile of the standard deviations at the rows. It is the unit of `Prediction.distance`. */
 const COVERED = 0.99
 
 /** Ranges that the rows of a table cover, and the uncertainty of the fit at these rows. */

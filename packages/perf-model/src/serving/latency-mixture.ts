@@ -38,7 +38,7 @@ export class LatencyMixture {
     return Math.min(1, sum / this.#total)
   }
 
-  /** Quantile to a relative 0.001, ms. */
+  /** Returns a quantile with a relative error of at most 0.001, ms. */
   quantileMs(share: number): number {
     let low = Number.POSITIVE_INFINITY
     let high = 0

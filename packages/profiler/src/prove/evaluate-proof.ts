@@ -6,7 +6,7 @@ import type { ProfileRow } from '../measure/profile-row.js'
 const FEWEST_TO_FIT = 40
 const FEWEST_TO_TEST = 10
 /**
- * Probability, 0..1, below the lower end of a predicted interval, and above its upper end. Also the accepted
+ * Probability, 0..1, that a value is below a predicted interval, and that it is above the interval. Also the accepted
  * probability that a plan exceeds its cap.
  */
 const RISK = 0.05

@@ -5,7 +5,7 @@ import type { PlannedRow } from '../plan/profile-plan.js'
 /** Time limit of the whole preflight, ms. */
 const LIMIT_MS = 20_000
 
-/** Which parts of a proof this host can measure. Each is tried. */
+/** The parts of a proof that this host can measure, found by trying each. */
 export interface Preflight {
   /** Whether a process can run a network on the board. Workers that use PyTorch need torch and CUDA. */
   readonly tenants: Finding

@@ -151,8 +151,8 @@ export class TreeEnsemble {
   }
 
   /**
-   * Fills the rows of one feature. Each cell has the words of the cell below it, intersected with the masks of all
-   * splits at the threshold between the two cells.
+   * Fills the masks of one feature. The masks of each cell are those of the cell below it, intersected with the masks
+   * of all splits at the threshold between the two cells.
    */
   #writeMasks(splits: readonly Split[], cuts: readonly number[], firstRow: number): void {
     const trees = this.#treeCount

@@ -29,7 +29,7 @@ export class GpuTable {
   readonly #free: number[] = []
   /** GPUs ordered by index, in one heap per number of free GPCs. */
   readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
-  /** The GPUs that have no 3-GPC segment, ordered in the same way. */
+  /** As `#waiting`, but only for the GPUs that have no 3-GPC segment. */
   readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
 
   /** Number of GPUs that were ever used. */

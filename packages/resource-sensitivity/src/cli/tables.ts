@@ -3,8 +3,8 @@ import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensit
 import type { ScheduleSummary } from '../summarize.js'
 
 /**
- * Formats one line per schedule. The gain is the mean completion time under `baseline` (with the same policy), divided
- * by that of the line.
+ * Formats one line per schedule. The gain of a schedule is the mean completion time under `baseline` (with the same
+ * policy), divided by the mean completion time of the schedule.
  */
 export function formatScheduleTable(rows: readonly ScheduleSummary[], baseline?: string): string {
   const cells = rows.map((row) => ({

@@ -13,7 +13,7 @@ export interface JobClass {
   readonly number: number
   readonly gpus: number
   readonly profile: JobProfile
-  /** Seconds per iteration alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
+  /** Seconds per iteration if the job is alone on the cluster and gets CPU and memory in proportion to its GPUs. */
   readonly fairIterationS: number
   /**
    * Demand relative to the whole cluster: the largest of the job's shares of GPUs, CPU and memory, and the sum of the
@@ -42,7 +42,10 @@ export class EngineJob {
   /** Number of starts requested from the executor. */
   runs = 0
   remaining: number
-  /** Seconds per iteration; for a waiting job, those of its last run. `fairIterationS` until the job first runs. */
+  /**
+   * Duration of an iteration, s: the current one, or that of the last run while the job waits. Before the first run,
+   * `fairIterationS`.
+   */
   iterationS: number
   /** Iterations left if everything after the last checkpoint is lost. */
   savedRemaining: number
@@ -89,7 +92,10 @@ export class EngineJob {
     return [...this.placement!].sort((a, b) => b.gpus - a.gpus || a.server - b.server)
   }
 
-  /** Updates progress, and attained service or waiting time. A job that has just got a seat has waited until now. */
+  /**
+   * Updates the progress, and the attained service or the waiting time. The time until `nowS` counts as waiting if the
+   * rate is 0, which is also the case for a job that was just placed.
+   */
   count(nowS: number): void {
     const sinceS = nowS - this.countedS
     if (sinceS > 0) {

@@ -148,7 +148,7 @@ export class PowerShares {
     if (!isLost && way !== undefined) this.#leaving.set(job, { run: job.runs, placement, watts: way.watts })
   }
 
-  /** Power limit of a running job on each of its seats, W. */
+  /** Power limits of a running job's GPUs, W: one for each server of its placement, in the order of `seats`. */
   limitsOf(job: EngineJob): number[] | undefined {
     const limitsW = this.#ways.get(job)?.limitsW
     return limitsW && job.seats.map(({ server }) => limitsW.get(this.#typeOf(server))!)

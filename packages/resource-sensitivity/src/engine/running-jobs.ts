@@ -135,7 +135,7 @@ export class RunningJobs {
     this.#expect(job)
   }
 
-  /** Stops the progress of a seated job until `feed`. It may change its seat meanwhile. */
+  /** Stops the progress of a placed job until `feed` is called. Until then, the job may be moved. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
@@ -258,7 +258,7 @@ export class RunningJobs {
     return touched
   }
 
-  /** Sets the progress of a job and discards the estimate. */
+  /** Sets the reported progress of a job, which replaces the estimated progress. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
     if (job.state !== 'running') return

@@ -350,7 +350,11 @@ export class ScheduleEngine {
     }
   }
 
-  /** Placement and grant of a running job that is taken over. */
+  /**
+   * Places a job that was already running when the engine took over, and gives it the resources that it had.
+   *
+   * @throws InvalidInputError for a placement on GPUs that do not exist or are not free
+   */
   #seat(job: EngineJob, state: RunningJobState): void {
     const { placement, cpusPerGpu, memoryGbPerGpu, throughput, powerLimitsW } = state
     const { pool } = this.running

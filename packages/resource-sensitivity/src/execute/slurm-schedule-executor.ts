@@ -452,7 +452,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return stopping ? [] : [{ type: 'progressed', jobId: job.id, doneIterations: saved }]
   }
 
-  /** Notes for the journal that a run has begun or ended. */
+  /** Records for the journal that a run has begun or ended. Returns the saved iterations and the resulting events. */
   #note(id: string, end: SlurmJobEnd | null): { saved: number; events: EngineEvent[] } {
     const { job } = this.#submissions.get(id)!
     const saved = Math.min(readCheckpoint(this.#checkpointOf(job.id)) ?? 0, job.iterations)

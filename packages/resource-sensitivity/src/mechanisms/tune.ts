@@ -94,7 +94,7 @@ export class TuneMechanism extends WholeGpuMechanism {
   }
 }
 
-/** Limits per plan: seat changes tried, and pairs of a job and a server examined. */
+/** Limits per plan: placement changes tried (`MAX_TRIES`), and pairs of a job and a server examined (`MAX_PAIRS`). */
 const MAX_TRIES = 1000
 const MAX_PAIRS = 4000
 

@@ -62,9 +62,9 @@ const WEIGH_AGAIN_MS = 5000
 /** Number of previous caps from which the expected life of a cap is estimated. */
 const REMEMBERED_CAPS = 3
 /**
- * Share of the cap that the first plan after a missed cap leaves unused. Each further plan under the same cap leaves
- * this share more unused, up to the maximum below. The reserve is needed because the power ratio was measured with
- * other tenants.
+ * Share of the cap that the first plan after a missed cap leaves unused. With each further plan under the same cap, the
+ * unused share grows by this amount, up to `MAX_LEFT_FREE`. The reserve is needed because the power ratio was measured
+ * with other tenants.
  */
 const LEFT_FREE = 0.03
 const MAX_LEFT_FREE = 0.15

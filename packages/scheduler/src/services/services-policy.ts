@@ -210,7 +210,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Rates to prepare for. They include the largest fraction of the caution that the tenants can serve under the cap.
+   * Arrival rates to prepare for, requests/s: the present rates, raised by as much of the caution as the tenants can
+   * serve under the cap.
    */
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
