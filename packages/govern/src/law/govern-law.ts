@@ -19,7 +19,10 @@ export interface GovernDecision {
   readonly reason: string
 }
 
-/** If no clock meets the objective, a lower clock may cost this part of the aimed share compared with the highest. */
+/**
+ * If no clock meets the objective, attainment at the chosen clock may be lower than at the highest clock, by at most
+ * this fraction of the aimed late share.
+ */
 const GIVEN_UP = 0.6
 /** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */
 const BAND_STATES = 2
