@@ -141,8 +141,8 @@ export function capsOf({ schedule, powerCapW }: BenchTask): CapSchedule {
 }
 
 /**
- * File-name stem: `<id>_<model>_<dataset>_<cap>W`, or `..._power_down` for a schedule; `..._4x` or `..._50ms` with a
- * latency objective.
+ * Returns the start of the task's file names: `<id>_<model>_<dataset>_<cap>W`. A cap schedule replaces `<cap>W` by
+ * `power_down`, `power_up` or `power_steps`. A latency objective adds `_4x`, `_50ms` or `_equal-p99`.
  */
 export function taskFileStem(task: Task): string {
   const { model, dataset } = contentOf(task)

@@ -131,8 +131,8 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
 }
 
 /**
- * Returns a variant of a derived board. If its energies are scaled from another board than its other coefficients, they
- * change by the same ratios as the energies of the drawn board from those of the shipped one.
+ * Returns a variant of a derived board. Its coefficients are derived from the board `drawn`. If its energies are
+ * derived from a third board instead, each is multiplied by the ratio of the drawn to the shipped energy of `drawn`.
  */
 function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
   const energies = energiesOf(spec)

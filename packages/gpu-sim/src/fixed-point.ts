@@ -105,8 +105,8 @@ export class FixedPoint {
   }
 
   /**
-   * Finds the weights of the recent guesses by least squares: elimination with at most `DEPTH` unknowns and slight
-   * regularisation.
+   * Finds the weights of the recent guesses by least squares. Solves the normal equations, of at most `DEPTH` unknowns,
+   * by elimination with slight regularisation.
    */
   #solveNormalEquations(kept: number): void {
     const a = this.#normal

@@ -40,8 +40,8 @@ export interface ClimbSettings {
 const MOVES_PER_SHAKE = 3
 
 /**
- * Climb from the best start of each shape and finish the best climbs. Then perturb the best optimum and climb again,
- * until this no longer helps.
+ * Climbs from the best start of each shape, and finishes the best of these climbs. Then perturbs the best optimum and
+ * climbs again, until this no longer helps.
  */
 export function climbAll<State extends object, Move>(
   landscape: Landscape<State, Move>,

@@ -7,7 +7,7 @@ import { PowerSearch, type SplitWithinPower } from './search/within-power.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
 
-/** Upper bounds for a plan, in the unit of the profiles. */
+/** Upper bounds for a plan. Time and energy are per step, or per window (see `TrainingPlan.unit`). */
 export interface Budgets {
   readonly timeS?: number
   readonly energyJ?: number

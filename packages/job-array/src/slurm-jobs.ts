@@ -10,8 +10,8 @@ import { outputPath } from './slurm-script.js'
 import { readNote, workFolder, writeNote } from './work-folder.js'
 
 /**
- * Polls of the queue (every `pollMs`) detect lost jobs. If the folder is on a local file system, starts and ends are
- * detected at once.
+ * Options for running jobs on Slurm. The queue is polled every `pollMs` to detect lost jobs. Starts and ends are also
+ * detected at each poll, or at once if `workDir` is on a local file system.
  */
 export interface SlurmJobsOptions extends SlurmPatienceOptions {
   /**

@@ -11,8 +11,8 @@ const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'dep
 /**
  * Computes the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates a network's speed and power on a
  * board. An operator without a work rule counts only as memory traffic: the elements that it reads and writes.
- * `unknownShare` is the fraction of all read and written elements that belong to unknown operators. It is 1 if one of
- * them is control flow.
+ * `unknownShare` is the fraction of all read and written elements that belong to unknown operators. It is 1 if a
+ * control-flow operator is among them.
  */
 export function networkWork({ layers, peakActivationElements, unknownOperators }: LayerGraph): NetworkWork {
   let denseGflops = 0

@@ -15,8 +15,8 @@ const RESAMPLES = 400
  * Returns the ratio of two sums over time blocks with its block bootstrap interval; null unless the denominators have a
  * positive sum. Whole blocks are resampled because neighbouring power samples are correlated.
  *
- * @param value a more exact ratio for the whole time, to which the interval is shifted; default: the ratio of the two
- * sums
+ * @param value a more exact value of the ratio; the interval is shifted by its difference from the ratio of the two
+ *   sums, which is the default
  */
 export function ratioEstimate(
   numerators: readonly number[],

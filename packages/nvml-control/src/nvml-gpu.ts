@@ -58,7 +58,10 @@ export class NvmlGpu implements Gpu {
     return { spec, uuid, index, driverVersion: nvml.driverVersion, powerLimitW: device.powerLimitW() }
   }
 
-  /** A field that cannot be read is null; `failedReads` returns why. @throws NvmlError `GPU_LOST`, ... */
+  /**
+   * Reads the board. A field that cannot be read is null, and `failedReads` returns the error.
+   * @throws NvmlError such as `GPU_LOST`
+   */
   async sample(): Promise<Telemetry> {
     return readTelemetry(this.device, this.#failed)
   }

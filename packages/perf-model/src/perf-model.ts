@@ -327,7 +327,7 @@ export class PerfModel implements Predictor {
     return { inside: outside.length === 0, outside, distance }
   }
 
-  /** Uncertainty of the current tenants, relative to the uncertainty of the fit's own rows. */
+  /** Uncertainty of the prediction for the current tenants, relative to that for the rows of the fit. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
     const { speedSd, powerSd } = this.#mix

@@ -62,8 +62,8 @@ export interface GenerateOptions {
 }
 
 /**
- * Draw a trace. Classes follow their split as closely as whole jobs allow, and the models of a class take turns: two
- * traces of one split differ in times, sizes and order, but not in their models.
+ * Draws a random trace. The number of jobs in each class follows `split`, rounded to whole jobs. The models of a class
+ * take turns. Two traces with the same split therefore differ in times, sizes and order, but not in their models.
  *
  * @throws InvalidInputError naming the option
  */

@@ -207,7 +207,7 @@ export function policyNamed(name: PolicyName, options: PolicyOptions): NotedPoli
   }
 }
 
-/** Returns the form of a published baseline, which is the ending of its name. */
+/** Returns the variant of a published baseline. The ending of its name determines it. */
 function variantOf(name: PolicyName): 'fair' | 'tuned' | 'published' {
   if (name.endsWith('-tuned')) return 'tuned'
   return name.endsWith('-published') ? 'published' : 'fair'

@@ -23,10 +23,10 @@ export interface Replay {
 type InForce = Omit<AppliedState, 'tenants'>
 
 /**
- * Replays a run: feeds a fresh policy the recorded observations in order, and compares its actions and decisions with
+ * Replays a run: feeds the recorded observations in order to a new policy, and compares its actions and decisions with
  * the recorded ones. A policy is a state machine, so with the same options it repeats the record. With other options,
- * the first difference shows what they would have changed. Later differences mean less, because the board would have
- * behaved differently from there on.
+ * the first difference shows their effect. Later differences mean less, because the board would have behaved
+ * differently after the first one.
  *
  * @param events events of one run, beginning with its `run-start`
  */

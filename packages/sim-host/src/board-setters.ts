@@ -18,8 +18,8 @@ const refusals: Readonly<Record<string, number>> = {
 }
 
 /**
- * Applies requests to change a setting, with the driver's rules. Also keeps those settings of a real board that a
- * simulated board does not have.
+ * Changes settings on request, by the rules of the driver. Also stores the settings that a simulated board lacks and a
+ * real one has.
  */
 export class BoardSetters {
   computeMode: number = computeModes.DEFAULT

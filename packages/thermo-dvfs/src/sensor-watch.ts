@@ -30,7 +30,7 @@ export class SensorWatch {
   readonly #averages: boolean
   readonly #counter: CrossCheck
   readonly #meter: CrossCheck
-  /** Compares the averaged readings (`averageW`) with the instant readings while the latter are in use. */
+  /** While instant readings are in use, compares them with the averaged readings (`averageW`). */
   readonly #plain: CrossCheck
   /** The usable reading of this step, W; null if there is none. */
   readW: number | null = null

@@ -18,8 +18,8 @@ export interface KeptShareSource {
 }
 
 /**
- * Value of a group. `throughput`: sum of the throughputs, samples/s; fast jobs dominate. `speedup`: sum of the kept
- * shares; all jobs count equally.
+ * How a group is valued. `throughput`: sum of the throughputs, samples/s; fast jobs dominate. `speedup`: sum of the
+ * fractions of the solo throughput that the jobs keep; all jobs count equally.
  */
 export type Objective = 'throughput' | 'speedup'
 

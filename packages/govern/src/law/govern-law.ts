@@ -20,8 +20,8 @@ export interface GovernDecision {
 }
 
 /**
- * If no clock meets the objective, a lower clock may have a larger share of late requests than the highest clock. The
- * difference is at most this fraction of the aimed share.
+ * If no clock meets the objective, attainment at the chosen clock may be lower than at the highest clock, by at most
+ * this fraction of the aimed late share.
  */
 const GIVEN_UP = 0.6
 /** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */

@@ -46,8 +46,8 @@ export function equalShares({ services, totalUnits }: PlanProblem): number[] {
 }
 
 /**
- * Shares in proportion to the fraction of the whole board that each service's requests would need, at least one unit
- * each.
+ * Returns shares, at least one unit each. Each is proportional to the fraction of the whole board that the requests of
+ * the service would need.
  */
 export function sharesByLoad(problem: PlanProblem, memIndex: number, batch: number): number[] {
   const { services, ratesPerS, totalUnits, model } = problem

@@ -10,7 +10,9 @@ import { type StartTraining, TrainingProcess } from './training-process.js'
 const READ_PERIOD_MS = 500
 
 export interface RunOptions extends Pick<StartTraining, 'stepPattern' | 'signal' | 'onLine'> {
-  /** Command that trains on all GPUs of the plan and prints a line per step. `{world}` stands for their number. */
+  /**
+   * Command that trains on all GPUs of the plan and prints a line per step. `{world}` stands for the number of GPUs.
+   */
   readonly command: readonly string[]
 }
 

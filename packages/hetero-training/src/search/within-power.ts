@@ -19,7 +19,7 @@ export interface PowerProblem {
   readonly powerW: number
 }
 
-/** Work at which the search ends, in lookups of a cheapest share: a fixed part and a part for each GPU. */
+/** The search ends after `MAX_WORK` lookups of a cheapest share, and `MORE_WORK` further ones for each GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
 /**

@@ -4,7 +4,7 @@ import { type MigGeometry, type MigPlacement, migLayouts } from '@pctodl/platfor
 export interface BoardPattern {
   /** Number of instances of each profile, in the order of `MigGeometry.profiles`. */
   readonly counts: readonly number[]
-  /** One layout with these counts. */
+  /** A layout with these counts: where each instance starts. */
   readonly layout: readonly MigPlacement[]
 }
 

@@ -18,7 +18,7 @@ export interface OpenBoard {
   drawnW: number
 }
 
-/** Number of boards with the lowest power that are searched before all others. */
+/** A swap is first searched with this many boards of the lowest power, then with the others. */
 const COOLEST = 32
 
 interface Swap {

@@ -45,7 +45,7 @@ export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW' | 'lower
   readonly restarted: number
   readonly removed: number
   readonly kept: number
-  /** No plan of at most this cost creates fewer instances; restarts count half. */
+  /** Lower bound of `created + restarted / 2` for any plan that costs no more than this one. */
   readonly lowerBoundMoves: number
   /** Steps in an order that keeps services up; see `FleetStep.shortfalls`. */
   readonly steps: readonly FleetStep[]

@@ -253,8 +253,8 @@ export class BatchQueue {
   }
 
   /**
-   * Add the latencies of requests that arrive on an idle server after a batch of this state, and of requests that
-   * arrive during a batch of this state that leaves no backlog.
+   * Adds the latencies of two groups of requests: those that arrive after a batch of this state, while the server is
+   * idle, and those that arrive during a batch of this state, if it leaves no backlog.
    */
   #measureState(state: number): void {
     const most = this.#most

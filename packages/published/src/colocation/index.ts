@@ -204,10 +204,10 @@ export function parseSplits<C extends Colocation & { readonly row: number }>(
 }
 
 /**
- * The model as published. It is fitted to the published part of the training rows, or to all of them if that part is
- * unknown. Candidates are scaled by their own mean and deviation. Its scores are converted to samples/s with the mean
- * and deviation of the test rows' true throughputs. This leaks test data into the prediction, as in the published
- * errors.
+ * The linear model as published. It is fitted to the published part of the training rows, or to all of them if that
+ * part is unknown. The features of the candidates are standardized with the candidates' own mean and standard
+ * deviation. The model's scores are converted to samples/s with the mean and standard deviation of the test rows' true
+ * throughputs. This leaks test data into the prediction, as in the published errors.
  */
 export const publishedMethod: Method = {
   name: 'published linear model',

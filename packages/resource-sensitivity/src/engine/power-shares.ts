@@ -208,7 +208,7 @@ export class PowerShares {
     })
   }
 
-  /** Seated jobs: those that run on their seats already, and those that start or move. */
+  /** Divides the running jobs into `told`, which already run on their seats, and `fresh`, which must start or move. */
   #seated(order: readonly EngineJob[]): { told: EngineJob[]; fresh: EngineJob[] } {
     const seated = order.filter(({ state }) => state === 'running')
     const isTold = (job: EngineJob) => this.#told.isInPlace(job)

@@ -37,7 +37,7 @@ export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   readonly sbatchArguments?: readonly string[]
   /** Time to save after the signal; then the job is killed and loses unsaved progress. Default 30 s. */
   readonly graceS?: number
-  /** How often a job may fail, or exit unasked without progress, before it is given up. Default 3. */
+  /** How often a job may fail, or exit without a request and without progress, before it is given up. Default 3. */
   readonly maxFailures?: number
   /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
   readonly maxNodeFailures?: number
@@ -190,8 +190,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   }
 
   /**
-   * Restores the runs of a journal. They continue meanwhile; `next` reports those that began or ended since. The last
-   * plan may have been carried out in part, so it is repeated.
+   * Restores the runs of an earlier process from its journal. Slurm has continued to execute these runs; `next` reports
+   * which ones started or ended since. The last plan in the journal may have been carried out only in part, so it is
+   * carried out again.
    */
   async resume(
     { startedUnixMs, entries }: ResumedJournal,

@@ -102,8 +102,9 @@ const MAX_PAIRS = 4000
 const MAX_TOGETHER = 4
 
 /**
- * Moves newly seated jobs while that raises the value of the servers' best allocations. Two jobs of equal size trade
- * places, one moves to free GPUs, or one trades with several smaller ones. Jobs that ran before stay where they are.
+ * Moves newly seated jobs as long as this raises the total throughput of the servers. Two jobs of equal size trade
+ * places, one moves to free GPUs, or one trades places with several smaller ones. Jobs that ran before stay where they
+ * are.
  *
  * @param changed servers to examine
  * @param valueAt returns the highest total throughput of the jobs now on a server

@@ -5,7 +5,10 @@ import { type PlannedLoad, planClocks, planWithModel, ServingClocks } from '@pct
 /** Batch sizes from which a plan chooses. Inference engines are usually compiled for these sizes. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** Tenants with their clocks under the cap, and the largest common factor on the rates that they can serve. */
+/**
+ * Tenants, their clocks under the cap, and `loadFactor`: the largest factor by which all request rates can be
+ * multiplied.
+ */
 export interface Borne extends Configuration {
   readonly loadFactor: number
 }
