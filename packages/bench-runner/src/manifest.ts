@@ -43,9 +43,9 @@ export interface Manifest {
   readonly summary: RunSummary
 }
 
-/** Fields that are needed for reading. */
+/** Fields that are needed for reading. Files of reports are named after the board. */
 export const cellSchema: z.ZodType = z.looseObject({
-  task: z.looseObject({ id: z.number(), board: z.string() }),
+  task: z.looseObject({ id: z.number(), board: z.string().regex(/^\w+$/) }),
   algorithm: z.string(),
   seed: z.number(),
   iterations: z.number(),

@@ -75,7 +75,7 @@ export function reportedRun(manifest: Manifest, recordFile: string): ReportedRun
   const { board, id } = task
   const fragment = playgroundFragment(cell)
   return {
-    task: { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` },
+    task: { board, id, ...contentOf(task), capsW: capsWOf(task), stem: path.basename(`${board}_${loadStem(cell)}`) },
     summary,
     repetition: cell.seed + 1000 * (cell.variant ?? 0),
     record: () => {

@@ -73,6 +73,18 @@ describe('bench-runner report', () => {
       const stderr = expect.stringMatching(/oracle\.json.*expected an earlier oracle; delete the file/)
       expect(await call('report', copy)).toMatchObject({ code: 1, stderr })
     }
+    const manifest = path.join(copy, '3080Ti_pctodl/6_resnet50_imagenet_130W.manifest.json')
+    const text = readFileSync(manifest, 'utf8')
+    // Names in a manifest cannot lead to files outside of the report.
+    rmSync(manifest.replace('.manifest', '_seed2.manifest'))
+    writeFileSync(manifest, text.replace('"dataset": "imagenet"', '"dataset": "../../../../../imagenet"'))
+    const { stdout } = await call('report', copy, '--no-oracle', '--pictures', '--json')
+    const { files } = JSON.parse(stdout) as { files: string[] }
+    expect(files.filter((file) => !file.startsWith(path.join(copy, 'report', path.sep)))).toEqual([])
+    writeFileSync(manifest, text.replace('"board": "3080Ti"', '"board": "../3080Ti"'))
+    const stderr = expect.stringMatching(/manifest\.json: cell\.task\.board/)
+    expect(await call('report', copy, '--no-oracle')).toMatchObject({ code: 1, stderr })
+    writeFileSync(manifest, text)
     rmSync(path.join(copy, '3080Ti_pctodl/6_resnet50_imagenet_130W.record.json'))
     expect(await call('report', copy, '--no-oracle')).toMatchObject({
       code: 1,

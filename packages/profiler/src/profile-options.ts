@@ -99,7 +99,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--sweep', 'one configuration at a series of SM clocks: --shares, --batches')
     .option('--profile-freq-scaling', 'one process on the whole board, batch 128, at a series of SM clocks')
     .option('--static', 'idle power at --sm-clock or at a series of SM clocks')
-    .option('--batches <samples...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
+    .option('--batches <samples...>', 'batch sizes of the tenants (default 8)', listOf(integerFrom(1)))
     .option('--sm-clock <MHz>', 'SM clock of --single and --static (default: unlocked)', positiveNumber('MHz'))
     .option('--mem-clock <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
     .option('--f-start <MHz>', 'first SM clock of a sweep (default: the lowest)', positiveNumber('MHz'))
@@ -112,7 +112,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
       'target standard error of mean power and throughput (default 0.5)',
       numberBetween(0.01, 50),
     )
-    .option('--no-sudo', 'change nothing that needs root: clocks stay unlocked')
+    .option('--no-sudo', 'change nothing that needs root: clocks stay as they are')
     .option('--plan <file>', 'measure the plan in this file instead')
     .option('--write-plan <file>', 'write the plan as JSON')
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')

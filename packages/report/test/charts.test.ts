@@ -69,6 +69,22 @@ describe('comparisonChart', () => {
     expect(svg).not.toMatch(/NaN|Infinity|undefined/)
   })
 
+  it('draws runs without a restart, without windows, and with no second that counts', async () => {
+    const calm = runs.map((run) => ({ ...run, windows: run.windows.map((each) => ({ ...each, reconfigured: false })) }))
+    const perSecond = [{ service: 'chat', arrived: [null, null], missed: [null, 0] }]
+    const requests = { services: [], meanPowerW: 100, energyPerRequestJ: null, perSecond }
+    for (const some of [
+      calm,
+      calm.map((run) => ({ ...run, windows: [] })),
+      calm.map((run) => ({ ...run, requests })),
+      calm.map((run) => ({ ...run, requests: { ...requests, perSecond: [] } })),
+    ]) {
+      const svg = await renderSvg(comparisonChart(some))
+      expect(texts(svg)).toContain('morak')
+      expect(svg).not.toMatch(/NaN|Infinity|undefined|hollow/)
+    }
+  })
+
   it('is the same picture for the same runs, also when drawn side by side', async () => {
     const spec = comparisonChart(runs)
     const [one, two] = await Promise.all([renderSvg(spec), renderSvg(spec)])

@@ -171,6 +171,24 @@ describe('logs as a report', () => {
     expect(markdown).toContain('Made by mine on A100, begun 2026-01-01T00:00:00.000Z.')
   })
 
+  it('stay in their folders, whatever a log calls its board', async () => {
+    const logs = [140, 160].map((powerW) => {
+      const file = path.join(folder, `outside ${powerW}.jsonl`)
+      const about = { dataset: `${powerW}` }
+      writeFileSync(file, asText([{ ...start, board: '../../evil', about }, ...steady(powerW), end]))
+      return file
+    })
+    const out = path.join(folder, 'deep/in')
+    const { stdout } = await call(...logs, '--out', out, '--paper', path.join(out, 'paper'), '--pictures', '--json')
+    const { files } = JSON.parse(stdout) as { files: string[] }
+    expect(files.filter((file) => !file.startsWith(out + path.sep))).toEqual([])
+    expect(files).toContain(path.join(out, '..-..-evil_algorithms.csv'))
+    const markdown = readFileSync(path.join(out, 'report.md'), 'utf8')
+    const pictures = [...markdown.matchAll(/\]\((charts\/[^)]+)\)/g)].map(([, picture]) => path.join(out, picture!))
+    expect(pictures).toHaveLength(3)
+    expect(files).toEqual(expect.arrayContaining(pictures))
+  })
+
   it.each([
     ['no log', [], 2, "missing required argument 'logs'"],
     ['no such file', ['nowhere.jsonl'], 2, 'nowhere.jsonl: not a file that can be read'],

@@ -63,6 +63,11 @@ describe('the table of a task', () => {
     expect(text).toContain('pctodl: a?[2Jb')
   })
 
+  it('lets no control character of a name through to the terminal, even for many tasks', () => {
+    const named = [1, 2, 3, 4, 5].map((taskId) => summary('mine\u001B[2J', 1, 'holds', { taskId, board: 'A\u001B[2J' }))
+    for (const text of [formatRuns(named), formatRuns(named.slice(0, 2))]) expect(text).toMatch(/^[ -~\n]*$/)
+  })
+
   it('of services shows the worst attainment, and the requests that were shed', () => {
     const service = { goodputPerS: 50, objectiveMet: true, p99Ms: 9, failed: 0 }
     const requests = {

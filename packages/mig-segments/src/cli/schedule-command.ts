@@ -36,7 +36,7 @@ export function addScheduleOptions(command: Command): Command {
     .requiredOption('--parked-power <w>', 'power of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
     .option('--period <s>', 'duration of a row of the objective files', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
-    .option('--max-late <share>', "share of the day's requests that changes may delay", numberBetween(0, 0.1), 0)
+    .option('--max-late <share>', "share of the day's requests that changes may make late", numberBetween(0, 0.1), 0)
     .option('--max-iterations <n>', 'simplex iterations of each change', integerFrom(1), DAY_ITERATIONS)
 }
 

@@ -52,7 +52,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
     ),
   )
     .option('--model <names...>', 'network of all tenants, or one for each (default resnet50)', listOf(String))
-    .option('--batches <samples...>', 'their batch sizes (default 16)', listOf(integerFrom(1)))
+    .option('--batches <samples...>', 'batch sizes of the tenants (default 16)', listOf(integerFrom(1)))
     .option('--over <what>', 'clocks: locked SM clocks; limits: power limits', oneOf('clocks', 'limits'), 'clocks')
     .option('--points <n>', 'largest number of measurements, at least 3', integerFrom(3), 6)
     .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { chartConfig, palette, type TopLevelSpec } from '../charts.js'
+import { chartConfig, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { summarizeRun } from '../verdict/run-summary.js'
@@ -40,7 +40,7 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const frame = { width: PLOT_WIDTH, time, rangeW: powerRange(strips) }
   const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
   const panels = first.requests
-    ? [arrivalsPanel(first.requests, palette, time), missedPanel(strips, time)]
+    ? [arrivalsPanel(first.requests, time), missedPanel(strips, time)]
     : [throughputPanel(strips, time)]
   return {
     config: chartConfig,

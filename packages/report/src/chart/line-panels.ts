@@ -1,7 +1,7 @@
+import { palette } from '../charts.js'
 import type { RunRecord, ServedRequests } from '../record/run-record.js'
 import {
   type ChartedRun,
-  type ChartLayer,
   type ChartPanel,
   nominal,
   panelTitle,
@@ -23,32 +23,40 @@ interface Point {
   readonly value: number
 }
 
-/** A panel with a line for each name, in the order and the colours of the legend. */
+const hollowPoint = { type: 'point' as const, filled: false, fill: '#ffffff', size: 26, strokeWidth: 1.3 }
+
+/** A panel with a line for each name, in the order and the colours of the legend. Some points may be marked. */
 function linePanel(
   title: string,
-  names: readonly string[],
-  colors: readonly string[],
+  colors: ReadonlyMap<string, string>,
   points: readonly Point[],
   time: TimeAxis,
-  more: (encoding: object) => readonly ChartLayer[] = () => [],
+  hollow: readonly Point[] = [],
 ): ChartPanel {
+  // An explicit domain, because Vega cannot find the domain of a layer without points.
+  const top = points.reduce((highest, { value }) => Math.max(highest, value), 0) || 1
   const encoding = {
     x: timeEncoding(time, true),
-    y: quantity('value', { axis: { title: null, tickCount: 6, minExtent: 44, format: ',~r' } }),
+    y: quantity('value', {
+      scale: { domain: [0, top], nice: true },
+      axis: { title: null, tickCount: 6, minExtent: 44, format: ',~r' },
+    }),
     color: nominal('algorithm', {
-      scale: { domain: [...names], range: [...colors] },
+      scale: { domain: [...colors.keys()], range: [...colors.values()] },
       legend: { title: null, orient: 'right' as const, offset: 30, symbolType: 'stroke' },
     }),
   }
   return {
     height: HEIGHT,
     title: panelTitle(title),
-    layer: [{ data: { values: [...points] }, mark: { type: 'line', strokeWidth: 1.8 }, encoding }, ...more(encoding)],
+    layer: [
+      { data: { values: [...points] }, mark: { type: 'line', strokeWidth: 1.8 }, encoding },
+      { data: { values: [...hollow] }, mark: hollowPoint, encoding },
+    ],
   }
 }
 
-const namesOf = (runs: readonly ChartedRun[]) => runs.map(({ run }) => run.algorithm)
-const colorsOf = (runs: readonly ChartedRun[]) => runs.map(({ color }) => color)
+const colorsOf = (runs: readonly ChartedRun[]) => new Map(runs.map(({ run, color }) => [run.algorithm, color]))
 
 /** Throughput of each measuring window. Windows with restarts are hollow points. */
 export function throughputPanel(runs: readonly ChartedRun[], time: TimeAxis): ChartPanel {
@@ -59,44 +67,27 @@ export function throughputPanel(runs: readonly ChartedRun[], time: TimeAxis): Ch
   )
   const hollow = points.filter(({ reconfigured }) => reconfigured)
   const legend = hollow.length > 0 ? ' (hollow points: windows in which tenants restarted)' : ''
-  const mark = { type: 'point' as const, filled: false, fill: '#ffffff', size: 26, strokeWidth: 1.3 }
-  return linePanel(
-    `Throughput per window, samples/s${legend}`,
-    namesOf(runs),
-    colorsOf(runs),
-    points,
-    time,
-    (encoding) => [{ data: { values: hollow }, mark, encoding }],
-  )
+  return linePanel(`Throughput per window, samples/s${legend}`, colorsOf(runs), points, time, hollow)
 }
 
 /** Arrivals of each service in each second. They are the same in all runs. */
-export function arrivalsPanel({ perSecond }: ServedRequests, colors: readonly string[], time: TimeAxis): ChartPanel {
+export function arrivalsPanel({ perSecond }: ServedRequests, time: TimeAxis): ChartPanel {
   const points = perSecond.flatMap(({ service, arrived }) =>
     arrived.flatMap((value, i) => (value === null ? [] : [{ algorithm: service, t: secondAt(i, time), value }])),
   )
-  const names = perSecond.map(({ service }) => service)
-  return linePanel(
-    'Arrivals, requests/s',
-    names,
-    names.map((_, i) => colors[i % colors.length]!),
-    points,
-    time,
-  )
+  const ofServices = new Map(perSecond.map(({ service }, i) => [service, palette[i % palette.length]!]))
+  return linePanel('Arrivals, requests/s', ofServices, points, time)
 }
 
 /** Requests of all services that missed their objective, in each second. */
 export function missedPanel(runs: readonly ChartedRun[], time: TimeAxis): ChartPanel {
   const points = runs.flatMap(({ run }) =>
-    missedPerSecond(run).map((value, i) => ({ algorithm: run.algorithm, t: secondAt(i, time), value })),
+    missedPerSecond(run).flatMap((value, i) =>
+      i < COUNTED_FROM_S ? [] : [{ algorithm: run.algorithm, t: secondAt(i, time), value }],
+    ),
   )
-  return linePanel(
-    `Requests that missed their objective, requests/s (counted from ${COUNTED_FROM_S} s on)`,
-    namesOf(runs),
-    colorsOf(runs),
-    points.filter(({ t }) => t * time.msPerUnit > 1000 * COUNTED_FROM_S),
-    time,
-  )
+  const title = `Requests that missed their objective, requests/s (counted from ${COUNTED_FROM_S} s on)`
+  return linePanel(title, colorsOf(runs), points, time)
 }
 
 function missedPerSecond({ requests }: RunRecord): number[] {

@@ -1,5 +1,5 @@
 import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
-import { type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
+import { figure, type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
 import {
   headlineCaption,
   headlineTable,
@@ -108,7 +108,7 @@ export function everyTaskTable({ boards }: ReportContent): ReportTable {
   const rows = boards.flatMap(({ tasks }) =>
     tasks.flatMap(({ task: { board, id, model, dataset, capsW }, oracle, rows: ofTask }) => {
       const runs = ofTask.map(({ summary }) => summary)
-      const about = [board, `${id}`, model, dataset, capsW.join(' '), oracle === null ? '-' : oracle.toFixed(1)]
+      const about = [board, `${id}`, model, dataset, capsW.join(' '), figure(oracle, 1)]
       return taskTable(runs, { oracle, cost: true }).rows.map((row) => [...about, ...row])
     }),
   )

@@ -33,8 +33,10 @@ export function runsOfLogs(logs: readonly RunLog[]): ReportedRun[] {
     const of = JSON.stringify([id, record.algorithm])
     const repetition = (repetitions.get(of) ?? 0) + 1
     repetitions.set(of, repetition)
+    // Files of the report are named after the board. A name from a log must not lead to another folder.
+    const section = board.replaceAll(/[/\\]/g, '-')
     return {
-      task: { board, id, model, dataset, capsW, stem: fileName(`${board}_${id}_${model}_${dataset}`) },
+      task: { board: section, id, model, dataset, capsW, stem: fileName(`${board}_${id}_${model}_${dataset}`) },
       summary: summarizeRun(record),
       repetition,
       record: () => record,

@@ -36,7 +36,8 @@ export function formatRuns(runs: readonly RunSummary[]): string {
   for (const [board, ofBoard] of boards) {
     const baseline = baselineOf(ofBoard)
     const algorithms = aggregateByAlgorithm(ofBoard, baseline)
-    parts.push(board, textTable(algorithmTable(algorithms, baseline)), algorithmCaption(baseline), '')
+    const caption = algorithmCaption(baseline)
+    parts.push(printable(board), textTable(algorithmTable(algorithms, baseline)), printable(caption), '')
   }
   return parts.slice(0, -1).join('\n')
 }

@@ -38,7 +38,7 @@ const borders = {
 /** Formats a table in plain ASCII, which reads the same on a terminal and in a log. The first column is aligned left. */
 export function textTable({ head, rows }: ReportTable): string {
   const table = new Table({
-    head: [...head],
+    head: head.map(printable),
     colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
     style: { head: [], border: [], compact: true },
     chars: borders,
