@@ -4,6 +4,7 @@ import type { AllocationOption } from '../mechanisms/allocation.js'
 import { type JobProfile, throughputAt } from '../profile/job-profile.js'
 import type { Job } from '../trace.js'
 import { EngineJob, type JobClass, nothing, type Seat } from './engine-job.js'
+import type { PowerShares } from './power-shares.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 
@@ -47,7 +48,7 @@ export class RunningJobs {
   readonly usage: Usage = new Usage()
   nowS: number
   /** Power as a further resource that jobs need to start; null if the cluster names no GPU types. */
-  watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
+  watts: Pick<PowerShares, 'forJobsW' | 'minOf' | 'frugal' | 'mayUse'> | null = null
   /** Running jobs. */
   readonly jobs: Set<EngineJob> = new Set()
   readonly #finishing = new IndexedHeap()
