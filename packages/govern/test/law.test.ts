@@ -90,7 +90,8 @@ describe('the law against the serving engine', () => {
       const sample = { ...sums, batches: [{ size: 1, count: i, ms: 20 * i }] }
       const power = { powerInstantW: 80, powerAverageW: 80, energyJ: 20 * i }
       const load = { smUtilPercent: 10, memUtilPercent: 5, temperatureC: 50, throttleReasons: new Set<never>() }
-      const telemetry = { timeMs: 250 * i, smClockMhz: smClockMhz ?? 1402, memClockMhz: 1215, ...power, ...load }
+      const ran: number = smClockMhz ?? 1402
+      const telemetry = { timeMs: 250 * i, smClockMhz: ran, memClockMhz: 1215, ...power, ...load }
       smClockMhz = law.step([sample], telemetry as never).smClockMhz
     }
     expect(smClockMhz).toBeLessThan(1200)
