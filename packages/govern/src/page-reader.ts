@@ -2,6 +2,8 @@ import http from 'node:http'
 import https from 'node:https'
 import { PctodlError } from '@pctodl/platform'
 
+/** A page that is longer counts as no answer. A server's metrics have some hundred thousand characters. */
+const MAX_LENGTH = 16 * 1024 ** 2
 const ALLOW =
   'allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api (PyTriton: TritonSecurityConfig.restricted_endpoints)'
 
@@ -31,6 +33,7 @@ function request(address: string, timeoutMs: number): Promise<string> {
       answer.setEncoding('utf8')
       answer.on('data', (part: string) => {
         text += part
+        if (text.length > MAX_LENGTH) sent.destroy(new Error(`${address} answers more than ${MAX_LENGTH} characters`))
       })
       answer.on('error', reject)
       answer.on('end', () => {

@@ -1,6 +1,8 @@
+import { findGpuSpec } from '@pctodl/platform'
 import { poissonArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
 import { someOf } from '../../../test/long-tests.js'
+import { GovernLaw } from '../src/law/govern-law.js'
 import { QueueService } from '../src/law/queue-service.js'
 import { drawLlm, runLlm } from './virtual-llm.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
@@ -76,6 +78,24 @@ describe('the law against the serving engine', () => {
     }
     expect((late() - lateAtFirst) / server.counters()[0]!.completed).toBeLessThan(0.01)
     expect(clocksMhz.at(-1)).toBeLessThan(500)
+  })
+
+  it('lowers a clock that was between two states', () => {
+    const limits = { maxBatchSize: 1, maxQueueDelayMs: 0, instances: 1 }
+    const spec = findGpuSpec('A100')
+    const law = new GovernLaw({ spec, services: [{ name: 'a', objectiveMs: 1000, attainment: 0.99, limits }] })
+    let smClockMhz: number | null = null
+    for (let i = 0; i < 240; i++) {
+      const sums = { completed: i, failed: 0, latencyMs: 20 * i, waitMs: 0, queued: 0, running: 0 }
+      const sample = { ...sums, batches: [{ size: 1, count: i, ms: 20 * i }] }
+      const power = { powerInstantW: 80, powerAverageW: 80, energyJ: 20 * i }
+      const load = { smUtilPercent: 10, memUtilPercent: 5, temperatureC: 50, throttleReasons: new Set<never>() }
+      const ran: number = smClockMhz ?? 1402
+      const telemetry = { timeMs: 250 * i, smClockMhz: ran, memClockMhz: 1215, ...power, ...load }
+      smClockMhz = law.step([sample], telemetry as never).smClockMhz
+    }
+    expect(smClockMhz).toBeLessThan(1200)
+    expect(spec.clockStates[0]!.smClocksMhz).toContain(smClockMhz)
   })
 
   it('knows a low rate while waiting requests start to run', () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../src/config.js'
 import { Endpoint } from '../src/endpoint.js'
@@ -209,6 +212,23 @@ describe('a server', () => {
     }
     for (const { state } of endpoints) expect(state).not.toBe('gone')
     await triton.stop()
+  })
+
+  it('does not answer with a page without end', async () => {
+    const line = 'x'.repeat(2 ** 20)
+    const server = createServer((_, response) => {
+      const more = () => {
+        while (!response.destroyed && response.write(line));
+      }
+      response.on('drain', more)
+      more()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    await expect(pageReader(60_000)(`http://127.0.0.1:${port}`)).rejects.toThrow(
+      'answers more than 16777216 characters',
+    )
+    server.close()
   })
 })
 

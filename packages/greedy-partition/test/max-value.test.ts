@@ -3,6 +3,7 @@ import type { Service } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { maxValue } from '../src/services/max-value.js'
 import { planProblem } from '../src/services/plan-problem.js'
+import { planServices } from '../src/services.js'
 
 const model = loadPerfModel('A100')
 const waitingW = 40
@@ -97,5 +98,45 @@ describe('what is let in under a cap', () => {
 
   it('is not to be said where the waiting board alone takes more', () => {
     expect(admitted(each, 35)).toBeUndefined()
+  })
+})
+
+describe('a plan of most value', () => {
+  const board = loadPerfModel('3080Ti')
+  const rest = { weight: 1, maxBatchSize: 32, maxQueueDelayMs: 0 }
+  const services: readonly Service[] = [
+    { name: 'photos', model: 'vgg19', objective: { p99Ms: 60 }, ...rest, weight: 0.1 },
+    { name: 'search', model: 'mobilenet_v2', objective: { p99Ms: 80 }, ...rest },
+  ]
+  const planned = (powerCapW: number, options: object = {}) =>
+    planServices(board, services, [900, 2000], { powerCapW, objective: 'max-value', sharePercentStep: 20, ...options })
+
+  it('is found under a cap that the waiting board exceeds at the highest clocks', () => {
+    const plan = planned(120)
+    expect(plan).toMatchObject({ feasible: true })
+    if (!plan.feasible) return
+    expect(plan.prediction.powerW).toBeLessThanOrEqual(120)
+    expect(plan.admittedPerS[1]).toBeGreaterThan(1800)
+  })
+
+  it('is none where the waiting board exceeds the cap at every clock, and says which cap it takes', () => {
+    const plan = planned(40)
+    expect(plan).toMatchObject({
+      feasible: false,
+      reason: 'power-cap',
+      message: expect.stringMatching(
+        /40 W cannot be kept by photos, search even without requests .* at least [\d.]+ W$/,
+      ),
+    })
+    if (!plan.feasible) expect(planned(plan.lowestFeasibleCapW!)).toMatchObject({ feasible: true })
+  })
+
+  it('is looked for in half of the time, after a plan for all requests', () => {
+    let ms = 0
+    const plan = planned(200, { timeBudgetMs: 400, now: () => ms++ })
+    const whole = planned(200)
+    expect(ms).toBeLessThan(450)
+    expect(plan.evaluations).toBeGreaterThan(100)
+    if (plan.feasible && whole.feasible) expect(plan.score).toBeGreaterThan(0.99 * whole.score)
   })
 })

@@ -129,6 +129,27 @@ describe('watts', () => {
     expect(plan.running[0]!.powerLimitsW).toEqual([300, 100])
   })
 
+  it.each(['fair', 'tune'] as const)('let a job start on the GPUs that they suffice for (%s)', (mechanism) => {
+    const servers = unsorted.servers.map((each) => ({ ...each, cpus: each.gpuType === 'wide' ? 16 : 8 }))
+    const jobs = [{ id: 0, model: 'plain', gpus: 2, arrivalS: 0, iterations: 10 }]
+    const given = { ...rules, mechanism, cluster: { servers }, profiles: [plain], jobs }
+    expect(planNow({ ...given, powerBudgetW: 250 }).running[0]!.placement).toEqual([{ server: 1, gpus: 2 }])
+    expect(planNow({ ...given, powerBudgetW: 650 }).running[0]!.placement).toEqual([{ server: 0, gpus: 2 }])
+  })
+
+  it('leave no job waiting for ever where each alone could run', () => {
+    const moving = { spreadPenalty: 1.3, restartCostS: 20 }
+    for (const [policy, seed, powerBudgetW] of [
+      ['srtf', 99_101, 560],
+      ['las', 99_110, 500],
+      ['fifo', 99_120, 500],
+    ] as const) {
+      expect(simulate({ ...rules, ...moving, policy, jobs: drawJobs(40, 40, seed), powerBudgetW }).jobs).toHaveLength(
+        40,
+      )
+    }
+  })
+
   it('leave the account of a job as it was where a seat is taken back for want of watts', () => {
     const cluster = { servers: thinFirst.servers.map((each) => ({ ...each, gpus: 1 })) }
     const engine = new ScheduleEngine({ ...rules, cluster, profiles: [plain], powerBudgetW: 5000 })

@@ -100,7 +100,7 @@ export class GovernLaw {
   }
 
   #choose(timeMs: number, clockMhz: number): GovernDecision {
-    const present = this.#smClockMhz ?? Math.min(this.#clocks.at(-1)!, clockMhz)
+    const present = this.#smClockMhz ?? this.#clocks.findLast((clock) => clock <= clockMhz) ?? this.#clocks[0]!
     let { smClockMhz: chosenMhz, reason } = this.#need()
     if (chosenMhz < present) {
       const shownAfterMs = Math.max(...this.services.map((service) => service.shownAfterMs))

@@ -243,8 +243,12 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
   }
 
   #maxValue(layout: Layout, board: LayoutBoard): Scored {
-    let best = maxValue(this.problem, board, this.#clockHint)
     let at = this.#clockHint
+    let best = maxValue(this.problem, board, at)
+    for (let stride = CLOCK_STRIDE; best === undefined && at > 0; stride *= 2) {
+      at = Math.max(0, at - stride)
+      best = maxValue(this.problem, board, at)
+    }
     for (let stride = CLOCK_STRIDE; stride >= 1; stride >>= 1) {
       for (let moved = true; moved; ) {
         moved = false
@@ -260,7 +264,11 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
         }
       }
     }
-    if (best === undefined) return this.#short(layout, board, this.problem.ratesPerS)
+    if (best === undefined) {
+      const ratesPerS = this.problem.ratesPerS.map(() => MIN_RATE_PER_S)
+      const { powerW } = this.holds(board, 0, ratesPerS)
+      return { layout, clockIndex: 0, shortfall: 0, cost: powerW, powerW, ratesPerS }
+    }
     this.#clockHint = at
     return { layout, clockIndex: at, shortfall: 0, cost: -best.value, powerW: best.powerW, ratesPerS: best.ratesPerS }
   }

@@ -33,12 +33,13 @@ function overCap(problem: PlanProblem, best: Scored): Why {
   const { name, powerLimitW } = problem.model.spec
   const neededW = Math.ceil(10 * (best.powerW + problem.powerMarginW)) / 10
   const reachable = neededW <= powerLimitW.max
+  const sheds = problem.goal === 'max-value'
   return {
     reason: 'power-cap',
     message:
-      `a cap of ${problem.powerCapW} W cannot be kept by ${names(problem)} at these rates on ${name}: ` +
+      `a cap of ${problem.powerCapW} W cannot be kept by ${names(problem)} ${sheds ? 'even without requests' : 'at these rates'} on ${name}: ` +
       (reachable
-        ? `raise it to at least ${neededW} W, or lower the rates (the objective max-load says to which part)`
+        ? `raise it to at least ${neededW} W${sheds ? '' : ', or lower the rates (the objective max-load says to which part)'}`
         : `it takes ${neededW} W, and the board's highest limit is ${powerLimitW.max} W: lower the rates`),
     lowestFeasibleCapW: reachable ? neededW : null,
   }

@@ -37,6 +37,8 @@ export class PowerShares {
   /** Operating point of each started run. */
   readonly #ways = new Map<EngineJob, PowerWay>()
   #countedS: number
+  /** Jobs that may only get seats on the type of GPU on which they need the fewest watts. */
+  readonly frugal: Set<EngineJob> = new Set()
   /** Energy since the start, above idle, J. */
   energyJ = 0
 
@@ -106,8 +108,12 @@ export class PowerShares {
   minOf(job: EngineJob): number {
     if (job.state === 'running') return this.#waysOf(job)[0]!.watts
     const { servers } = this.#running.options.cluster
-    const points = job.profile.gpus!.filter((point) => servers.some(({ gpuType }) => gpuType === point.gpuType))
-    return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
+    return Math.min(...servers.map(({ gpuType }) => minOn(job, gpuType!)))
+  }
+
+  /** Whether a waiting job may get a seat on a server. */
+  mayUse(job: EngineJob, server: number): boolean {
+    return !this.frugal.has(job) || minOn(job, this.#typeOf(server)) <= this.minOf(job)
   }
 
   take(event: EngineEvent): void {
@@ -291,4 +297,10 @@ export class PowerShares {
     const limitsW = isFixed ? this.#ways.get(job)?.limitsW : undefined
     return powerWays(job.profile, seats, job.share.cpus, job.share.memoryGb, limitsW)
   }
+}
+
+/** Minimum power of a job on a type of GPU, W. */
+function minOn({ gpus, profile }: EngineJob, gpuType: string): number {
+  const points = profile.gpus!.filter((point) => point.gpuType === gpuType)
+  return gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
 }

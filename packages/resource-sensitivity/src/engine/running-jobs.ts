@@ -7,6 +7,14 @@ import { EngineJob, type JobClass, nothing, type Seat } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 
+/** Power as a resource of the whole cluster (see `PowerShares`). */
+interface Watts {
+  readonly forJobsW: number
+  readonly frugal: ReadonlySet<EngineJob>
+  minOf(job: EngineJob): number
+  mayUse(job: EngineJob, server: number): boolean
+}
+
 /** Amounts that running jobs hold of the cluster, and their integrals over time. */
 class Usage {
   gpus = 0
@@ -47,7 +55,7 @@ export class RunningJobs {
   readonly usage: Usage = new Usage()
   nowS: number
   /** Power as a further resource that jobs need to start; null if the cluster names no GPU types. */
-  watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
+  watts: Watts | null = null
   /** Running jobs. */
   readonly jobs: Set<EngineJob> = new Set()
   readonly #finishing = new IndexedHeap()

@@ -282,7 +282,8 @@ export class ScheduleEngine {
 
   /**
    * Decides which jobs run: afresh by the policy, or by starting waiting jobs on free GPUs. If a job gets a seat that
-   * needs more watts than are left, everything is decided again without it. So no job is stopped for one that cannot start.
+   * needs more watts than are left, everything is decided again: first with the job on the GPUs on which it needs the
+   * fewest watts, then without it. So no job is stopped for one that cannot start.
    */
   #decide(anew: boolean): void {
     const { running } = this
@@ -293,6 +294,7 @@ export class ScheduleEngine {
     }
     const undo = this.#power && running.remember()
     const refused = new Set<EngineJob>()
+    this.#power?.frugal.clear()
     for (;;) {
       if (anew) this.#mechanism.plan(this.#present, refused)
       else this.#mechanism.fill(this.#queue, refused)
@@ -302,7 +304,9 @@ export class ScheduleEngine {
       if (job === undefined) break
       undo!()
       this.#requeue()
-      refused.add(job)
+      const { frugal } = this.#power!
+      if (job.state === 'waiting' && !frugal.has(job)) frugal.add(job)
+      else refused.add(job)
     }
     if (anew) this.#requeue()
   }

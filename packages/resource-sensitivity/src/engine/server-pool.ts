@@ -33,13 +33,17 @@ export class ServerPool {
     return -1
   }
 
-  /** The server with enough free GPUs and the lowest `score`, then the fewest free GPUs; -1 if there is none. */
-  minOf(gpus: number, score: (server: number) => number): number {
+  /**
+   * The server with enough free GPUs and the lowest `score`, then the fewest free GPUs, among those that `fits` accepts;
+   * -1 if there is none.
+   */
+  minOf(gpus: number, fits: (server: number) => boolean, score: (server: number) => number): number {
     let best = -1
     let bestScore = Number.POSITIVE_INFINITY
     for (let free = gpus; free < this.#byFree.length; free++) {
       const candidates = this.#byFree[free]!
       for (let i = candidates.length - 1; i >= 0; i--) {
+        if (!fits(candidates[i]!)) continue
         const value = score(candidates[i]!)
         if (value >= bestScore) continue
         best = candidates[i]!

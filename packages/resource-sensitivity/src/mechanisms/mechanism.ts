@@ -1,4 +1,4 @@
-import type { EngineJob } from '../engine/engine-job.js'
+import type { EngineJob, Seat } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import { inOrder, type WaitingQueue } from '../engine/service-order.js'
 import type { ShareRules } from './share-rules.js'
@@ -123,7 +123,7 @@ class Placer {
     for (const job of jobs) {
       let server = this.#choose(job)
       if (server < 0) server = this.#clear(job, fixed)
-      const placement = server >= 0 ? [{ server, gpus: job.gpus }] : this.#running.pool.spread(job.gpus, null)
+      const placement = server >= 0 ? [{ server, gpus: job.gpus }] : this.#spread(job)
       if (placement === null) throw new Error(`job ${job.id} was promised GPUs that are not free`)
       this.#running.start(job, placement)
     }
@@ -135,7 +135,7 @@ class Placer {
    * @returns the server; -1 if no server can be cleared, or only at a cost above the gain
    */
   #clear(job: EngineJob, fixed: ReadonlySet<EngineJob>): number {
-    if (!this.#consolidates) return -1
+    if (!this.#consolidates || this.#running.watts?.frugal.has(job)) return -1
     const { pool, options } = this.#running
     let tries = 0
     for (let free = job.gpus - 1; free >= 0; free--) {
@@ -182,18 +182,25 @@ class Placer {
     return savedPart * job.remaining * job.kind.fairIterationS * job.gpus > costGpuS
   }
 
+  #spread(job: EngineJob): Seat[] | null {
+    const { pool, watts } = this.#running
+    const room = (server: number) => (watts!.mayUse(job, server) ? pool.freeGpus[server]! : 0)
+    return (watts?.frugal.has(job) ? pool.spread(job.gpus, room) : null) ?? pool.spread(job.gpus, null)
+  }
+
   #choose(job: EngineJob): number {
-    const { pool, loads } = this.#running
-    if (!this.#mixes) return pool.bestFit(job.gpus)
+    const { pool, loads, watts } = this.#running
+    const mayUse = (server: number) => watts === null || watts.mayUse(job, server)
+    if (!this.#mixes) return pool.bestFit(job.gpus, mayUse)
     const cpuSlack = (server: number) => this.#slack(server, pool.kinds[server]!.cpus, loads[server]!.wantedCpus)
     const memorySlack = (server: number) =>
       this.#slack(server, pool.kinds[server]!.memoryGb, loads[server]!.wantedMemoryGb)
     const [cpu, memory] = this.#appetites(job)
     if (Math.max(cpu, memory) <= 1) {
-      return pool.minOf(job.gpus, (server) => Math.min(cpuSlack(server), memorySlack(server)))
+      return pool.minOf(job.gpus, mayUse, (server) => Math.min(cpuSlack(server), memorySlack(server)))
     }
     const slack = cpu >= memory ? cpuSlack : memorySlack
-    return pool.minOf(job.gpus, (server) => -slack(server))
+    return pool.minOf(job.gpus, mayUse, (server) => -slack(server))
   }
 
   /** Unclaimed part of a server's CPU or memory per free GPU, relative to the GPU-proportional share. */

@@ -110,8 +110,8 @@ const MAX_TOGETHER = 4
  * @param valueAt returns the highest total throughput of the jobs now on a server
  */
 function improveSeats(running: RunningJobs, changed: readonly number[], valueAt: (server: number) => number): void {
-  const { pool } = running
-  const isNew = (job: EngineJob) => job.server >= 0 && job.rate === 0
+  const { pool, watts } = running
+  const isNew = (job: EngineJob) => job.server >= 0 && job.rate === 0 && !watts?.frugal.has(job)
   const newcomers = changed.flatMap((server) => pool.residents[server]!.filter(isNew))
   if (newcomers.length === 0) return
   const values = new Map<number, number>()
