@@ -135,7 +135,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
         profiles: [{ ...profile, gpus: [point(50), point(100)] }],
         ...{ policy: 'fifo', mechanism: 'fair', powerBudgetW: 100 },
         jobs: [{ ...jobs[0]!, iterations: 1e6 }],
-        incidents: [{ atS: 0.2, event: { type: 'budget', powerBudgetW: 50 } }],
+        incidents: [{ atS: 1.5, event: { type: 'budget', powerBudgetW: 50 } }],
       },
       executorHere({ limitPower: async () => {} }),
     )
