@@ -77,7 +77,7 @@ describe('bench-runner report', () => {
     const text = readFileSync(manifest, 'utf8')
     // Names in a manifest cannot lead to files outside of the report.
     rmSync(manifest.replace('.manifest', '_seed2.manifest'))
-    writeFileSync(manifest, text.replace('"dataset": "imagenet"', '"dataset": "../../../../../imagenet"'))
+    writeFileSync(manifest, text.replace('"dataset": "imagenet"', `"dataset": "${'../'.repeat(5)}imagenet"`))
     const { stdout } = await call('report', copy, '--no-oracle', '--pictures', '--json')
     const { files } = JSON.parse(stdout) as { files: string[] }
     expect(files.filter((file) => !file.startsWith(path.join(copy, 'report', path.sep)))).toEqual([])
