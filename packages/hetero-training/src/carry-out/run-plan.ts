@@ -10,9 +10,7 @@ import { type StartTraining, TrainingProcess } from './training-process.js'
 const READ_PERIOD_MS = 500
 
 export interface RunOptions extends Pick<StartTraining, 'stepPattern' | 'signal' | 'onLine'> {
-  /**
-   * Command that trains on all GPUs of the plan and prints a line per step. `{world}` stands for the number of GPUs.
-   */
+  /** Command that trains on all GPUs of the plan and prints a line per step. `{world}`: the number of GPUs. */
   readonly command: readonly string[]
 }
 

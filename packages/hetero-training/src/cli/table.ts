@@ -3,10 +3,7 @@ import Table from 'cli-table3'
 const sides = ['top', 'bottom', 'left', 'mid', 'right']
 const borders = sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
 
-/**
- * Formats a table in plain ASCII, so that it looks the same in a terminal and in a log file. The first column is text,
- * the others are numbers.
- */
+/** Formats a table in plain ASCII, for terminals and log files. The first column is text, the others are numbers. */
 export function formatTable(head: string[], rows: readonly (readonly (string | number)[])[]): string {
   const table = new Table({
     head,

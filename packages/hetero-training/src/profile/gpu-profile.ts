@@ -41,8 +41,7 @@ const MIN_OF_LIMIT = 0.01
 /**
  * Maximum ratio of the times at neighbouring points of the grid that hardware explains, divided by the ratio of the
  * batch sizes. A larger one means mixed units (s and ms), or memory that spills. Spilling affects all limits of a batch
- * size, and lowers the power, because the GPU waits for memory. Mixed units leave the power (energy over time)
- * unchanged.
+ * size, and lowers the power, because the GPU waits for memory. Mixed units do not change it.
  */
 const MAX_TIMES_APART = 100
 /** A GPU that waits for memory draws less than this fraction of its previous power. */

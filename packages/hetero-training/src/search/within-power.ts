@@ -22,10 +22,7 @@ export interface PowerProblem {
 /** The search ends after `MAX_WORK` lookups of a cheapest share, and `MORE_WORK` further ones for each GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
-/**
- * The deadline interval of a node is halved until its width is at most this fraction of the deadline; then the limits
- * of a GPU are split.
- */
+/** A deadline interval is halved down to this fraction of the deadline; then the limits of a GPU are split. */
 const NARROW = 2e-3
 
 /** A set of plans: the slowest GPU takes longer than `afterS` and at most `deadlineS`, and the levels lie in a box. */
@@ -159,10 +156,7 @@ export class PowerSearch {
     return watts <= this.#problem.powerW
   }
 
-  /**
-   * Lowers each GPU's cap to what fits the budget if all other GPUs are at their minimum. Null if the minimums alone
-   * exceed the budget.
-   */
+  /** Caps that fit the budget if all other GPUs are at their minimum; null if the minimums alone exceed it. */
   #tightened({ floor, cap }: LevelBox): Int16Array | null {
     if (!this.#keepsWatts(floor)) return null
     return cap.map((most, gpu) => {

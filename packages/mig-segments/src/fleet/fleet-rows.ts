@@ -46,10 +46,7 @@ export interface FleetRow {
   readonly parts: readonly RowPart[]
   /** Power that it adds to an idle board, W; absent if it was not measured. */
   readonly powerW?: number
-  /**
-   * Index of one way to divide a service's requests over instances. The rows of one way must together answer the whole
-   * rate. Default 0.
-   */
+  /** Index of a way to divide the service's requests; its rows together answer the whole rate. Default 0. */
   readonly way?: number
 }
 

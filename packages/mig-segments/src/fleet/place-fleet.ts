@@ -117,10 +117,7 @@ function fillLane(
   return open
 }
 
-/**
- * Assigns the boards of a plan from scratch to nodes, and returns them with their places. Returns null if a group's
- * boards do not fit on its nodes.
- */
+/** Assigns the boards of a plan from scratch to nodes; null if a group's boards do not fit on its nodes. */
 function onNodes(fleet: CheckedFleet, added: readonly OpenBoard[]): FleetBoard[] | null {
   const boards: FleetBoard[] = []
   const numbered = new Map<string, number>()

@@ -21,10 +21,7 @@ export interface RunningInstance extends MigPlacement {
 
 /** A board in use. */
 export interface RunningBoard extends MappedBoard {
-  /**
-   * Index of the board's lane. Absent if nothing was measured at the board's clock: all its instances must then be
-   * removed.
-   */
+  /** Index of the board's lane. Absent if nothing was measured at its clock: its instances must then be removed. */
   readonly lane?: number
   readonly group: number
   readonly instances: readonly RunningInstance[]

@@ -21,10 +21,7 @@ export interface KubernetesOptions {
    * by dynamic resource allocation (Kubernetes 1.34) with NVIDIA's driver, which finds a node with a free instance.
    */
   readonly devices?: 'plugin' | 'dra'
-  /**
-   * TCP port of a pod's workers. With it, each model gets a Service, and a pod is ready once the port accepts
-   * connections.
-   */
+  /** TCP port of a pod's workers. With it, each model gets a Service; a pod is ready once it accepts connections. */
   readonly port?: number | undefined
   /** Path that answers a GET on `port` with 200 while the workers are healthy. Default: connecting is enough. */
   readonly healthPath?: string | undefined

@@ -94,10 +94,7 @@ export async function deployMaps(
   }
 }
 
-/**
- * Reads a map. Returns whether it names the node, and a function that returns its boards. A map of one type of board
- * does not name the type, so the function needs it.
- */
+/** Reads a map: whether it names the node, and a function for its boards, which may need the type of board. */
 function readBoards(text: string, file: string, { node, gpusPerNode }: DeployOptions) {
   if (isFleetMap(text)) {
     const boards = parseFleetMap(text, file)
