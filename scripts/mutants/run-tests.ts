@@ -27,7 +27,7 @@ const CONFIG = path.join(import.meta.dirname, 'vitest.config.ts')
 
 /**
  * Runs test files against changed sources, in a process of its own. Only the imports of the tests see the changes. A
- * mutant may loop for ever or fill the memory, so both are limited. The limit is CPU time, because wall time depends on
+ * mutant may loop forever or fill the memory, so both are limited. The limit is CPU time, because wall time depends on
  * the load of the machine.
  *
  * @param sources absolute paths, with the texts

@@ -82,6 +82,8 @@ describe('the table of a task', () => {
     expect(formatRuns([summary('pctodl', 100, 'holds', { requests })])).toMatch(
       /\| pctodl +\| +100\.0 \| +2\.50 \| +95\.00 % search \| +7 \|/,
     )
+    const nothing = { requests: { ...requests, services: [] } }
+    expect(formatRuns([summary('pctodl', 100, 'holds', nothing)])).toContain('| pctodl')
   })
 
   it('refuses runs of different tasks under one number', () => {

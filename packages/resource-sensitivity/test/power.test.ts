@@ -137,7 +137,7 @@ describe('watts', () => {
     expect(planNow({ ...given, powerBudgetW: 650 }).running[0]!.placement).toEqual([{ server: 0, gpus: 2 }])
   })
 
-  it('leave no job waiting for ever where each alone could run', () => {
+  it('leave no job waiting forever if each could run alone', () => {
     const moving = { spreadPenalty: 1.3, restartCostS: 20 }
     for (const [policy, seed, powerBudgetW] of [
       ['srtf', 99_101, 560],

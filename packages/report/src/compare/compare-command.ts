@@ -16,8 +16,8 @@ export const compareResults: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
-    .argument('<a>', 'a result folder')
-    .argument('<b>', 'another')
+    .argument('<a>', 'first result folder')
+    .argument('<b>', 'second result folder')
     .option('--skip <n>', 'number of windows to skip at the start of each run', integerFrom(0), 1)
     .option('--json', 'print JSON')
   await parseCommand(command, argv)

@@ -64,8 +64,8 @@ export function isViolating(row: readonly string[]): boolean {
 }
 
 function worstAttainment({ requests }: RunSummary): string {
-  if (!requests) return '-'
-  const worst = requests.services.reduce((a, b) => ((b.attainment ?? 1) < (a.attainment ?? 1) ? b : a))
+  const [worst] = requests?.services.toSorted((a, b) => (a.attainment ?? 1) - (b.attainment ?? 1)) ?? []
+  if (worst === undefined) return '-'
   return worst.attainment === null ? '-' : `${(100 * worst.attainment).toFixed(2)} % ${worst.service}`
 }
 
