@@ -148,8 +148,8 @@ export class FirmwareGovernor {
   }
 
   #indexOf(mhz: number): number {
-    let index = 0
-    for (let i = 0; i < this.#states.length; i++) if (this.#states[i]! <= mhz) index = i
+    let index = this.#states.length - 1
+    while (index > 0 && this.#states[index]! > mhz) index--
     return index
   }
 }

@@ -68,7 +68,7 @@ export class SimulatedProcess {
       id: this.id,
       tenant: this.tenant,
       state: this.state,
-      ...(this.failure === undefined ? {} : { failure: this.failure }),
+      failure: this.failure,
       samples: this.samples,
       batches: this.batches,
       latencySumMs: this.latencySumMs,

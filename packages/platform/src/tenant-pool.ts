@@ -19,7 +19,7 @@ export interface TenantCounters {
   readonly tenant: Tenant
   readonly state: TenantState
   /** Reason of a failure, e.g. `out of memory: needs 3.1 GiB, 1.2 GiB free`, or how long a stall has lasted. */
-  readonly failure?: string
+  readonly failure?: string | undefined
   readonly samples: number
   readonly batches: number
   /** Sum of the latencies of the completed batches, ms. */

@@ -53,7 +53,7 @@ export interface SampleObservation {
   /** The board's power by another meter, W; null if there is no other meter or it has not answered yet. */
   readonly meterPowerW?: number | null
   /** Requests of each service so far; absent if the run has no services. */
-  readonly services?: readonly ServiceReading[]
+  readonly services?: readonly ServiceReading[] | undefined
 }
 
 export interface TenantFailure {

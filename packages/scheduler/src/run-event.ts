@@ -62,7 +62,7 @@ export type RunEventBody =
       readonly activeShare?: number | null
       readonly stallNoticeMs?: number
       readonly meterPowerW?: number | null
-      readonly services?: readonly ServiceReading[]
+      readonly services?: readonly ServiceReading[] | undefined
     }
   | { readonly type: 'window'; readonly window: WindowObservation }
   | { readonly type: 'run-end'; readonly outcome: 'done' | 'failed' | 'aborted'; readonly message?: string }

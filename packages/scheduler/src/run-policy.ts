@@ -13,7 +13,7 @@ import {
 import { Actuator } from './actuator.js'
 import { CompletedSamples } from './completed-samples.js'
 import { MeasuringWindow } from './measuring-window.js'
-import type { Action, AppliedState, PowerCapPolicy, TenantFailure, WindowObservation } from './policy.js'
+import type { Action, AppliedState, PowerCapPolicy, SampleObservation, TenantFailure, WindowObservation } from './policy.js'
 import type { ActionSource, RunEvent, RunEventBody } from './run-event.js'
 import { RunServices, type ServedOptions } from './run-services.js'
 import { TenantActivity } from './tenant-activity.js'
@@ -170,13 +170,26 @@ class Run {
       this.#options.onSample?.(timeMs, telemetry, powerCapW, actuator.applied)
       const completed = this.#completed.update(counters)
       const failures = failuresOf(counters)
-      const { tenants: _, ...inForce } = actuator.applied
-      const activity = this.#activity.update(timeMs, counters)
+      const { activeShare, stallNoticeMs } = this.#activity.update(timeMs, counters)
       const meterPowerW = this.#options.meter?.() ?? null
-      const requests = this.#services ? { services: this.#services.readings() } : {}
-      const noticed = { telemetry, reconfiguring, smClockRefusedMs, failures, ...activity, meterPowerW, ...requests }
-      const seen = { ...noticed, powerCapW, inForce, completed }
-      this.#emit({ type: 'sample', ...seen }, timeMs)
+      const services = this.#services?.readings()
+      // Both objects list their fields: with spreads of objects, a simulated run takes a tenth longer.
+      const { smClockMhz, memClockMhz, powerLimitW } = actuator.applied
+      this.#options.onEvent?.({
+        timeMs,
+        type: 'sample',
+        telemetry,
+        reconfiguring,
+        smClockRefusedMs,
+        failures,
+        activeShare,
+        stallNoticeMs,
+        meterPowerW,
+        services,
+        powerCapW,
+        inForce: { smClockMhz, memClockMhz, powerLimitW },
+        completed,
+      })
 
       if (timeMs >= iteration * this.#windowMs) {
         const tenantsClosed = window.close(iteration, timeMs, powerCapW, counters, actuator.applied)
@@ -205,8 +218,19 @@ class Run {
         )
       }
       await this.#changeServices(actuator, timeMs)
-      const { applied } = actuator
-      const sample = { ...noticed, timeMs, powerCapW: this.#visibleCapW(powerCapW), applied }
+      const sample: SampleObservation = {
+        timeMs,
+        telemetry,
+        powerCapW: this.#visibleCapW(powerCapW),
+        applied: actuator.applied,
+        reconfiguring,
+        smClockRefusedMs,
+        failures,
+        activeShare,
+        stallNoticeMs,
+        meterPowerW,
+        services,
+      }
       await this.#carryOut(actuator, 'sample', policy.onSample(sample), timeMs)
       if (policy.onIdle) await this.#carryOut(actuator, 'idle', policy.onIdle(timeMs, actuator.applied), timeMs)
     }
@@ -260,7 +284,8 @@ export function visibleCapW(powerCapW: number, sensorTolerancePercent = 0): numb
 }
 
 function failuresOf(counters: readonly TenantCounters[]): readonly TenantFailure[] {
-  return counters.flatMap(({ state, tenant, failure = 'failed' }) => (state === 'failed' ? { tenant, failure } : []))
+  const failed = counters.filter(({ state }) => state === 'failed')
+  return failed.map(({ tenant, failure = 'failed' }) => ({ tenant, failure }))
 }
 
 /** Whether an action contains more than a reason. */
