@@ -6,12 +6,8 @@ import { type SeriesNames, vllmNames } from './metrics/histograms.js'
 
 interface Common {
   readonly name: string
-  readonly objective: {
-    readonly ms: number
-    /** Share of the requests that must be answered within `ms`. */
-    readonly attainment: number
-  }
-  /** URL of the metrics. */
+  /** The share `attainment` of the requests must be answered within `ms`. */
+  readonly objective: { readonly ms: number; readonly attainment: number }
   readonly metrics: string
 }
 
@@ -20,7 +16,6 @@ export interface TritonService extends Common {
   readonly model: string
 }
 
-/** A service of vLLM or of another server with histograms of latencies. */
 interface MappedService extends Common {
   readonly series: SeriesNames
 }
@@ -28,7 +23,6 @@ interface MappedService extends Common {
 export type ServiceConfig = TritonService | MappedService
 
 export interface GovernConfig {
-  /** The board: index, UUID or PCI bus id. */
   readonly gpu: number | string
   readonly powerCapW?: number | undefined
   readonly intervalMs: number
@@ -48,7 +42,10 @@ const common = {
 }
 const triton = z
   .strictObject({ ...common, triton: server, metrics: url.optional(), model })
-  .transform(({ metrics, ...service }) => ({ ...service, metrics: metrics ?? tritonMetrics(service.triton) }))
+  .transform(({ metrics, ...service }) => {
+    const usual = Object.assign(new URL('/metrics', service.triton), { port: '8002' }).href
+    return { ...service, metrics: metrics ?? usual }
+  })
 const ofKind = common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') })
 const vllm = z
   .strictObject({ ...common, vllm: server, model, objective: ofKind })
@@ -101,27 +98,17 @@ export function parseConfig(text: string, file: string): GovernConfig {
   if (data !== undefined) return data
   const at = (path: readonly PropertyKey[]) =>
     path.reduce<unknown>((found, key) => (found as Record<PropertyKey, unknown> | null | undefined)?.[key], value)
-  let issue = error.issues[0]!
-  let { path } = issue
-  if (issue.code === 'invalid_union') {
-    // The error of the kind of service whose key is present says more than the error of the union.
-    const service = Object(at(path)) as object
-    const inner = issue.errors[kinds.findIndex((key) => key in service)]?.[0]
-    if (inner !== undefined) path = [...path, ...inner.path]
-    issue = inner ?? issue
-  }
+  const [outer] = error.issues as [z.core.$ZodIssue]
+  // The error of the kind of service whose key is present says more than the error of the union.
+  const kind = kinds.findIndex((key) => key in Object(at(outer.path)))
+  const inner = outer.code === 'invalid_union' ? outer.errors[kind]?.[0] : undefined
+  const issue = inner ?? outer
+  const path = [...outer.path, ...(inner?.path ?? [])]
   const place = `${file}: ${path.join('.') || 'the whole'}`
   if (issue.code === 'unrecognized_keys') throw new PctodlError('CONFIG', `${place}: there is no key ${issue.keys[0]}`)
   const shown = JSON.stringify(at(path)) ?? 'nothing'
   const expected = issue.message.replace(/^Invalid input: expected (\w+),.*/, '$1')
   throw new PctodlError('CONFIG', `${place}: got ${shown}, expected ${expected}`)
-}
-
-/** URL of Triton's metrics by default: port 8002 of the same host. */
-function tritonMetrics(address: string): string {
-  const metrics = new URL('/metrics', address)
-  metrics.port = '8002'
-  return metrics.href
 }
 
 /** @throws PctodlError `CONFIG`; errors of the file system */

@@ -8,23 +8,22 @@ import { type EndpointState, endpointState, type ServiceSample } from './metrics
 import { PENDING, readTriton, readTritonLimits } from './metrics/triton.js'
 import type { PageReader } from './page-reader.js'
 
-/** Interval between readiness probes, ms. */
 const PROBE_MS = 1000
 /** If a server gives no fresh sample for this time, it counts as away, ms. */
 const STALE_MS = 2500
 
-/** Reads the counters of one service from its server, and follows the server's state. */
+type Sample = ServiceSample & Partial<HistogramSample>
+
+/** Reads the counters and the state of one service's server. */
 export class Endpoint {
   readonly goal: ServiceGoal
   /** The last sample, and when it was read, ms. */
   sample: ServiceSample | null = null
   sampleMs: number
   state: EndpointState = 'idle'
-  /** Requests answered since the start. */
   requests = 0
   readonly #config: ServiceConfig
   #isReady = true
-  /** Earliest time of the next readiness probe, ms. */
   #probeMs = Number.NEGATIVE_INFINITY
 
   private constructor(config: ServiceConfig, goal: ServiceGoal, nowMs: number) {
@@ -33,12 +32,7 @@ export class Endpoint {
     this.sampleMs = nowMs
   }
 
-  /**
-   * Reads the limits of the server's batches, and its counters once, so that a server that hides them is reported before
-   * the board is governed.
-   *
-   * @throws PctodlError `ENDPOINT`
-   */
+  /** @throws PctodlError `ENDPOINT` if the server hides its limits or counters, before the board is governed */
   static async open(config: ServiceConfig, get: PageReader, nowMs: number): Promise<Endpoint> {
     const { name, objective } = config
     try {
@@ -61,11 +55,7 @@ export class Endpoint {
     return this.state === 'draining' || this.state === 'reset' || timeMs - this.sampleMs > STALE_MS
   }
 
-  /**
-   * Reads the counters.
-   *
-   * @returns a message if the server now drains, is unreachable or has restarted; otherwise null
-   */
+  /** @returns a message if the server now drains, is unreachable or has restarted; otherwise null */
   async scrape(get: PageReader, now: () => number): Promise<string | null> {
     let failure = ''
     const sample = await readSample(this.#config, get).catch((error) => {
@@ -96,11 +86,7 @@ export class Endpoint {
   }
 }
 
-/** @returns null if the server has no such model or series */
-async function readSample(
-  config: ServiceConfig,
-  get: PageReader,
-): Promise<(ServiceSample & Partial<HistogramSample>) | null> {
+async function readSample(config: ServiceConfig, get: PageReader): Promise<Sample | null> {
   if (!('triton' in config)) return readHistograms(await get(config.metrics), config.series, config.objective.ms)
   const [metrics, stats] = await Promise.all([get(config.metrics), get(modelUrl(config, 'stats'))])
   return readTriton(config.model, metrics, JSON.parse(stats))

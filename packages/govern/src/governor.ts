@@ -7,9 +7,8 @@ import { GovernLaw } from './law/govern-law.js'
 import type { EndpointState } from './metrics/service-sample.js'
 import { pageReader } from './page-reader.js'
 
-/** If an answer takes longer, the server counts as not answering, ms. */
+/** Time limit of answers, ms. That of the first is longer, because without them the program cannot start. */
 const TIMEOUT_MS = 1000
-/** Time limit of the first answers, ms. It is longer, because without them the program cannot start. */
 const FIRST_TIMEOUT_MS = 10_000
 
 export interface GovernorOptions {
@@ -21,7 +20,6 @@ export interface GovernorOptions {
   readonly onMessage: (message: string) => void
 }
 
-/** Observations and decision of one interval. */
 export interface GovernStep {
   readonly at: string
   /** The locked SM clock, or in a dry run the one that would be locked; null if the operator's settings are in force. */
@@ -42,7 +40,6 @@ export interface ServiceStep {
   readonly lateShare: number
   readonly queued: number
   readonly requests: number
-  /** Energy since the start, J. */
   readonly joules: number
 }
 
@@ -53,10 +50,10 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
   const first = pageReader(FIRST_TIMEOUT_MS)
   const endpoints = await Promise.all(config.services.map((service) => Endpoint.open(service, first, now())))
   const goals = endpoints.map(({ goal }) => goal)
-  goals.forEach(({ name, objectiveMs }, i) => {
-    const { ms } = config.services[i]!.objective
-    const rounded = `${name}: the objective of ${ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
-    if (objectiveMs !== ms) onMessage(rounded)
+  config.services.forEach(({ name, objective: { ms } }, i) => {
+    const { objectiveMs } = goals[i]!
+    if (objectiveMs !== ms)
+      onMessage(`${name}: the objective of ${ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`)
   })
   const law = new GovernLaw({ spec: gpu.spec, services: goals, powerCapW: config.powerCapW })
   const board = new HeldClock(gpu, onMessage)

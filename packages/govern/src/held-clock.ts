@@ -3,9 +3,7 @@ import { PctodlError } from '@pctodl/platform'
 
 /** If the holder is silent for this time, ms, the node service ends the lease. The clocks are then back within 5 s. */
 const SILENCE_MS = 4000
-/** Interval between heartbeats of the lease, ms. */
 const HEARTBEAT_MS = 1000
-/** Interval between attempts to regain a lost lease, ms. */
 const RETRY_MS = 5000
 
 /** An SM clock that is locked through the node service. */

@@ -1,18 +1,12 @@
 import { PageServer } from '@pctodl/nvml-control'
 import { Gauge, Registry } from 'prom-client'
 import type { GovernStep, ServiceStep } from './governor.js'
+import { endpointStates } from './metrics/service-sample.js'
 
 type Label = 'service' | 'state'
 type Sample = readonly [Partial<Record<Label, string>>, number | null]
 
-const states = ['serving', 'idle', 'draining', 'gone', 'reset'] as const
-
-/**
- * Starts a server with `/metrics` for Prometheus.
- *
- * @param last returns the last step; null before the first
- * @throws PctodlError `CANNOT_LISTEN`
- */
+/** Serves `/metrics` for Prometheus. `last` returns null before the first step. @throws PctodlError `CANNOT_LISTEN` */
 export function startMetricsServer(host: string, port: number, last: () => GovernStep | null): Promise<PageServer> {
   const registry = new Registry()
   const gauge = (name: string, help: string, samplesOf: (step: GovernStep) => readonly Sample[]) =>
@@ -34,7 +28,7 @@ export function startMetricsServer(host: string, port: number, last: () => Gover
   gauge('busy_share', 'Share of the time in which the board was busy.', (step) => [[{}, step.busyShare]])
   gauge('service_state', 'Which state the server of a service is in.', ({ services }) =>
     services.flatMap(({ name, state }) =>
-      states.map((each): Sample => [{ service: name, state: each }, each === state ? 1 : 0]),
+      endpointStates.map((each): Sample => [{ service: name, state: each }, each === state ? 1 : 0]),
     ),
   )
   ofServices('service_requests_per_second', 'Arrivals.', ({ ratePerS }) => ratePerS)

@@ -7,11 +7,7 @@ const MAX_LENGTH = 16 * 1024 ** 2
 const ALLOW =
   'allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api (PyTriton: TritonSecurityConfig.restricted_endpoints)'
 
-/**
- * Returns the text of a page.
- *
- * @throws PctodlError if access is restricted; Error if the server does not answer in time, or with another status
- */
+/** @throws PctodlError if access is restricted; Error if the server does not answer in time, or with another status */
 export type PageReader = (address: string) => Promise<string>
 
 /** Creates a reader that requests each page only once, because services of one server share its metrics. */

@@ -113,7 +113,7 @@ describe('the law against the serving engine', () => {
   })
 
   it('holds a language model to its histogram, for less energy', async () => {
-    const trial = await drawLlm('steady', 22, 240)
+    const trial = await drawLlm('steady', 23, 240)
     const alone = await runLlm(trial, null)
     const run = await runLlm(trial, 'law')
     expect(run.attainment).toBeGreaterThanOrEqual(Math.min(0.99, alone.attainment - 0.005))

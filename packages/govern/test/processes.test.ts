@@ -30,11 +30,12 @@ describe.skipIf(missingUsers)(
     let programs: Awaited<ReturnType<typeof buildPrograms>>
     let governor: ChildProcess
     let log: string
+    let printed = ''
 
     const start = (program: string, ...words: string[]) =>
       spawn(process.execPath, [programs.file(program), ...words], {
         env: { ...process.env, PCTODL_SERVICE_SOCKET: node.options.socket },
-        stdio: ['ignore', 'ignore', 'inherit'],
+        stdio: ['ignore', 'pipe', 'inherit'],
       })
     const steps = (): GovernStep[] =>
       existsSync(log)
@@ -62,6 +63,9 @@ describe.skipIf(missingUsers)(
         '--library',
         node.libraryPath,
       )
+      governor.stdout!.setEncoding('utf8').on('data', (text) => {
+        printed += text
+      })
     }
     const ended = (child: ChildProcess) =>
       child.exitCode !== null || child.signalCode !== null
@@ -84,6 +88,7 @@ describe.skipIf(missingUsers)(
       const places = ['--socket', socket, '--policy', policyFile, '--state', stateFolder, '--mps', mpsFolder]
       serve = async () => {
         service = start('pctodld', 'serve', ...places, '--library', node.libraryPath, '--http', 'none')
+        service.stdout!.resume()
         await eventually(() => existsSync(socket!), 'the service listens')
       }
       await serve()
@@ -103,6 +108,7 @@ describe.skipIf(missingUsers)(
     it('holds a low clock for a light load', async () => {
       await held()
       expect(steps().at(-1)!.services[0]).toMatchObject({ name: 'photos', state: 'serving', lateShare: 0 })
+      expect(printed).toMatch(/^\d+ MHz \(lowest clock\) {2}\d+ W {2}photos \d+\/s 0\.0 % late$/m)
     })
 
     it('gives it back when the server is gone, and governs again when it has restarted', async () => {

@@ -156,4 +156,3 @@ effect(() => {
 })
 render(<Page />, document.getElementById('page')!)
 void known.start()
-void states['run/services'].start(worker)

@@ -41,7 +41,7 @@ const question: fc.Arbitrary<PlanQuestion> = fc.record({
 
 const run: fc.Arbitrary<RunQuestion> = fc.record({
   board: fc.constantFrom('3080Ti', 'A100'),
-  model: fc.constantFrom('resnet50', 'my_net-2'),
+  model: fc.constantFrom('resnet50', 'vgg19'),
   caps: fc
     .uniqueArray(fc.record({ powerCapW: positive, atS: positive }), { selector: ({ atS }) => atS })
     .map((caps) => [{ powerCapW: 200, atS: 0 }, ...caps.sort((a, b) => a.atS - b.atS)]),
@@ -99,7 +99,7 @@ const { services: usualServices, burstiness, durationS } = firstServicesRun
 const servicesRun: fc.Arbitrary<ServicesRunQuestion> = fc.oneof(
   fc.record({
     ...common,
-    task: fc.constantFrom('trio', 'no such, task'),
+    task: fc.constantFrom('trio', 'bursts'),
     services: fc.constant(usualServices),
     burstiness: fc.constant(burstiness),
     durationS: fc.constant(durationS),
@@ -261,8 +261,8 @@ const malformed: Readonly<Record<string, Readonly<Record<string, readonly string
     policies: ['pctodl'],
   },
   run: {
-    gpu: [''],
-    model: [''],
+    gpu: ['', 'nothing'],
+    model: ['', 'nothing'],
     caps: ['', '0', '-5', '100@5', '1,2@9,3@4', '200@', '200,150@x', '200,100@1e300', '1@0,2@0'],
     policies: ['foo', 'pctodl,foo', 'pctodl,pctodl', ''],
     seed: ['-1', '1.5', 'x', '1e30'],
@@ -271,7 +271,8 @@ const malformed: Readonly<Record<string, Readonly<Record<string, readonly string
     board: ['', 'A100'],
   },
   'run/services': {
-    task: ['', ' '],
+    gpu: ['nothing'],
+    task: ['', ' ', 'nothing'],
     caps: ['200@3', 'x'],
     policies: ['powercap', 'fixed-clock'],
     load: ['0', '101', 'x'],
@@ -281,7 +282,7 @@ const malformed: Readonly<Record<string, Readonly<Record<string, readonly string
     burstiness: ['2'],
     seconds: ['30'],
   },
-  learn: { gpu: [''], model: [''], cap: ['200'] },
+  learn: { gpu: ['', 'nothing'], model: [''], cap: ['200'] },
 }
 
 describe('a malformed link', () => {

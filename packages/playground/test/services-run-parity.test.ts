@@ -11,7 +11,6 @@ import { BurstableArrivals } from '../site/run-services/burst.js'
 import { BURST_FACTOR, BURST_S } from '../site/run-services/burst-size.js'
 import { ServedRun } from '../site/run-services/served-run.js'
 import { firstServicesRun, type ServicesRunQuestion } from '../site/run-services/services-run-question.js'
-import { describeTasks } from '../site/run-services/task-description.js'
 import { servicesRunCommand } from '../site/run-services/written-services-run.js'
 import { usualService } from '../site/services/asked-service.js'
 
@@ -53,7 +52,7 @@ const own: ServicesRunQuestion = {
 describe('a run of services in the page', () => {
   it.each(['pctodl', 'equal-shares'] as const)('is that of bench-runner to the last digit: %s', async (policy) => {
     const question: ServicesRunQuestion = { ...firstServicesRun, task: 'pair-at-night', policies: [policy], seed: 3 }
-    const command = servicesRunCommand(question, describeTasks())!
+    const command = servicesRunCommand(question)!
     let stdout = ''
     const code = await benchRunner([...command.split(' ').slice(3), '--json', '--result-dir', folder], {
       stdout: { write: (text) => (stdout += text) },

@@ -4,30 +4,24 @@ import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { version } from '../../package.json'
 
-const step = z.object({
-  services: z.array(z.object({ name: z.string(), requests: z.number(), joules: z.number() })),
-})
+const service = z.object({ name: z.string(), requests: z.number(), joules: z.number() })
+const step = z.object({ services: z.array(service) })
 
 export interface ServiceEnergy {
   readonly service: string
   readonly requests: number
   readonly joules: number
-  /** Null if no request was answered. */
   readonly joulesPerRequest: number | null
 }
 
-/**
- * Sums the energy of each service over all runs in a log.
- *
- * @throws PctodlError `LOG` with the line
- */
+/** Sums the energy of each service over all runs in a log. @throws PctodlError `LOG` with the line */
 export function energyOf(log: string, file: string): ServiceEnergy[] {
-  const nothing = { requests: 0, joules: 0 }
-  const sums = new Map<string, { requests: number; joules: number; last: typeof nothing }>()
+  const sums = new Map<string, { requests: number; joules: number }>()
+  const last: typeof sums = new Map()
   const lines = log.split('\n')
   lines.forEach((line, i) => {
     if (line === '') return
-    let services: z.infer<typeof step>['services']
+    let services: z.infer<typeof service>[]
     try {
       services = step.parse(JSON.parse(line)).services
     } catch {
@@ -36,31 +30,24 @@ export function energyOf(log: string, file: string): ServiceEnergy[] {
       throw new PctodlError('LOG', `${file}, line ${i + 1}: no line of pctodl govern --log`)
     }
     for (const now of services) {
-      const { last, ...sum } = sums.get(now.name) ?? { ...nothing, last: nothing }
+      const sum = sums.get(now.name) ?? { requests: 0, joules: 0 }
+      const before = last.get(now.name)
       // A counter that is lower than before begins another run.
-      for (const key of ['requests', 'joules'] as const) sum[key] += now[key] - (now[key] < last[key] ? 0 : last[key])
-      sums.set(now.name, { ...sum, last: now })
+      for (const key of ['requests', 'joules'] as const)
+        sum[key] += now[key] - (before === undefined || now[key] < before[key] ? 0 : before[key])
+      sums.set(now.name, sum)
+      last.set(now.name, now)
     }
   })
-  return [...sums].map(([service, { requests, joules }]) => ({
-    service,
-    requests,
-    joules,
-    joulesPerRequest: requests === 0 ? null : joules / requests,
-  }))
+  return [...sums].map(([service, sum]) => {
+    return { service, ...sum, joulesPerRequest: sum.requests === 0 ? null : sum.joules / sum.requests }
+  })
 }
 
-/** The command `pctodl energy`. */
 export const energy: CommandFunction = async (argv, terminal) => {
-  const command = newCommand(
-    {
-      name: 'pctodl energy',
-      version,
-      description: 'Energy of each service and request, from the log of pctodl govern.',
-      example: 'pctodl energy govern.jsonl --json',
-    },
-    terminal,
-  )
+  const description = 'Energy of each service and request, from the log of pctodl govern.'
+  const example = 'pctodl energy govern.jsonl --json'
+  const command = newCommand({ name: 'pctodl energy', version, description, example }, terminal)
   command.argument('<log>', 'log that pctodl govern --log wrote').option('--json', 'print JSON instead of CSV')
   await parseCommand(command, argv)
   const [file = ''] = command.args

@@ -22,18 +22,11 @@ interface GovernOptions {
   readonly library?: string
 }
 
-/** The command `pctodl govern`. */
 export const govern: CommandFunction = async (argv, terminal) => {
-  const command = newCommand(
-    {
-      name: 'pctodl govern',
-      version,
-      description:
-        'Set the SM clock of a board for the Triton and vLLM servers on it, so that they meet their latency objectives.',
-      example: 'pctodl govern --config govern.yaml --dry-run',
-    },
-    terminal,
-  )
+  const description =
+    'Set the SM clock of a board for the Triton and vLLM servers on it, so that they meet their latency objectives.'
+  const example = 'pctodl govern --config govern.yaml --dry-run'
+  const command = newCommand({ name: 'pctodl govern', version, description, example }, terminal)
   command
     .requiredOption('--config <file>', 'board, servers and objectives (YAML)')
     .option('--dry-run', 'change nothing; print the clock to lock and the expected saving')
@@ -44,8 +37,8 @@ export const govern: CommandFunction = async (argv, terminal) => {
   const options = command.opts<GovernOptions>()
   const dryRun = options.dryRun === true
   const config = readConfig(options.config)
-  const address = options.http === undefined ? null : /^(.+):(\d{1,5})$/.exec(options.http)
-  if (options.http !== undefined && !(Number(address?.[2]) <= 65_535))
+  const [, host, port] = /^(.+):(\d{1,5})$/.exec(options.http ?? '') ?? []
+  if (options.http !== undefined && !(Number(port) <= 65_535))
     throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
   const log = options.log === undefined ? null : openLog(options.log)
   const gpu = await openGpu(config.gpu, {
@@ -54,23 +47,16 @@ export const govern: CommandFunction = async (argv, terminal) => {
     access: dryRun ? 'direct' : 'service',
   })
   let last: GovernStep | null = null
-  const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]), () => last)
-  const view = new View(terminal.stdout, dryRun)
+  const server = host === undefined ? null : await startMetricsServer(host, Number(port), () => last)
+  const view = newView(terminal.stdout, dryRun)
+  const onMessage = (message: string) => terminal.stderr.write(`pctodl govern: ${message}\n`)
+  const onStep = (step: GovernStep) => {
+    view.show(step)
+    last = step
+    if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
+  }
   try {
-    await runGovernor(
-      {
-        config,
-        gpu,
-        dryRun,
-        onMessage: (message) => terminal.stderr.write(`pctodl govern: ${message}\n`),
-        onStep(step) {
-          view.show(step)
-          last = step
-          if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
-        },
-      },
-      terminal.signal,
-    )
+    await runGovernor({ config, gpu, dryRun, onMessage, onStep }, terminal.signal)
     return 0
   } finally {
     await server?.close()
@@ -88,48 +74,29 @@ function openLog(file: string): number {
 }
 
 /** One status line: redrawn on a terminal, otherwise printed when the clock or its reason changes. */
-class View {
-  readonly #stdout: TextOutput
-  readonly #isDryRun: boolean
-  #shown = ''
-  #savedJ = 0
-  #drawnJ = 0
-  #atMs = 0
-
-  constructor(stdout: TextOutput, isDryRun: boolean) {
-    this.#stdout = stdout
-    this.#isDryRun = isDryRun
-  }
-
-  show({ at, smClockMhz, reason, powerW, predictedW, services }: GovernStep): void {
-    const atMs = Date.parse(at)
-    const seconds = this.#atMs === 0 ? 0 : Math.max(0, atMs - this.#atMs) / 1000
-    this.#atMs = atMs
-    if (powerW !== null) {
-      this.#drawnJ += powerW * seconds
-      this.#savedJ += (powerW - (predictedW ?? powerW)) * seconds
-    }
-    const would = this.#isDryRun ? 'would hold ' : ''
-    const clock = `${smClockMhz === null ? "operator's clocks" : `${would}${smClockMhz} MHz`} (${reason})`
-    const states = services.map(({ name, state, ratePerS, lateShare }) =>
-      state === 'serving'
-        ? `${name} ${ratePerS.toFixed(0)}/s ${(100 * lateShare).toFixed(1)} % late`
-        : `${name} ${state}`,
-    )
-    const line = [clock, `${powerW?.toFixed(0) ?? '?'} W`, ...states, this.#saving()].join('  ')
-    if (this.#stdout.isTTY) this.#stdout.write(`\r${line.slice(0, (this.#stdout.columns ?? 80) - 1)}\u001b[K`)
-    else if (clock !== this.#shown) this.#stdout.write(`${line}\n`)
-    this.#shown = clock
-  }
-
-  end(): void {
-    if (this.#stdout.isTTY) this.#stdout.write('\n')
-    const saving = this.#saving()
-    if (saving !== '') this.#stdout.write(`${saving}; an estimate: no other clock was tried\n`)
-  }
-
-  #saving(): string {
-    if (!this.#isDryRun || this.#drawnJ === 0) return ''
-    return `expected to save ${((100 * this.#savedJ) / this.#drawnJ).toFixed(0)} %`
+function newView(stdout: TextOutput, isDryRun: boolean) {
+  let shown = ''
+  // Sums over the steps, W: the measured power, and what the clock would have saved.
+  let [drawnW, savedW] = [0, 0]
+  const saving = () => (isDryRun && drawnW > 0 ? [`expected to save ${((100 * savedW) / drawnW).toFixed(0)} %`] : [])
+  return {
+    show({ smClockMhz, reason, powerW, predictedW, services }: GovernStep): void {
+      drawnW += powerW ?? 0
+      savedW += powerW === null || predictedW === null ? 0 : powerW - predictedW
+      const held = smClockMhz === null ? "operator's clocks" : `${isDryRun ? 'would hold ' : ''}${smClockMhz} MHz`
+      const clock = `${held} (${reason})`
+      if (clock === shown && !stdout.isTTY) return
+      shown = clock
+      const states = services.map(({ name, state, ratePerS, lateShare }) => {
+        const serves = `${ratePerS.toFixed(0)}/s ${(100 * lateShare).toFixed(1)} % late`
+        return `${name} ${state === 'serving' ? serves : state}`
+      })
+      const line = [clock, `${powerW?.toFixed(0) ?? '?'} W`, ...states, ...saving()].join('  ')
+      stdout.write(stdout.isTTY ? `\r${line.slice(0, (stdout.columns ?? 80) - 1)}\u001b[K` : `${line}\n`)
+    },
+    end(): void {
+      if (stdout.isTTY) stdout.write('\n')
+      for (const saved of saving()) stdout.write(`${saved}; an estimate: no other clock was tried\n`)
+    },
   }
 }

@@ -5,25 +5,22 @@ import { NonNegativeFit, type Reading } from './non-negative-fit.js'
 /** Assumed share of a batch's time that is inversely proportional to the clock, until it is measured. */
 const CLOCK_SHARE = 0.85
 
+/** Weight in batches, factor on old weights at each interval, and on the time of a batch if its size doubles. */
 export interface TimesPrior {
-  /** Weight of the prior, as a number of batches. */
   readonly weight: number
-  /** Factor on the weight of old batches at each interval. */
   readonly kept: number
-  /** Assumed factor on the time of a batch if its size doubles, until it is measured. */
   readonly double: number
 }
 
 /**
  * Models the time of a batch by its size n and the SM clock f: (a + b n) + (c + d n) top / f, where top is the highest
- * clock and no coefficient is negative. The first part is time in memory and on the host, which does not depend on the
- * SM clock. The coefficients are fitted to relative errors.
+ * clock and no coefficient is negative. The first part is time in memory and on the host.
  */
 export class BatchTimes {
   readonly #topMhz: number
   readonly #prior: TimesPrior
   readonly #fit: NonNegativeFit
-  /** Sums over the batches. Old batches lose weight at the same rate as in the fit. */
+  /** Sums over the batches. Old batches lose weight as in the fit. */
   #count = 0
   #items = 0
   #ratios = 0
@@ -69,9 +66,7 @@ function clockFactor(ratio: number): number {
   return 1 - CLOCK_SHARE + CLOCK_SHARE * ratio
 }
 
-/**
- * Returns a reading for the fit. All its numbers are divided by the measured time, so that relative errors are fitted.
- */
+/** All numbers are divided by the measured time, so that relative errors are fitted. */
 function reading(size: number, ratio: number, ms: number, weight: number): Reading {
   return { terms: [1, size, ratio, size * ratio].map((term) => term / ms), value: 1, weight }
 }

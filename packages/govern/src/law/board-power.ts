@@ -3,9 +3,8 @@ import type { GpuSpec } from '@pctodl/platform'
 import { NonNegativeFit, type Reading } from './non-negative-fit.js'
 
 /**
- * Work of a service per second, in two measures for the power model. `full`: the time that the requests would take in
- * full batches at the highest clock; its energy does not depend on the clock. `busy`: the time in which batches run;
- * its power depends on the clock.
+ * Work of a service per second. `full`: the time that the requests would take in full batches at the highest clock; its
+ * energy does not depend on the clock. `busy`: the time in which batches run; its power depends on the clock.
  */
 export interface Work {
   readonly full: number
@@ -20,23 +19,14 @@ const KEPT = 0.9995
 /** Prior of the board's terms and of a service's terms: its weight, and its power as a share of the board's limit. */
 const PRIOR = { board: { weight: 0.1, share: 0.12 }, service: { weight: 0.005, share: 0.25 } }
 
-interface Spent {
-  readonly smClockMhz: number
-  readonly seconds: number
-  readonly joules: number
-  readonly work: readonly Work[]
-}
-
 /**
  * Models the board's power as P = a + b x v^2 + sum over services of (c full + d busy x) v^2. x is the clock and v the
- * voltage, both relative to boost; `full` and `busy` are a service's work. The terms are idle power, a part that
- * depends on the clock, and a part for each service. The model divides the board's energy among services: each gets its
- * own part and an equal share of the first two terms, scaled so that all sum to the board's energy counter.
+ * voltage, both relative to boost. Each service gets the energy of its own part and an equal share of the first two
+ * terms, scaled so that all sum to the board's energy counter.
  */
 export class BoardPower {
   /** Clock above which a unit of work takes more energy, because the voltage rises, MHz. */
   readonly kneeMhz: number
-  /** Energy of each service so far, J. */
   readonly joules: number[]
   readonly #boostMhz: number
   readonly #fit: NonNegativeFit
@@ -55,8 +45,8 @@ export class BoardPower {
     this.#fit.update([], this.#prior)
   }
 
-  /** @param spent the energy of an interval by the board's counter, and what ran in it */
-  observe({ smClockMhz, seconds, joules, work }: Spent): void {
+  /** Learns from an interval, and divides its energy, `joules`, among the services. */
+  observe(joules: number, seconds: number, smClockMhz: number, work: readonly Work[]): void {
     const terms = this.#termsOf(smClockMhz, work)
     this.#fit.update([{ terms, value: joules / seconds, weight: seconds }], this.#prior)
     const [idle = 0, clock = 0, ...own] = this.#parts(smClockMhz, work)
@@ -67,7 +57,6 @@ export class BoardPower {
     })
   }
 
-  /** Predicted power of the board, W. */
   predict(smClockMhz: number, work: readonly Work[]): number {
     return sum(this.#parts(smClockMhz, work))
   }

@@ -9,31 +9,29 @@ import { QueueService } from './queue-service.js'
 export interface GovernLawOptions {
   readonly spec: GpuSpec
   readonly services: readonly ServiceGoal[]
-  /** Power cap, W. Default: only the board's own limit applies. */
+  /** W. Default: only the board's own limit applies. */
   readonly powerCapW?: number | undefined
 }
 
-export interface GovernDecision {
-  /** The clock to lock, MHz; null returns to the operator's clock settings. */
-  readonly smClockMhz: number | null
+interface NeededClock {
+  readonly smClockMhz: number
   readonly reason: string
 }
 
-/**
- * If no clock meets the objective, attainment at the chosen clock may be lower than at the highest clock, by at most
- * this fraction of the aimed late share.
- */
+/** The clock to lock, MHz, and why; null returns to the operator's clock settings. */
+export type GovernDecision = NeededClock | { readonly smClockMhz: null; readonly reason: string }
+
+/** If no clock suffices, attainment may be below that of the highest clock by this fraction of the aimed late share. */
 const GIVEN_UP = 0.6
-/** The clock falls only by more than `BAND_STATES` states. A fall is limited, so that the clocks between are measured. */
+/** The clock falls by more than `BAND_STATES` states, and by a limited share, so that the clocks between are measured. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
 /** After a change of the clock, the next fall waits for this time, ms, so that the new clock is measured. */
 const SETTLE_MS = 1000
 
 /**
- * Chooses the lowest SM clock at which every service meets its objective and drains its queue, by the counters of its
- * server. The clock rises at once and falls in steps. If no clock suffices, the law chooses the lowest clock that
- * answers almost as many requests in time as the highest.
+ * Chooses the lowest SM clock at which every service meets its objective and drains its queue. If no clock suffices, it
+ * chooses the lowest that answers almost as many requests in time as the highest.
  */
 export class GovernLaw {
   readonly services: readonly GovernedService[]
@@ -43,8 +41,7 @@ export class GovernLaw {
   readonly #memClockMhz: number
   readonly #clocks: readonly number[]
   #changedMs = 0
-  #timeMs: number | null = null
-  #energyJ: number | null = null
+  #before: Telemetry | null = null
   #smClockMhz: number | null = null
 
   constructor({ spec, services, powerCapW }: GovernLawOptions) {
@@ -63,55 +60,46 @@ export class GovernLaw {
 
   /** @param samples one per service; null if the service's server does not answer */
   step(samples: readonly (ServiceSample | null)[], telemetry: Telemetry): GovernDecision {
-    const { timeMs } = telemetry
-    const seconds = (timeMs - (this.#timeMs ?? timeMs)) / 1000
-    this.#timeMs = timeMs
+    const { timeMs, energyJ, powerAverageW } = telemetry
+    const before = this.#before ?? telemetry
+    this.#before = telemetry
+    const seconds = (timeMs - before.timeMs) / 1000
     const clockMhz = telemetry.smClockMhz ?? this.#smClockMhz ?? this.#clocks.at(-1)!
     const busyShare = (telemetry.smUtilPercent ?? 0) / 100
     this.services.forEach((service, i) => {
       service.update(samples[i]!, timeMs, { seconds, clockMhz, busyShare })
     })
-    this.#readPower(telemetry, seconds, clockMhz)
+    const work = this.services.map((service) => service.work)
+    const isCounted = energyJ !== null && before.energyJ !== null && energyJ >= before.energyJ
+    const joules = isCounted ? energyJ - before.energyJ : powerAverageW === null ? null : powerAverageW * seconds
+    if (seconds > 0 && joules !== null) this.power.observe(joules, seconds, clockMhz, work)
+    this.#cap.read(timeMs, telemetry, this.power.predict(clockMhz, work))
     if (!this.services.every(({ known }) => known)) return { smClockMhz: null, reason: 'learning' }
     return this.#choose(timeMs, clockMhz)
   }
 
   /** Predicted power of the board at a clock and the present load, W. */
   predictW(smClockMhz: number): number {
-    return this.power.predict(
-      smClockMhz,
-      this.services.map((service) => service.workAt(smClockMhz)),
-    )
+    const work = this.services.map((service) => service.workAt(smClockMhz))
+    return this.power.predict(smClockMhz, work)
   }
 
-  /** Records that the operator's clock settings are in force again. The next choice starts from the present clock. */
+  /** The operator's clock settings are in force again: the next choice starts from the present clock. */
   release(): void {
     this.#smClockMhz = null
-  }
-
-  #readPower(telemetry: Telemetry, seconds: number, clockMhz: number): void {
-    const { energyJ, powerAverageW, timeMs } = telemetry
-    const work = this.services.map((service) => service.work)
-    const isCounted = energyJ !== null && this.#energyJ !== null && energyJ >= this.#energyJ
-    const joules = isCounted ? energyJ - this.#energyJ! : powerAverageW === null ? null : powerAverageW * seconds
-    if (seconds > 0 && joules !== null) this.power.observe({ joules, seconds, smClockMhz: clockMhz, work })
-    this.#energyJ = energyJ
-    this.#cap.read(timeMs, telemetry, this.power.predict(clockMhz, work))
   }
 
   #choose(timeMs: number, clockMhz: number): GovernDecision {
     const present = this.#smClockMhz ?? this.#clocks.findLast((clock) => clock <= clockMhz) ?? this.#clocks[0]!
     let { smClockMhz: chosenMhz, reason } = this.#need()
     if (chosenMhz < present) {
-      const shownAfterMs = Math.max(...this.services.map((service) => service.shownAfterMs))
-      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + shownAfterMs
-      const nextMhz = this.#clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
+      const isSettled = timeMs - this.#changedMs >= SETTLE_MS
       const isNear = this.#clocks.indexOf(present) - this.#clocks.indexOf(chosenMhz) <= BAND_STATES
+      const nextMhz = this.#clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
       chosenMhz = isNear || !isSettled ? present : Math.max(nextMhz, chosenMhz)
     }
     if (this.#powerCapW !== undefined) {
-      const powerAt = (clock: number) => this.predictW(clock)
-      const ceilingMhz = this.#cap.ceilingMhz(this.#memClockMhz, this.#powerCapW, chosenMhz, powerAt)
+      const ceilingMhz = this.#cap.ceilingMhz(this.#memClockMhz, this.#powerCapW, chosenMhz, this.predictW.bind(this))
       if (ceilingMhz < chosenMhz) reason = 'cap'
       chosenMhz = Math.min(chosenMhz, ceilingMhz)
     }
@@ -120,11 +108,8 @@ export class GovernLaw {
     return { smClockMhz: chosenMhz, reason }
   }
 
-  /**
-   * The clock needed for the predicted loads. The load to prepare for can raise the clock only up to the efficiency
-   * knee; a clock above the knee must be needed by the present load.
-   */
-  #need(): Need {
+  /** The load to prepare for can raise the clock only up to the efficiency knee; the present load, above it. */
+  #need(): NeededClock {
     const ahead = this.#lowest(({ aheadPerS }) => aheadPerS)
     if (ahead.smClockMhz <= this.power.kneeMhz) return ahead
     const now = this.#lowest(({ rate }) => rate.perS)
@@ -133,7 +118,7 @@ export class GovernLaw {
   }
 
   /** The lowest sufficient clock for a load, and the service that prevents a lower one. */
-  #lowest(perSOf: (service: GovernedService) => number): Need {
+  #lowest(perSOf: (service: GovernedService) => number): NeededClock {
     const clocks = this.#clocks
     const goals = this.services.map((service) => {
       const { aimedLate } = service
@@ -154,9 +139,4 @@ export class GovernLaw {
     }
     return { smClockMhz: clocks[high]!, reason }
   }
-}
-
-interface Need {
-  readonly smClockMhz: number
-  readonly reason: string
 }

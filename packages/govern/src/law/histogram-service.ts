@@ -4,18 +4,15 @@ import { BatchTimes, type TimesPrior } from './batch-times.js'
 import type { Work } from './board-power.js'
 import { GovernedService, type Interval, type ServiceGoal } from './governed-service.js'
 
-/** Approximate number of recent requests whose latencies count. */
+/** Numbers of requests: whose latencies count, roughly; before a forecast is used; of the mean time in the server. */
 const REMEMBERED = 600
-/** Number of requests that must have been answered before the forecast is used. */
 const ENOUGH = 30
-/** Number of requests over which the mean time in the server is measured. */
 const MEAN_OVER = 50
-/** Latencies vary more than times of batches, so they get other weights. */
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /**
- * A service whose server reports only histograms. The mean latency is modelled like the time of a batch, with the
- * arrival rate in place of the batch size. The shape of the distribution comes from the buckets.
+ * A service whose server reports only histograms. Its mean latency is modelled as the time of a batch whose size is the
+ * arrival rate. The shape of the distribution comes from the buckets.
  */
 export class HistogramService extends GovernedService<HistogramSample> {
   readonly #times: BatchTimes
@@ -35,16 +32,9 @@ export class HistogramService extends GovernedService<HistogramSample> {
     return this.#requests >= ENOUGH && this.#times.known
   }
 
-  get shownAfterMs(): number {
-    return this.#meanMs
-  }
-
-  protected observe(
-    before: HistogramSample,
-    after: HistogramSample,
-    { seconds, clockMhz, busyShare }: Interval,
-  ): number {
-    const weight = this.#ratio === 0 ? 1 : Math.min(1, (2000 * seconds) / Math.max(1, this.#meanMs))
+  protected observe(before: HistogramSample, after: HistogramSample, interval: Interval): number {
+    const { seconds, clockMhz, busyShare } = interval
+    const weight = Math.min(1, (2000 * seconds) / Math.max(1, this.#meanMs))
     this.#ratio += weight * (this.topMhz / clockMhz - this.#ratio)
     const completed = after.completed - before.completed
     if (completed > 0) {
@@ -60,7 +50,7 @@ export class HistogramService extends GovernedService<HistogramSample> {
       this.#times.observe(this.topMhz / this.#ratio, [{ size, count, ms: judged.sumMs }])
       this.#remember(judged, answered)
     }
-    // NVML's busy share is attributed to this server, because the server reports no better figure.
+    // The server reports no figure of its own.
     this.work = { full: 0, busy: busyShare }
     this.lateShare = count > 0 ? (after.late - before.late) / count : 0
     return answered
@@ -89,10 +79,7 @@ export class HistogramService extends GovernedService<HistogramSample> {
     }
   }
 
-  /**
-   * Share of requests above a latency. It falls exponentially between two bounds. Above the highest bucket with a count,
-   * it falls at the scale of the mean latency.
-   */
+  /** Share of requests above a latency: it falls exponentially between two bounds, and with the mean above the highest. */
   #beyond(ms: number, meanMs: number): number {
     const { boundsMs, counts } = this.#recent
     const all = counts.at(-1)!

@@ -1,12 +1,12 @@
-/** One reading: `value` is to equal the sum of the `terms`, each multiplied by its coefficient. */
+/** `value` is to equal the sum of the `terms`, each multiplied by its coefficient. */
 export interface Reading {
   readonly terms: readonly number[]
   readonly value: number
   readonly weight: number
 }
 
-/** Number of passes over the coefficients; they start from the last solution. */
-const PASSES = 200
+/** Number of passes over the coefficients at each update; they start from the last solution. */
+const PASSES = 20
 
 /** Linear least squares with coefficients of at least 0. Old readings count less with each update. */
 export class NonNegativeFit {
@@ -15,7 +15,6 @@ export class NonNegativeFit {
   /** Normal equations: a row of each coefficient, with the right side in the last column. */
   readonly #sums: number[][]
 
-  /** @param kept factor on the weight of old readings at each update */
   constructor(terms: number, kept: number) {
     this.#kept = kept
     this.coefficients = Array.from({ length: terms }, () => 0)
@@ -31,19 +30,14 @@ export class NonNegativeFit {
     add(readings, this.#sums)
     const sums = this.#sums.map((row) => [...row])
     add(prior, sums)
-    for (let pass = 0; pass < PASSES; pass++) this.#improve(sums)
-  }
-
-  /** One pass of coordinate descent to the x >= 0 that minimises x'Ax / 2 - b'x. */
-  #improve(sums: readonly number[][]): void {
+    // Coordinate descent to the x >= 0 that minimises x'Ax / 2 - b'x.
     const x = this.coefficients
-    const n = x.length
-    for (let i = 0; i < n; i++) {
-      const row = sums[i]!
-      let rest = row[n]!
-      for (let j = 0; j < n; j++) if (j !== i) rest -= row[j]! * x[j]!
-      x[i] = Math.max(0, rest / row[i]!)
-    }
+    for (let pass = 0; pass < PASSES; pass++)
+      sums.forEach((row, i) => {
+        let rest = row[x.length]!
+        for (let j = 0; j < x.length; j++) if (j !== i) rest -= row[j]! * x[j]!
+        x[i] = Math.max(0, rest / row[i]!)
+      })
   }
 }
 

@@ -7,7 +7,7 @@ import { GovernedService, type Interval, type ServiceGoal } from './governed-ser
 
 /** Time constant of the measured number of items of a request, s. */
 const ITEMS_S = 30
-/** For an estimate of late requests, waits are assumed uniform between 0 and this multiple of their mean. */
+/** To estimate late requests, waits are assumed uniform between 0 and this multiple of their mean. */
 const WAIT_SPREAD = 2.2
 /** Waiting requests beyond one batch per instance must be answered within this share of the objective. */
 const DRAIN = 0.5
@@ -15,7 +15,6 @@ const DRAIN = 0.5
 /** A service whose server counts batches by size: a queue from which batches of measured times are taken. */
 export class QueueService extends GovernedService<TritonSample> {
   readonly times: BatchTimes
-  readonly shownAfterMs = 0
   readonly #limits: BatchLimits
   readonly #queue: BatchQueue
   readonly #batchMs: Float64Array
@@ -23,8 +22,9 @@ export class QueueService extends GovernedService<TritonSample> {
   #items = 0
   #requests = 0
   #queued = 0
-  /** Time of an item in a full batch at the highest clock, s. It stays constant as the unit of work. */
+  /** The unit of work: first estimate of the time of an item in a full batch at the highest clock, s. */
   #unitS: number | undefined
+  #ranMhz = 0
 
   constructor(goal: ServiceGoal, limits: BatchLimits, topMhz: number) {
     super(goal, topMhz)
@@ -44,7 +44,8 @@ export class QueueService extends GovernedService<TritonSample> {
       return { size, count: count - earlier.count, ms: ms - earlier.ms }
     })
     // Batches at two clocks cannot be told apart.
-    if (clockMhz === this.ranMhz) this.times.observe(clockMhz, ran)
+    if (clockMhz === this.#ranMhz) this.times.observe(clockMhz, ran)
+    this.#ranMhz = clockMhz
     const items = sum(ran.map(({ size, count }) => size * count))
     const busyMs = sum(ran.map(({ ms }) => ms))
     const answered = after.completed - before.completed

@@ -4,20 +4,17 @@ import type { ServiceSample } from './service-sample.js'
 /** Kind of latency that an objective limits: of the whole answer, of its first token, or per further token. */
 export type LatencyKind = 'e2e' | 'ttft' | 'tpot'
 
-/** Names of a server's series, and the labels that select those of one service. */
 export interface SeriesNames {
   /** Histogram of the latencies of whole requests, in seconds. */
   readonly whole: string
   /** Names of the histogram to which the objective applies. The first that the server exports counts. */
   readonly judged: readonly string[]
-  /** Gauges of the numbers of running and waiting requests. */
   readonly running?: string | undefined
   readonly queued?: string
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
 export interface HistogramSample extends ServiceSample {
-  /** Histogram of the latencies to which the objective applies. */
   readonly judged: Latencies
   /** Number of these latencies above `objectiveMs`. */
   readonly late: number
@@ -33,17 +30,12 @@ const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
   tpot: ['vllm:inter_token_latency_seconds', 'vllm:time_per_output_token_seconds'],
 }
 
-/** Names of the series of one model of a vLLM server. */
 export function vllmNames(model: string, kind: LatencyKind): SeriesNames {
   const gauges = { running: 'vllm:num_requests_running', queued: 'vllm:num_requests_waiting' }
   return { whole: VLLM_WHOLE, judged: vllmHistograms[kind], labels: { model_name: model }, ...gauges }
 }
 
-/**
- * Reads the counters of one service from its server's histograms; null if the server has none of these names.
- *
- * @throws Error if no bucket bound is within the objective
- */
+/** @returns null if the server has none of these names @throws Error if no bucket bound is within the objective */
 export function readHistograms(metrics: string, names: SeriesNames, objectiveMs: number): HistogramSample | null {
   const { running, queued, labels = {} } = names
   const whole = latenciesOf(metrics, names.whole, labels)
@@ -67,8 +59,7 @@ export function readHistograms(metrics: string, names: SeriesNames, objectiveMs:
 
 /** Differences of two histograms of one server; null if their buckets differ or a count fell. */
 export function since(before: Latencies, after: Latencies): Latencies | null {
-  const alike = before.boundsMs.length === after.boundsMs.length
-  if (!alike || before.boundsMs.some((bound, i) => bound !== after.boundsMs[i])) return null
+  if (before.boundsMs.join() !== after.boundsMs.join()) return null
   const counts = after.counts.map((count, i) => count - before.counts[i]!)
   const sumMs = after.sumMs - before.sumMs
   return sumMs < 0 || counts.some((count) => count < 0) ? null : { boundsMs: after.boundsMs, counts, sumMs }

@@ -32,8 +32,8 @@ export function latenciesOf(text: string, name: string, wanted: Labels): Latenci
 }
 
 /**
- * Series of a name in the Prometheus text format. Malformed lines are skipped, and values that cannot be a counter or
- * gauge of requests. Only lines that begin with the name are parsed, because a server may export hundreds of others.
+ * Malformed lines are skipped, and values that cannot be a counter or gauge of requests. Only lines that begin with the
+ * name are parsed, because a server may export hundreds of others.
  */
 function seriesOf(text: string, name: string, wanted: Labels): { labels: Labels; value: number }[] {
   const found: { labels: Labels; value: number }[] = []

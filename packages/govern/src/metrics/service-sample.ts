@@ -9,18 +9,15 @@ export interface ServiceSample {
   readonly latencyMs: number
 }
 
-/** State of a server according to its metrics. */
-export type EndpointState = 'serving' | 'idle' | 'draining' | 'gone' | 'reset'
+export const endpointStates = ['serving', 'idle', 'draining', 'gone', 'reset'] as const
+export type EndpointState = (typeof endpointStates)[number]
 
 /** Whether counters fell, which means that the server restarted. */
 export function wasReset(before: ServiceSample, after: ServiceSample): boolean {
   return after.completed < before.completed || after.failed < before.failed || after.latencyMs < before.latencyMs - 1e-6
 }
 
-/**
- * @param after null if the server did not answer
- * @param ready result of the readiness probe; true if the server has no probe
- */
+/** @param after null if the server did not answer @param ready true if the server has no readiness probe */
 export function endpointState(
   before: ServiceSample | null,
   after: ServiceSample | null,

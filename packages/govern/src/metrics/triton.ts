@@ -16,14 +16,12 @@ export interface TritonSample extends ServiceSample {
   readonly batches: readonly BatchTime[]
 }
 
-/** Limits of a server's batching queue. */
 export interface BatchLimits {
   readonly maxBatchSize: number
   readonly maxQueueDelayMs: number
   readonly instances: number
 }
 
-/** Series of the number of waiting requests. */
 export const PENDING = 'nv_inference_pending_request_count'
 
 /** Largest number in the statistics that counts as a batch size. */
@@ -48,13 +46,10 @@ const configuration = z.object({
 })
 
 /**
- * Reads the counters of one model of a Triton server. The number of waiting requests comes from the metrics. All else
- * comes from the statistics, which are one snapshot and count batches by size. The size of a batch is its number of
- * items; a request may have several.
- * @param metrics body of `/metrics`
+ * Reads the counters of one model. The number of waiting requests comes from the metrics. All else comes from the
+ * statistics, which are one snapshot. The size of a batch is its number of items; a request may have several.
  * @param stats body of `/v2/models/<model>/stats`, parsed
- * @returns null if the server has no such model
- * @throws ZodError for invalid statistics
+ * @returns null if the server has no such model @throws ZodError for invalid statistics
  */
 export function readTriton(model: string, metrics: string, stats: unknown): TritonSample | null {
   const queued = sumOf(metrics, PENDING, { model })
@@ -78,12 +73,7 @@ export function readTriton(model: string, metrics: string, stats: unknown): Trit
   }
 }
 
-/**
- * Reads the batching limits of a model.
- *
- * @param config body of `/v2/models/<model>/config`, parsed
- * @throws ZodError
- */
+/** @param config body of `/v2/models/<model>/config`, parsed @throws ZodError */
 export function readTritonLimits(config: unknown): BatchLimits {
   const { max_batch_size: largest, dynamic_batching: batching, instance_group: groups } = configuration.parse(config)
   return {

@@ -1,3 +1,4 @@
+import { networkNames } from '@pctodl/platform'
 import { firstSubject, type StorySubject } from '../learn/story.js'
 import { firstPlan, type PlanQuestion } from '../plan/plan-question.js'
 import { firstServicesQuestion, goals, type ServicesQuestion } from '../plan-services/services-question.js'
@@ -15,6 +16,7 @@ import {
   type ServicesRunQuestion,
   servicePolicyNames,
 } from '../run-services/services-run-question.js'
+import { tasks } from '../run-services/task-description.js'
 import { servicesOfWord, wordOfServices } from '../services/service-words.js'
 import {
   between,
@@ -33,7 +35,13 @@ import {
   whole,
 } from './words.js'
 
-const board = text('the name of a board')
+const boards = [...new Set(tasks.map(({ board }) => board))]
+/** Only the user's page knows which parameter files are open. */
+const board: Kind<string> = {
+  expected: `one of ${boards.join(', ')}, or an opened parameter file (.json)`,
+  read: (word) => (boards.includes(word) || word.endsWith('.json') ? word : undefined),
+  write: String,
+}
 const network = text('the name of a network')
 const seed = whole(0, Number.MAX_SAFE_INTEGER)
 
@@ -126,7 +134,7 @@ export const servicesPlanWords: Vocabulary<ServicesQuestion> = {
 
 export const runWords: Vocabulary<RunQuestion> = {
   gpu: field(firstRun, 'board', board, true),
-  model: field(firstRun, 'model', network, true),
+  model: field(firstRun, 'model', oneOf<string>(networkNames), true),
   caps: field(firstRun, 'caps', caps, true),
   policies: field(firstRun, 'policies', someOf(policyNames), true),
   seed: field(firstRun, 'seed', seed),
@@ -156,7 +164,7 @@ export const servicesRunWords: Vocabulary<ServicesRunQuestion> = {
   },
   // The task comes after the services, so that it wins if an address contains both.
   task: {
-    ...field(firstServicesRun, 'task', text('the name of a task')),
+    ...field(firstServicesRun, 'task', oneOf([...new Set(tasks.map(({ name }) => name))])),
     write: ({ task }) => task ?? undefined,
   },
   burstiness: ofOwn('burstiness', between(0.01, 100)),

@@ -6,6 +6,7 @@ import { BURST_FACTOR, BURST_S } from './burst-size.js'
 import { type ServicePolicyName, type ServicesRunQuestion, servicePolicyNames } from './services-run-question.js'
 import type { ServicesRunState } from './services-run-state.js'
 import { colorOfServicePolicy } from './services-runs.js'
+import { tasks } from './task-description.js'
 import { taskOf } from './task-of.js'
 
 const meanings: Readonly<Record<ServicePolicyName, string>> = {
@@ -20,7 +21,6 @@ const OWN = 'your own services'
 /** Form for the services of a run, and for changes during the run. */
 export function ServicesRunForm({ state }: { readonly state: ServicesRunState }): JSX.Element {
   const question = state.question.value
-  const tasks = state.tasks.value
   const ofBoard = tasks.filter((task) => task.board === question.board)
   const change = (part: Partial<ServicesRunQuestion>) => {
     state.question.value = { ...state.question.peek(), ...part }
@@ -40,9 +40,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
         value={question.task ?? OWN}
         options={[
           ...ofBoard.map(({ name, what }) => ({ value: name, text: `${name}: ${what}` })),
-          ...(question.task !== null && !taskOf(question, tasks)
-            ? [{ value: question.task, text: question.task }]
-            : []),
+          ...(question.task !== null && !taskOf(question) ? [{ value: question.task, text: question.task }] : []),
           { value: OWN, text: OWN },
         ]}
         onChange={(value) => take(value === OWN ? null : value)}
@@ -75,7 +73,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
           known={state.known}
           value={question.board}
           onChange={({ board }) => {
-            const has = question.task === null || taskOf({ ...question, board }, tasks) !== undefined
+            const has = question.task === null || taskOf({ ...question, board }) !== undefined
             change({
               board,
               caps: question.task === null ? question.caps : null,

@@ -13,11 +13,10 @@ import { servicesRunCommand, servicesRunProgram } from './written-services-run.j
 /** The room in which policies serve the same requests, each on its own simulated board. */
 export function ServicesRunRoom({ state }: { readonly state: ServicesRunState }): JSX.Element {
   const question = state.question.value
-  const tasks = state.tasks.value
-  const task = taskOf(question, tasks)
+  const task = taskOf(question)
   const isOwn = question.task === null
   const services = isOwn ? question.services : (task?.services ?? [])
-  const command = servicesRunCommand(question, tasks)
+  const command = servicesRunCommand(question)
   return (
     <RunsRoom
       state={state}
@@ -41,7 +40,7 @@ export function ServicesRunRoom({ state }: { readonly state: ServicesRunState })
           )}
           {command && <Copyable title="As a command" text={command} />}
           {isOwn && <Copyable title="services.yaml" text={servicesYaml(question.services)} />}
-          <Copyable title="As a program" text={servicesRunProgram(question, tasks)} />
+          <Copyable title="As a program" text={servicesRunProgram(question)} />
         </>
       }
     >

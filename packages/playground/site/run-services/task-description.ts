@@ -1,4 +1,4 @@
-import { type ServerTask, serverTasks } from '@pctodl/bench-runner/server'
+import { serverTasks } from '@pctodl/bench-runner/server'
 import type { CapFrom } from '../run/run-question.js'
 import type { AskedService } from '../services/asked-service.js'
 
@@ -15,13 +15,9 @@ export interface TaskDescription {
   readonly services: readonly AskedService[]
 }
 
-/** Returns the descriptions of all tasks of all boards. */
-export function describeTasks(): readonly TaskDescription[] {
-  return serverTasks.map(describeTask)
-}
-
-function describeTask({ id, name, board, what, caps, durationS, services }: ServerTask): TaskDescription {
-  return {
+/** All tasks of all boards. */
+export const tasks: readonly TaskDescription[] = serverTasks.map(
+  ({ id, name, board, what, caps, durationS, services }) => ({
     id,
     name,
     board,
@@ -33,5 +29,5 @@ function describeTask({ id, name, board, what, caps, durationS, services }: Serv
       ...objective,
       ratePerS: meanPerS,
     })),
-  }
-}
+  }),
+)

@@ -1,17 +1,13 @@
 import { serviceText, usualText } from '../services/service-words.js'
 import type { ServicesRunQuestion } from './services-run-question.js'
-import type { TaskDescription } from './task-description.js'
 import { capsOfServices, taskOf } from './task-of.js'
 
 /**
  * Returns the command that repeats the runs; undefined for custom services, caps or bursts, which no command supports.
  */
-export function servicesRunCommand(
-  question: ServicesRunQuestion,
-  tasks: readonly TaskDescription[],
-): string | undefined {
+export function servicesRunCommand(question: ServicesRunQuestion): string | undefined {
   const { board, caps, policies, loadFactor, seed, bursts } = question
-  const task = taskOf(question, tasks)
+  const task = taskOf(question)
   if (!task || caps !== null || bursts.length > 0) return undefined
   return [
     `npx pctodl bench --gpu ${board} --task-id ${task.id} --algorithm ${policies.join(',')}`,
@@ -21,7 +17,7 @@ export function servicesRunCommand(
 }
 
 /** Returns a program that repeats the runs, without bursts and disturbances. */
-export function servicesRunProgram(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): string {
+export function servicesRunProgram(question: ServicesRunQuestion): string {
   const { board, task, policies, loadFactor, seed } = question
   const options = [`boardName: '${board}'`, `seed: ${seed}`, ...(loadFactor === 1 ? [] : [`loadFactor: ${loadFactor}`])]
   const create = `{ model, loadFactor: ${loadFactor} }`
@@ -30,7 +26,7 @@ export function servicesRunProgram(question: ServicesRunQuestion, tasks: readonl
 import { loadPerfModel } from '@pctodl/perf-model'
 ${task === null ? "import { poissonArrivals, gammaArrivals } from '@pctodl/traffic'\n".replace(question.burstiness === 1 ? ', gammaArrivals' : 'poissonArrivals, ', '') : ''}
 const model = loadPerfModel('${board}')
-${loadText(question, tasks)}
+${loadText(question)}
 for (const policy of [${policies.map((name) => `'${name}'`).join(', ')}]) {
   const created = createServerPolicy(policy, load, ${create})
   const run = await runServerLoad({ ...load, ${options.join(', ')} }, created)
@@ -39,11 +35,9 @@ for (const policy of [${policies.map((name) => `'${name}'`).join(', ')}]) {
 `
 }
 
-function loadText(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): string {
-  const caps = capsOfServices(question, tasks).map(
-    ({ powerCapW, atS }) => `{ atMs: ${1000 * atS}, powerCapW: ${powerCapW} }`,
-  )
-  const task = taskOf(question, tasks)
+function loadText(question: ServicesRunQuestion): string {
+  const caps = capsOfServices(question).map(({ powerCapW, atS }) => `{ atMs: ${1000 * atS}, powerCapW: ${powerCapW} }`)
+  const task = taskOf(question)
   if (question.task !== null) {
     const load = `serverTasksOf('${question.board}', [${task?.id ?? ''}])[0]`
     return question.caps === null ? `const load = ${load}` : `const load = { ...${load}, caps: [${caps.join(', ')}] }`

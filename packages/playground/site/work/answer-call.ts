@@ -6,7 +6,6 @@ import { readRecord } from '../run/read-record.js'
 import { controlRun, recordOfRun, serveRun } from '../run/serve-run.js'
 import { SimulatedRun } from '../run/simulated-run.js'
 import { ServedRun } from '../run-services/served-run.js'
-import { describeTasks } from '../run-services/task-description.js'
 import type { CallName, Calls } from './calls.js'
 import { describeBoard, modelNamed, openModel, shippedBoards } from './models.js'
 import { nextTurn } from './next-turn.js'
@@ -36,7 +35,6 @@ export const answers: Answerer = {
     serveRun(new SimulatedRun(question, policy, modelNamed(question.board)), pace, working),
   runServices: ({ question, policy, pace }, working) =>
     serveRun(new ServedRun(question, policy, modelNamed(question.board)), pace, working),
-  tasks: describeTasks,
   control: controlRun,
   record: recordOfRun,
   openRecord: ({ name, text }) => readRecord(name, text),

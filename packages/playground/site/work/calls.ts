@@ -9,7 +9,6 @@ import type { RunFrame, RunOutcome } from '../run/run-frame.js'
 import type { PolicyName, RunQuestion } from '../run/run-question.js'
 import type { RunControl } from '../run/serve-run.js'
 import type { ServicePolicyName, ServicesRunQuestion } from '../run-services/services-run-question.js'
-import type { TaskDescription } from '../run-services/task-description.js'
 import type { BoardDescription } from './models.js'
 
 /** The calls from the page to its worker. For each, its question, its progress messages and its answer. */
@@ -30,7 +29,6 @@ export interface Calls {
     progress: RunFrame
     answer: RunOutcome
   }
-  tasks: { question: null; progress: never; answer: readonly TaskDescription[] }
   control: { question: RunControl; progress: never; answer: number }
   record: { question: null; progress: never; answer: string }
   openRecord: { question: { name: string; text: string }; progress: never; answer: OpenedRecord }
