@@ -28,6 +28,7 @@ const [LOWEST_AIM, HIGHEST_AIM] = [0.1, 1]
 /** The aim follows the late requests over `AIM_S` seconds or, at few requests/s, over `AIM_REQUESTS` requests. */
 const AIM_S = 60
 const AIM_REQUESTS = 100
+const PEAK_FACTOR = 1.1
 
 /** Measures one service by its server's counters, and predicts its latencies and work at other clocks. */
 export abstract class GovernedService<Sample extends ServiceSample = ServiceSample> {
@@ -50,7 +51,6 @@ export abstract class GovernedService<Sample extends ServiceSample = ServiceSamp
     this.topMhz = topMhz
   }
 
-  /** Whether enough was measured to predict. */
   abstract get known(): boolean
   /** Predicted share of requests within the objective; negative if the server cannot answer them all. */
   abstract attainmentAt(smClockMhz: number, perS: number): number
@@ -63,9 +63,9 @@ export abstract class GovernedService<Sample extends ServiceSample = ServiceSamp
     return this.#aim * (1 - this.goal.attainment)
   }
 
-  /** The rate to prepare for, requests/s. An aim below 1 moves it towards the peak of the last minutes. */
+  /** The rate to prepare for, requests/s. An aim below 1 moves it towards `PEAK_FACTOR` x the peak of the last minutes. */
   get aheadPerS(): number {
-    return this.#aim * this.rate.perS + (1 - this.#aim) * this.rate.peakPerS
+    return this.#aim * this.rate.perS + (1 - this.#aim) * PEAK_FACTOR * this.rate.peakPerS
   }
 
   /** @param after null if the server does not answer */
