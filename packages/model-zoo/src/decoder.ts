@@ -108,10 +108,12 @@ export function decoderFromConfig(json: unknown): Decoder {
   const layers = size('num_hidden_layers', undefined, MAX_LAYERS)
   const hidden = size('hidden_size')
   const heads = size('num_attention_heads')
-  const kvHeads = size('num_key_value_heads', heads)
+  // Other families have heads of any width, and their configs leave out what equals the defaults of Hugging Face.
+  const derived = !/^(gemma|qwen3|gpt_oss)/.test(family)
+  const kvHeads = size('num_key_value_heads', derived ? heads : undefined)
   if (heads % kvHeads !== 0)
     throw new InvalidInputError('num_key_value_heads', kvHeads, `a divisor of num_attention_heads, ${heads}`)
-  if (config['head_dim'] == null && hidden % heads !== 0)
+  if (config['head_dim'] == null && derived && hidden % heads !== 0)
     throw new InvalidInputError(
       'hidden_size',
       hidden,
@@ -123,7 +125,7 @@ export function decoderFromConfig(json: unknown): Decoder {
     hidden,
     heads,
     kvHeads,
-    headDim: size('head_dim', hidden / heads),
+    headDim: size('head_dim', derived ? hidden / heads : undefined),
     inter: size('intermediate_size'),
     vocabulary: size('vocab_size'),
     tied: flag(config, 'tie_word_embeddings', family.startsWith('gemma')),
