@@ -32,12 +32,7 @@ export class RequestQueue {
 
   /** Takes requests from the front. For each, writes its arrival time, and whether it was in a batch before. */
   take(count: number, arrivedMs: Float64Array, again: Uint8Array): void {
-    const mask = this.#arrivedMs.length - 1
-    for (let i = 0; i < count; i++) {
-      const at = (this.#first + i) & mask
-      arrivedMs[i] = this.#arrivedMs[at]!
-      again[i] = this.#again[at]!
-    }
+    this.#copy(count, arrivedMs, again)
     this.drop(count)
   }
 
@@ -47,15 +42,20 @@ export class RequestQueue {
     this.#length -= count
   }
 
+  #copy(count: number, arrivedMs: Float64Array, again: Uint8Array): void {
+    const mask = this.#arrivedMs.length - 1
+    for (let i = 0; i < count; i++) {
+      const at = (this.#first + i) & mask
+      arrivedMs[i] = this.#arrivedMs[at]!
+      again[i] = this.#again[at]!
+    }
+  }
+
   #grow(): void {
     const size = this.#arrivedMs.length
     const arrivedMs = new Float64Array(2 * size)
     const again = new Uint8Array(2 * size)
-    for (let i = 0; i < this.#length; i++) {
-      const at = (this.#first + i) & (size - 1)
-      arrivedMs[i] = this.#arrivedMs[at]!
-      again[i] = this.#again[at]!
-    }
+    this.#copy(this.#length, arrivedMs, again)
     this.#arrivedMs = arrivedMs
     this.#again = again
     this.#first = 0

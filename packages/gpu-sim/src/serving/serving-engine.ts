@@ -110,7 +110,7 @@ export class ServingEngine {
    */
   changeService(changed: Service): void {
     this.#services[this.#indexOf(changed.name)]!.service = changed
-    this.#rebuild(this.#slots.map(({ process }) => process))
+    this.#rebuild()
   }
 
   /** Admits a fraction of the arriving requests, evenly spaced, and sheds the others. */
@@ -120,7 +120,7 @@ export class ServingEngine {
 
   setSolver(solver: MixSolver): void {
     this.#solver = solver
-    this.#rebuild(this.#slots.map(({ process }) => process))
+    this.#rebuild()
   }
 
   /**
@@ -321,7 +321,7 @@ export class ServingEngine {
   }
 
   /** Creates slots for these processes. Processes that had a slot keep their batches. */
-  #rebuild(processes: readonly ServedProcess[]): void {
+  #rebuild(processes: readonly ServedProcess[] = this.#slots.map(({ process }) => process)): void {
     this.#account()
     const before = this.#slots
     this.#slots = processes.map((process) => {
