@@ -35,8 +35,6 @@ export interface OracleOptions extends Execution {
   readonly batchSizes?: readonly number[]
   /** Memory clocks to try. Default: all of the board's clocks, except those of idle states. */
   readonly memClocksMhz?: readonly number[]
-  /** Default 48, the limit of MPS clients. */
-  readonly maxTenants?: number
   /**
    * Number of configurations from which the search over mixed batch sizes starts: the best of those with one common
    * batch size. Default 100.
@@ -57,14 +55,6 @@ export interface Oracle {
   readonly powerW: number
   /** Number of steady states that the search computed. */
   readonly evaluations: number
-  /** Step sizes of the search. A configuration between its steps may be slightly better. */
-  readonly resolution: {
-    readonly sharePercentStep: number
-    readonly finestSharePercentStep: number
-    readonly batchSizes: readonly number[]
-    readonly memClocksMhz: readonly number[]
-    readonly starts: number
-  }
 }
 
 type Settle = ReturnType<SteadyStateSolver['prepare']>
@@ -105,7 +95,6 @@ export function findOracle(
     betweenClocks = false,
     batchSizes: given = defaultBatchSizes,
     memClocksMhz = spec.performanceMemClocksMhz,
-    maxTenants = MAX_MPS_CLIENTS,
     starts = 100,
     physics: _,
     ...execution
@@ -129,7 +118,7 @@ export function findOracle(
   let evaluations = 0
   let lowestW = Number.POSITIVE_INFINITY
   const alike: Found[] = []
-  for (const shares of shareMultisets(100 / sharePercentStep, maxTenants)) {
+  for (const shares of shareMultisets(100 / sharePercentStep, MAX_MPS_CLIENTS)) {
     for (let batch = 0; batch < batchSizes.length; batch++) {
       const found = evaluate(shares.map((units) => ({ units: units * coarse, batch })))
       if (found) alike.push(found)
@@ -147,7 +136,6 @@ export function findOracle(
     throughput: best.throughput,
     powerW: best.powerW,
     evaluations,
-    resolution: { sharePercentStep, finestSharePercentStep: step, batchSizes, memClocksMhz, starts },
   }
 
   /** Moves to the best neighbouring configuration until none is better. */
@@ -155,7 +143,7 @@ export function findOracle(
     let here = start
     for (;;) {
       let best = here
-      for (const slots of neighbours(here.slots, 100 / step, batchSizes.length, maxTenants)) {
+      for (const slots of neighbours(here.slots, 100 / step, batchSizes.length, MAX_MPS_CLIENTS)) {
         const found = evaluate(slots, best.throughput)
         if (found && found.throughput > best.throughput) best = found
       }
