@@ -89,7 +89,7 @@ export function decoderFromConfig(json: unknown): Decoder {
     throw new InvalidInputError('config', json, 'the object of a Hugging Face config.json')
   const config = json as Record<string, unknown>
   const family = config['model_type']
-  if (config['kv_lora_rank'] !== undefined && config['kv_lora_rank'] !== null)
+  if (config['kv_lora_rank'] != null)
     throw new InvalidInputError(
       'kv_lora_rank',
       config['kv_lora_rank'],
@@ -224,20 +224,12 @@ export function kvCacheBytes(
 export function decoderOperators(decoder: Decoder, { phase, batch, length }: DecoderPass): DecoderOperator[] {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, windows, experts } = decoder
   const m = phase === 'prefill' ? batch * length : batch
-  const gemm = (name: string, count: number, n: number, k: number, rows = m): DecoderOperator => ({
-    kind: 'gemm',
-    name,
-    count,
-    m: rows,
-    n,
-    k,
-  })
-  const elementwise = (name: string, count: number, perToken: number): DecoderOperator => ({
-    kind: 'elementwise',
-    name,
-    count,
-    elements: m * perToken,
-  })
+  const gemm = (name: string, count: number, n: number, k: number, rows = m): DecoderOperator => {
+    return { kind: 'gemm', name, count, m: rows, n, k }
+  }
+  const elementwise = (name: string, count: number, perToken: number): DecoderOperator => {
+    return { kind: 'elementwise', name, count, elements: m * perToken }
+  }
   const sparse = experts?.layers ?? 0
   const dense = layers - sparse
   const list: DecoderOperator[] = [
