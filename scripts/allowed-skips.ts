@@ -1,14 +1,5 @@
 import { readFileSync } from 'node:fs'
 
-/** Users for whom a reason to skip a test is allowed. */
-type Who = 'anybody' | 'user'
-
-interface AllowedSkip {
-  readonly most: number
-  readonly who: Who
-  readonly reason: string
-}
-
 /**
  * Reads how many tests may skip for each reason. Each line gives the number, the users and the reason, e.g.
  *
@@ -20,9 +11,18 @@ interface AllowedSkip {
  * @throws for an invalid line
  */
 export function allowedSkips(text: string, isRoot: boolean): Map<string, number> {
-  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
-  const entries = lines.map(entryOf).filter(({ who }) => who === 'anybody' || !isRoot)
-  return new Map(entries.map(({ reason, most }) => [reason, most]))
+  const allowed = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    if (line.trim() === '' || line.startsWith('#')) continue
+    const [, most, who, reason] = /^(\d+)\s+(anybody|user)\s+(.+)$/.exec(line.trim()) ?? []
+    if (reason === undefined) {
+      throw new Error(
+        `'${line}' is no allowed skip; write how many tests, 'anybody' or 'user', and the reason they give`,
+      )
+    }
+    if (who === 'anybody' || !isRoot) allowed.set(reason, Number(most))
+  }
+  return allowed
 }
 
 /**
@@ -32,12 +32,4 @@ export function allowedSkips(text: string, isRoot: boolean): Map<string, number>
 export function allowedSkipsHere(): Map<string, number> | undefined {
   const file = process.env['PCTODL_ALLOWED_SKIPS']
   return file ? allowedSkips(readFileSync(file, 'utf8'), process.geteuid?.() === 0) : undefined
-}
-
-function entryOf(line: string): AllowedSkip {
-  const [, most, who, reason] = /^(\d+)\s+(anybody|user)\s+(.+)$/.exec(line.trim()) ?? []
-  if (reason === undefined) {
-    throw new Error(`'${line}' is no allowed skip; write how many tests, 'anybody' or 'user', and the reason they give`)
-  }
-  return { most: Number(most), who: who as Who, reason }
 }

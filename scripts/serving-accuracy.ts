@@ -13,6 +13,7 @@ import type { Configuration, Service, Tenant } from '@pctodl/platform'
 import { poissonArrivals } from '@pctodl/traffic'
 import { ServingEngine } from '../packages/gpu-sim/src/serving/serving-engine.js'
 import { idleState } from '../packages/gpu-sim/src/steady-state.js'
+import { TestProcess } from '../packages/gpu-sim/test/serving-laws.js'
 import { BatchCostTable } from '../packages/perf-model/src/serving/batch-costs.js'
 
 /** Services on a board, with their arrival rates. */
@@ -89,15 +90,7 @@ export function compare(
       maxQueued: 1e6,
     })
   })
-  const processes = tenants.map((tenant) => ({
-    tenant,
-    hung: false,
-    wantsBatchSize: false,
-    samples: 0,
-    batches: 0,
-    latencySumMs: 0,
-    lastCompletionMs: 0,
-  }))
+  const processes = tenants.map((tenant) => new TestProcess(tenant))
   engine.setProcesses(processes)
   const durationMs = (1000 * requests) / Math.min(...ratesPerS)
   engine.advance(durationMs, smClockMhz, memClockMhz)

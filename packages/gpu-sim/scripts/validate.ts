@@ -12,7 +12,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { addGpuSpec, InvalidInputError, PctodlError, parsePlatformFile } from '@pctodl/platform'
+import { addGpuSpec, InvalidInputError, parsePlatformFile } from '@pctodl/platform'
 import { boardTable, failsFirst } from './validate/by-board.js'
 import { compareTables } from './validate/compare-tables.js'
 import { summarise } from './validate/comparison.js'
@@ -20,7 +20,7 @@ import { proofComparisons } from './validate/proof-comparisons.js'
 import { readTables } from './validate/table.js'
 
 process.on('uncaughtException', (error) => {
-  console.error(error instanceof PctodlError ? error.message : error)
+  console.error('code' in error ? error.message : error)
   process.exitCode = 1
 })
 const { values, positionals } = parseArgs({

@@ -1,7 +1,7 @@
 import type { LayerGraph } from '@pctodl/model-zoo'
 import { type GpuSpec, InvalidInputError, narrowOpPerClockPerSm } from '@pctodl/platform'
 import type { BoardPhysics, MatrixEfficiency, WorkPhysics } from './board-physics.js'
-import { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-profile.js'
+import { type HostName, type HostProfile, hostOfBoard } from './host-profile.js'
 
 export const precisions = ['fp32', 'tf32', 'fp16', 'int8'] as const
 export type Precision = (typeof precisions)[number]
@@ -43,9 +43,6 @@ const choices = {
 
 /** @throws InvalidInputError naming the option */
 export function assertExecution(execution: Execution): void {
-  if (typeof execution.host === 'string' && !hostNames.includes(execution.host)) {
-    throw new InvalidInputError('host', execution.host, `'${hostNames.join("', '")}' or a host profile`)
-  }
   for (const [name, allowed] of Object.entries(choices)) {
     const value = execution[name as keyof typeof choices]
     if (value !== undefined && !(allowed as readonly string[]).includes(value)) {

@@ -31,16 +31,12 @@ export class FaultInjector {
   readonly struck: StruckFault[] = []
   readonly #board: FaultyBoard
   readonly #schedule: FaultSchedule
-  #lost = false
+  lost = false
   #frozen: Telemetry | null = null
 
   constructor(scenario: FaultScenario, startMs: number, board: FaultyBoard) {
     this.#schedule = new FaultSchedule(scenario, startMs)
     this.#board = board
-  }
-
-  get lost(): boolean {
-    return this.#lost
   }
 
   get hot(): boolean {
@@ -49,7 +45,7 @@ export class FaultInjector {
 
   /** @throws PctodlError `GPU_LOST` */
   assertPresent(): void {
-    if (this.#lost) {
+    if (this.lost) {
       throw new PctodlError('GPU_LOST', `${this.#board.spec.name}: ${LOST}; reset it or restart the host`)
     }
   }
@@ -84,7 +80,7 @@ export class FaultInjector {
 
   /** Handles a launch: a process that is launched on a lost board fails. */
   launched(process: SimulatedProcess): void {
-    if (this.#lost) process.fail(LOST, 'gpu-lost')
+    if (this.lost) process.fail(LOST, 'gpu-lost')
   }
 
   /** Adds a fault that occurs `fault.atMs` from now. @throws InvalidInputError */
@@ -114,7 +110,7 @@ export class FaultInjector {
     const board = this.#board
     switch (fault.kind) {
       case 'gpu-lost':
-        this.#lost = true
+        this.lost = true
         for (const partition of board.partitions()) partition.failAll(LOST, 'gpu-lost')
         return undefined
       case 'telemetry-frozen':

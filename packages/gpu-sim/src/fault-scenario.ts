@@ -81,7 +81,7 @@ const checks: Readonly<Record<string, FieldCheck>> = {
   offsetW: [isNumber, 'a number of watts'],
 }
 
-/** Fields that each kind has besides `kind` and `atMs`; those with a `!` are required. */
+/** Fields that each kind has besides `kind` and `atMs`. All are optional, except `factor`. */
 const fields: Readonly<Record<FaultKind, readonly string[]>> = {
   'gpu-lost': [],
   'setter-refused': ['durationMs', 'setter', 'reason'],
@@ -93,7 +93,7 @@ const fields: Readonly<Record<FaultKind, readonly string[]>> = {
   'client-out-of-memory': ['tenant'],
   'client-hung': ['durationMs', 'tenant'],
   'client-killed': ['tenant'],
-  'slow-load': ['durationMs', 'factor!'],
+  'slow-load': ['durationMs', 'factor'],
   'thermal-slowdown': ['durationMs'],
   'sensor-bias': ['durationMs', 'gainPercent', 'offsetW'],
 }
@@ -124,16 +124,12 @@ function assertFault(at: string, fault: Readonly<Record<string, unknown>>): void
   if (!isNumber(atMs) || atMs < 0) {
     throw new InvalidInputError(`${at}.atMs`, atMs, 'milliseconds since the board was made, 0 or more')
   }
-  for (const name of allowed) {
-    if (name.endsWith('!') && fault[name.slice(0, -1)] === undefined) {
-      throw new InvalidInputError(`${at}.${name.slice(0, -1)}`, undefined, checks[name.slice(0, -1)]![1])
-    }
-  }
-  const names = allowed.map((name) => name.replace('!', ''))
-  for (const [name, value] of Object.entries(fault)) {
+  const required = kind === 'slow-load' ? { factor: undefined } : {}
+  for (const [name, value] of Object.entries({ ...required, ...fault })) {
     if (name === 'kind' || name === 'atMs') continue
-    if (!names.includes(name)) {
-      throw new InvalidInputError(`${at}.${name}`, value, `no such field: ${kind} has ${['atMs', ...names].join(', ')}`)
+    if (!allowed.includes(name)) {
+      const known = ['atMs', ...allowed].join(', ')
+      throw new InvalidInputError(`${at}.${name}`, value, `no such field: ${kind} has ${known}`)
     }
     const [accepts, expected] = checks[name]!
     if (!accepts(value)) throw new InvalidInputError(`${at}.${name}`, value, expected)

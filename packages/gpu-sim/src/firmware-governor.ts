@@ -41,7 +41,8 @@ export class FirmwareGovernor {
   #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0
-  #powerCapped = false
+  /** Whether the power limit keeps the clock below the requested one. */
+  powerCapped = false
 
   constructor(spec: GpuSpec, physics: FirmwarePhysics, memClockMhz: number) {
     this.#spec = spec
@@ -53,11 +54,6 @@ export class FirmwareGovernor {
 
   get smClockMhz(): number {
     return this.#states[this.#index]!
-  }
-
-  /** Whether the power limit keeps the clock below the requested one. */
-  get powerCapped(): boolean {
-    return this.#powerCapped
   }
 
   setMemClock(memClockMhz: number): void {
@@ -92,7 +88,7 @@ export class FirmwareGovernor {
     this.#sinceStepMs = 0
     const targetW = regulatedLimitW(this.#physics, powerLimitW)
     if (hot) {
-      this.#powerCapped = this.#averageW > targetW
+      this.powerCapped = this.#averageW > targetW
       this.#settleAt(Math.max(0, Math.min(top, this.#index) - 1))
     } else if (law === 'integral') this.#integrate(this.#averageW / targetW - 1, top)
     else this.#step(this.#averageW, targetW, top)
@@ -105,7 +101,7 @@ export class FirmwareGovernor {
     if (this.#index > top || this.#level > top) this.#settleAt(top)
     if (excess > FAR) {
       this.#settleAt(Math.max(0, this.#index - Math.max(1, Math.round(30 * excess))))
-      this.#powerCapped = true
+      this.powerCapped = true
       return
     }
     const rise = excess < -0.1 ? 8 : -INTEGRAL_GAIN * excess
@@ -115,21 +111,21 @@ export class FirmwareGovernor {
     const extra = this.#owed >= 1 ? 1 : 0
     this.#owed -= extra
     this.#index = Math.min(top, whole + extra)
-    this.#powerCapped = this.#level < top
+    this.powerCapped = this.#level < top
   }
 
   #step(averageW: number, targetW: number, top: number): void {
     if (averageW > targetW) {
       const excess = averageW / targetW - 1
       this.#settleAt(Math.max(0, Math.min(top, this.#index) - Math.max(1, Math.round(40 * excess))))
-      this.#powerCapped = true
+      this.powerCapped = true
     } else if (this.#index > top) {
       this.#settleAt(top)
-    } else if (this.#index < top && (!this.#powerCapped || averageW < this.#physics.hysteresis * targetW)) {
+    } else if (this.#index < top && (!this.powerCapped || averageW < this.#physics.hysteresis * targetW)) {
       // Below 90 % of the target the clock rises by up to eight states at once; closer to the target, by one state.
       this.#settleAt(averageW < 0.9 * targetW ? Math.min(top, this.#index + 8) : this.#index + 1)
     }
-    if (this.#index === top && averageW <= targetW) this.#powerCapped = false
+    if (this.#index === top && averageW <= targetW) this.powerCapped = false
   }
 
   #settleAt(index: number): void {
@@ -143,7 +139,7 @@ export class FirmwareGovernor {
    * necessary.
    */
   request(range: ClockRange | null): void {
-    this.#powerCapped = false
+    this.powerCapped = false
     if (range) this.#settleAt(this.#indexOf(range.maxMhz))
   }
 

@@ -17,7 +17,8 @@ export class GpuPartition {
   #networks: Networks
   readonly #reservedBytes: number
   #solver: SteadyStateSolver
-  #mps: 'running' | 'off'
+  /** Whether processes share the partition through MPS or time-slice it. */
+  mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
   /** Mean state over the last tick, if processes run step by step. */
   #mean: SteadyState | null = null
@@ -33,12 +34,7 @@ export class GpuPartition {
     this.#networks = networksOf(execution.networks)
     this.#reservedBytes = physics.process.reservedBytes * share
     this.#solver = new SteadyStateSolver(spec, physics, execution)
-    this.#mps = execution.mps ?? 'running'
-  }
-
-  /** Whether processes share the partition through MPS or time-slice it. */
-  get mps(): 'running' | 'off' {
-    return this.#mps
+    this.mps = execution.mps ?? 'running'
   }
 
   get running(): boolean {
@@ -47,7 +43,7 @@ export class GpuPartition {
 
   /** Sets whether processes of this partition share it through MPS or time-slice it, from now on. */
   shareThrough(mps: 'running' | 'off'): void {
-    this.#mps = mps
+    this.mps = mps
     this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
     this.#serving?.setSolver(this.#solver)
     this.refresh()
@@ -70,7 +66,7 @@ export class GpuPartition {
     const networks = [...(this.#execution.networks ?? []), graph]
     this.#networks = networksOf(networks)
     this.#execution = { ...this.#execution, networks }
-    this.shareThrough(this.#mps)
+    this.shareThrough(this.mps)
   }
 
   /** Lets a waiting process run one batch, optionally of another size. */

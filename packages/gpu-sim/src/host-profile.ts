@@ -69,13 +69,11 @@ const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
   'eager-pytorch': eagerPytorch,
   'eager-pytorch-nchw': { ...eagerPytorch, name: 'eager-pytorch-nchw', channelsFirst: true },
   'tensorrt-like': {
+    ...eagerPytorch,
     name: 'tensorrt-like',
     launchUs: 1.5,
     launchCapacityPerS: 5e6,
-    ...preparedInputs,
-    overlap: 6,
     kernelFloorUs: 3,
-    fusesAttention: true,
     fuses: true,
   },
   'device-only': {
@@ -102,7 +100,6 @@ export function hostOfBoard(spec: GpuSpec, host?: HostName | HostProfile): HostP
   const name = host ?? (spec.key in paper ? 'paper' : 'eager-pytorch')
   // The paper's authors had two boards. Other boards get the host of their data-centre board, the A100.
   if (name === 'paper') return { name, ...(paper[spec.key] ?? paper['A100']!) }
-  const known = hosts[name]
-  if (!known) throw new InvalidInputError('host', host, `'${hostNames.join("', '")}' or a host profile`)
-  return known
+  if (Object.hasOwn(hosts, name)) return hosts[name]
+  throw new InvalidInputError('host', host, `'${hostNames.join("', '")}' or a host profile`)
 }

@@ -28,7 +28,7 @@ export class MigPartitions {
   readonly #physics: BoardPhysics
   #execution: Execution
   readonly #byInstance = new Map<MigInstance, GpuPartition>()
-  #partitions: readonly GpuPartition[] = []
+  partitions: readonly GpuPartition[] = []
   #nextId = 1
 
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution) {
@@ -38,16 +38,12 @@ export class MigPartitions {
   }
 
   get any(): boolean {
-    return this.#partitions.length > 0
-  }
-
-  get partitions(): readonly GpuPartition[] {
-    return this.#partitions
+    return this.partitions.length > 0
   }
 
   addNetwork(graph: LayerGraph): void {
     this.#execution = { ...this.#execution, networks: [...(this.#execution.networks ?? []), graph] }
-    for (const partition of this.#partitions) partition.addNetwork(graph)
+    for (const partition of this.partitions) partition.addNetwork(graph)
   }
 
   /**
@@ -70,7 +66,7 @@ export class MigPartitions {
     const share = instance.spec.memoryBytes / this.#spec.memoryBytes
     const partition = new GpuPartition(instance.spec, this.#physics, { ...this.#execution, mps }, share)
     this.#byInstance.set(instance, partition)
-    this.#partitions = [...this.#byInstance.values()]
+    this.partitions = [...this.#byInstance.values()]
     return instance
   }
 
@@ -79,7 +75,7 @@ export class MigPartitions {
       throw new PctodlError('IN_USE', `processes run on MIG instance ${instance.id}; end them before destroying it`)
     }
     this.#byInstance.delete(instance)
-    this.#partitions = [...this.#byInstance.values()]
+    this.partitions = [...this.#byInstance.values()]
   }
 
   partition(instance: MigInstance): GpuPartition {

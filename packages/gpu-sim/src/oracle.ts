@@ -35,8 +35,6 @@ export interface OracleOptions extends Execution {
   readonly batchSizes?: readonly number[]
   /** Memory clocks to try. Default: all of the board's clocks, except those of idle states. */
   readonly memClocksMhz?: readonly number[]
-  /** Default 48, the limit of MPS clients. */
-  readonly maxTenants?: number
   /**
    * Number of configurations from which the search over mixed batch sizes starts: the best of those with one common
    * batch size. Default 100.
@@ -57,14 +55,6 @@ export interface Oracle {
   readonly powerW: number
   /** Number of steady states that the search computed. */
   readonly evaluations: number
-  /** Step sizes of the search. A configuration between its steps may be slightly better. */
-  readonly resolution: {
-    readonly sharePercentStep: number
-    readonly finestSharePercentStep: number
-    readonly batchSizes: readonly number[]
-    readonly memClocksMhz: readonly number[]
-    readonly starts: number
-  }
 }
 
 type Settle = ReturnType<SteadyStateSolver['prepare']>
@@ -98,110 +88,63 @@ export function findOracle(
   options: OracleOptions = {},
 ): Oracle {
   const resolved = resolveBoard(board, options.physics)
-  const inItsHost = { ...inHost(options, resolved), physics: resolved.physics }
-  const search = new OracleSearch(resolved.spec, model, powerCapW, inItsHost)
-  return search.run()
-}
-
-class OracleSearch {
-  readonly #spec: GpuSpec
-  readonly #model: string
-  readonly #powerCapW: number
-  /** The smallest step of a share, percent, and the number of such steps per step of the exhaustive search. */
-  readonly #step: number
-  readonly #coarse: number
-  readonly #betweenClocks: boolean
-  readonly #batchSizes: readonly number[]
-  readonly #memClocksMhz: readonly number[]
-  readonly #maxTenants: number
-  readonly #starts: number
-  readonly #solver: SteadyStateSolver
-  readonly #limitW: number
-  readonly #bytesOfBatch: readonly number[]
-  readonly #seen = new Map<string, Found | null>()
-  /** Index of the highest clock found within the cap, by memory clock. The next search starts there. */
-  readonly #lastIndex = new Map<number, number>()
-  #evaluations = 0
-  #lowestW = Number.POSITIVE_INFINITY
-
-  constructor(
-    spec: GpuSpec,
-    model: string,
-    powerCapW: number,
-    options: OracleOptions & { readonly physics: BoardPhysics },
-  ) {
-    const {
-      sharePercentStep = 10,
-      finestSharePercentStep = sharePercentStep,
-      betweenClocks = false,
-      batchSizes = defaultBatchSizes,
-      memClocksMhz = spec.performanceMemClocksMhz,
-    } = options
-    const { maxTenants = MAX_MPS_CLIENTS, starts = 100, physics, ...execution } = options
-    assertOptions(spec, powerCapW, sharePercentStep, batchSizes, memClocksMhz)
-    if (!(finestSharePercentStep > 0 && Number.isInteger(sharePercentStep / finestSharePercentStep))) {
-      const bound = `a divisor of sharePercentStep, ${sharePercentStep}`
-      throw new InvalidInputError('finestSharePercentStep', finestSharePercentStep, bound)
-    }
-    this.#spec = spec
-    const network = networkWork(model, networksOf(execution.networks))
-    this.#model = network.name
-    this.#powerCapW = powerCapW
-    this.#step = finestSharePercentStep
-    this.#coarse = sharePercentStep / finestSharePercentStep
-    this.#betweenClocks = betweenClocks
-    this.#batchSizes = [...batchSizes].sort((a, b) => a - b)
-    this.#memClocksMhz = memClocksMhz
-    this.#maxTenants = maxTenants
-    this.#starts = starts
-    this.#solver = new SteadyStateSolver(spec, physics, execution)
-    this.#limitW = Math.min(powerCapW, regulatedLimitW(physics.firmware, spec.powerLimitW.default))
-    this.#bytesOfBatch = this.#batchSizes.map((batchSize) =>
-      runningBytes(physics.process, network, batchSize, elementBytes(execution)),
-    )
+  const { spec } = resolved
+  const {
+    sharePercentStep = 10,
+    finestSharePercentStep: step = sharePercentStep,
+    betweenClocks = false,
+    batchSizes: given = defaultBatchSizes,
+    memClocksMhz = spec.performanceMemClocksMhz,
+    starts = 100,
+    physics: _,
+    ...execution
+  } = inHost(options, resolved)
+  assertOptions(spec, powerCapW, sharePercentStep, given, memClocksMhz)
+  /** Number of the smallest steps of a share per step of the exhaustive search. */
+  const coarse = sharePercentStep / step
+  if (!(step > 0 && Number.isInteger(coarse))) {
+    throw new InvalidInputError('finestSharePercentStep', step, `a divisor of sharePercentStep, ${sharePercentStep}`)
   }
-
-  run(): Oracle {
-    const alike: Found[] = []
-    for (const shares of shareMultisets(100 / (this.#step * this.#coarse), this.#maxTenants)) {
-      for (let batch = 0; batch < this.#batchSizes.length; batch++) {
-        const found = this.#evaluate(shares.map((units) => ({ units: units * this.#coarse, batch })))
-        if (found) alike.push(found)
-      }
+  const network = networkWork(model, networksOf(execution.networks))
+  const batchSizes = [...given].sort((a, b) => a - b)
+  const solver = new SteadyStateSolver(spec, resolved.physics, execution)
+  const limitW = Math.min(powerCapW, regulatedLimitW(solver.physics.firmware, spec.powerLimitW.default))
+  const bytesOfBatch = batchSizes.map((batchSize) =>
+    runningBytes(solver.physics.process, network, batchSize, elementBytes(execution)),
+  )
+  const seen = new Map<string, Found | null>()
+  /** Index of the highest clock found within the cap, by memory clock. The next search starts there. */
+  const lastIndex = new Map<number, number>()
+  let evaluations = 0
+  let lowestW = Number.POSITIVE_INFINITY
+  const alike: Found[] = []
+  for (const shares of shareMultisets(100 / sharePercentStep, MAX_MPS_CLIENTS)) {
+    for (let batch = 0; batch < batchSizes.length; batch++) {
+      const found = evaluate(shares.map((units) => ({ units: units * coarse, batch })))
+      if (found) alike.push(found)
     }
-    alike.sort((a, b) => b.throughput - a.throughput)
-    let best = alike[0]
-    if (!best) throw new InfeasibleCapError(this.#powerCapW, this.#lowestW, `${this.#model} on ${this.#spec.name}`)
-    for (const start of alike.slice(0, this.#starts)) {
-      const improved = this.#climb(start)
-      if (improved.throughput > best.throughput) best = improved
-    }
-    return {
-      configuration: {
-        tenants: this.#tenants(best.slots),
-        smClockMhz: best.smClockMhz,
-        memClockMhz: best.memClockMhz,
-      },
-      throughput: best.throughput,
-      powerW: best.powerW,
-      evaluations: this.#evaluations,
-      resolution: {
-        sharePercentStep: this.#step * this.#coarse,
-        finestSharePercentStep: this.#step,
-        batchSizes: this.#batchSizes,
-        memClocksMhz: this.#memClocksMhz,
-        starts: this.#starts,
-      },
-    }
+  }
+  alike.sort((a, b) => b.throughput - a.throughput)
+  let best = alike[0]
+  if (!best) throw new InfeasibleCapError(powerCapW, lowestW, `${network.name} on ${spec.name}`)
+  for (const start of alike.slice(0, starts)) {
+    const improved = climb(start)
+    if (improved.throughput > best.throughput) best = improved
+  }
+  return {
+    configuration: { tenants: tenants(best.slots), smClockMhz: best.smClockMhz, memClockMhz: best.memClockMhz },
+    throughput: best.throughput,
+    powerW: best.powerW,
+    evaluations,
   }
 
   /** Moves to the best neighbouring configuration until none is better. */
-  #climb(start: Found): Found {
+  function climb(start: Found): Found {
     let here = start
     for (;;) {
       let best = here
-      for (const slots of neighbours(here.slots, 100 / this.#step, this.#batchSizes.length, this.#maxTenants)) {
-        const found = this.#evaluate(slots, best.throughput)
+      for (const slots of neighbours(here.slots, 100 / step, batchSizes.length, MAX_MPS_CLIENTS)) {
+        const found = evaluate(slots, best.throughput)
         if (found && found.throughput > best.throughput) best = found
       }
       if (best === here) return here
@@ -213,83 +156,72 @@ class OracleSearch {
    * Returns the best clocks for these tenants; null if the tenants do not fit in memory, exceed the cap at every clock,
    * or cannot reach `atLeast` samples/s.
    */
-  #evaluate(slots: readonly Slot[], atLeast = 0): Found | null {
+  function evaluate(slots: readonly Slot[], atLeast = 0): Found | null {
     const key = slots.map(({ units, batch }) => units * 64 + batch).join()
-    const seen = this.#seen.get(key)
-    if (seen !== undefined) return seen
-    if (!this.#fits(slots)) {
-      this.#seen.set(key, null)
+    const known = seen.get(key)
+    if (known !== undefined) return known
+    if (!fits(slots)) {
+      seen.set(key, null)
       return null
     }
-    const settle = this.#solver.prepare(this.#tenants(slots))
+    const settle = solver.prepare(tenants(slots))
     let best: Found | null = null
-    for (const memClockMhz of this.#memClocksMhz) {
-      const found = this.#bestClock(slots, settle, memClockMhz, Math.max(atLeast, best?.throughput ?? 0))
+    for (const memClockMhz of memClocksMhz) {
+      const found = bestClock(slots, settle, memClockMhz, Math.max(atLeast, best?.throughput ?? 0))
       if (found) best = found
     }
-    this.#seen.set(key, best)
+    seen.set(key, best)
     return best
   }
 
   /** The highest SM clock within the cap; null if there is none, or if its throughput is at most `atLeast`. */
-  #bestClock(slots: readonly Slot[], settle: Settle, memClockMhz: number, atLeast: number): Found | null {
-    const clocks = smClocksAt(this.#spec, memClockMhz)!
+  function bestClock(slots: readonly Slot[], settle: Settle, memClockMhz: number, atLeast: number): Found | null {
+    const clocks = smClocksAt(spec, memClockMhz)!
     const tried = new Map<number, Found>()
     const powerAt = (index: number) => {
       const known = tried.get(index)
       if (known) return known.powerW
-      this.#evaluations++
+      evaluations++
       const smClockMhz = clocks[index]!
       const state = settle(smClockMhz, memClockMhz)
-      const powerW = settledPower(this.#spec, this.#solver.physics, state, smClockMhz, memClockMhz).totalW
+      const powerW = settledPower(spec, solver.physics, state, smClockMhz, memClockMhz).totalW
       tried.set(index, { slots, throughput: state.throughput, powerW, smClockMhz, memClockMhz })
-      this.#lowestW = Math.min(this.#lowestW, powerW)
+      lowestW = Math.min(lowestW, powerW)
       return powerW
     }
-    const top = clocks.findLastIndex((mhz) => mhz <= this.#spec.boostClockMhz)
+    const top = clocks.findLastIndex((mhz) => mhz <= spec.boostClockMhz)
     const topW = powerAt(top)
     if (tried.get(top)!.throughput <= atLeast) return null
     // Starts at the solution of the last call. Most candidates already draw too much power at that clock, yet have too
     // little throughput, and can be rejected at once.
-    const near = Math.min(top, this.#lastIndex.get(memClockMhz) ?? top)
-    const isAbove = powerAt(near) > this.#limitW
+    const near = Math.min(top, lastIndex.get(memClockMhz) ?? top)
+    const isAbove = powerAt(near) > limitW
     if (isAbove && tried.get(near)!.throughput <= atLeast) return null
-    const index =
-      topW <= this.#limitW ? top : highestStateWithin(isAbove ? near : top, this.#limitW, powerAt, isAbove ? 0 : near)
+    const index = topW <= limitW ? top : highestStateWithin(isAbove ? near : top, limitW, powerAt, isAbove ? 0 : near)
     const locked = tried.get(index)
     if (locked === undefined) return null
-    this.#lastIndex.set(memClockMhz, index)
-    const found = this.#betweenClocks && index < top ? this.#withStateAbove(locked, tried, index, powerAt) : locked
+    lastIndex.set(memClockMhz, index)
+    let found = locked
+    if (betweenClocks && index < top) {
+      // The board alternates between this clock and the next one, so that mean power equals the limit.
+      const share = (limitW - locked.powerW) / (powerAt(index + 1) - locked.powerW)
+      const throughput = locked.throughput + share * (tried.get(index + 1)!.throughput - locked.throughput)
+      found = { ...locked, throughput, powerW: limitW }
+    }
     return found.throughput > atLeast ? found : null
   }
 
-  /**
-   * Returns the mean of alternating between the locked clock and the next higher state, in the proportion at which mean
-   * power equals the limit.
-   */
-  #withStateAbove(
-    locked: Found,
-    tried: ReadonlyMap<number, Found>,
-    index: number,
-    powerAt: (index: number) => number,
-  ): Found {
-    const aboveW = tried.get(index + 1)?.powerW ?? powerAt(index + 1)
-    const share = (this.#limitW - locked.powerW) / (aboveW - locked.powerW)
-    const throughput = locked.throughput + share * (tried.get(index + 1)!.throughput - locked.throughput)
-    return { ...locked, throughput, powerW: this.#limitW }
+  function fits(slots: readonly Slot[]): boolean {
+    const { reservedBytes } = solver.physics.process
+    const bytes = slots.reduce((sum, { batch }) => sum + bytesOfBatch[batch]!, reservedBytes)
+    return bytes <= spec.memoryBytes
   }
 
-  #fits(slots: readonly Slot[]): boolean {
-    const { reservedBytes } = this.#solver.physics.process
-    const bytes = slots.reduce((sum, { batch }) => sum + this.#bytesOfBatch[batch]!, reservedBytes)
-    return bytes <= this.#spec.memoryBytes
-  }
-
-  #tenants(slots: readonly Slot[]): Tenant[] {
+  function tenants(slots: readonly Slot[]): Tenant[] {
     return slots.map(({ units, batch }) => ({
-      model: this.#model,
-      mpsPercent: units * this.#step,
-      batchSize: this.#batchSizes[batch]!,
+      model: network.name,
+      mpsPercent: units * step,
+      batchSize: batchSizes[batch]!,
     }))
   }
 }

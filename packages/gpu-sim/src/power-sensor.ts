@@ -17,8 +17,9 @@ export class PowerSensor {
   readonly #recentW: Float64Array
   #filled = 0
   #next = 0
-  #averageW: number | null = null
-  #instantW: number | null = null
+  /** The last readings, W; null before the first refresh. */
+  averageW: number | null = null
+  instantW: number | null = null
   #untilRefreshMs: number
   #bias = { gain: 1, offsetW: 0 }
 
@@ -39,8 +40,8 @@ export class PowerSensor {
     this.#untilRefreshMs -= TICK_MS
     if (this.#untilRefreshMs > 0) return
     this.#untilRefreshMs += this.#physics.periodMs
-    this.#averageW = this.#read(this.#physics.averageWindowMs)
-    this.#instantW = this.#read(this.#physics.instantWindowMs)
+    this.averageW = this.#read(this.#physics.averageWindowMs)
+    this.instantW = this.#read(this.#physics.instantWindowMs)
   }
 
   /** Power that the sensor's shunts measure, W, before averaging and noise. The firmware acts on it. */
@@ -65,15 +66,6 @@ export class PowerSensor {
   /** Sets a sensor fault, which adds to the unit's constant error. */
   setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
     this.#bias = bias
-  }
-
-  /** The last readings, W; null before the first refresh. */
-  get averageW(): number | null {
-    return this.#averageW
-  }
-
-  get instantW(): number | null {
-    return this.#instantW
   }
 
   #read(windowMs: number): number {

@@ -64,19 +64,14 @@ export function simulateSteadyState(
 
 /** Mean of two states of the same tenants. `share` is the fraction of time in the second state, 0..1. */
 function alternating(low: SimulatedSteadyState, high: SimulatedSteadyState, share: number): SimulatedSteadyState {
-  const between = (a: number, b: number) => a + share * (b - a)
-  const mean = { ...low } as { -readonly [K in keyof SimulatedSteadyState]: SimulatedSteadyState[K] }
-  for (const key of Object.keys(low) as (keyof SimulatedSteadyState)[]) {
-    const [a, b] = [low[key], high[key]]
-    if (typeof a === 'number' && typeof b === 'number') (mean as Record<string, unknown>)[key] = between(a, b)
+  const tenants = low.tenants.map((tenant, i) => meanOfNumbers(tenant, high.tenants[i]!, share))
+  return { ...meanOfNumbers(low, high, share), tenants }
+}
+
+/** Weighted mean of each number of two objects. What is no number is taken from the first. */
+function meanOfNumbers<T extends object>(low: T, high: T, share: number): T {
+  const mean = ([key, a]: [string, unknown]) => {
+    return [key, typeof a === 'number' ? a + share * ((high[key as keyof T] as number) - a) : a]
   }
-  mean.tenants = low.tenants.map((tenant, i) => {
-    const other = high.tenants[i]!
-    return {
-      throughput: between(tenant.throughput, other.throughput),
-      batchMs: between(tenant.batchMs, other.batchMs),
-      deviceShare: between(tenant.deviceShare, other.deviceShare),
-    }
-  })
-  return mean
+  return Object.fromEntries(Object.entries(low).map(mean))
 }

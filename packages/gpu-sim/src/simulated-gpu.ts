@@ -177,7 +177,7 @@ export class SimulatedGpu implements Gpu {
     return simulatedLease({
       spec: this.spec,
       settings: this.#settings,
-      change: (setter, delayed, apply) => this.#change(setter, delayed, apply),
+      change: (setter, apply) => this.#change(setter, apply),
       endLease: () => {
         this.#leased = false
         this.#advance()
@@ -409,22 +409,21 @@ export class SimulatedGpu implements Gpu {
    * Starts the MPS daemon. @throws PctodlError `IN_USE` while processes run, since they could not become its clients
    */
   startMps(): void {
-    this.#advanceAlive()
-    if (this.#mps === 'running') return
-    if (this.#partitions().some((partition) => partition.processes.length > 0)) {
-      throw new PctodlError('IN_USE', `processes run on ${this.spec.name} without MPS; end them before starting it`)
-    }
-    this.#shareThrough('running')
+    this.#switchMps('running', 'without MPS; end them before starting it')
   }
 
   /** Stops the MPS daemon; clients launched later time-slice. @throws PctodlError `IN_USE` while processes run */
   stopMps(): void {
+    this.#switchMps('off', 'through MPS; end them before stopping it')
+  }
+
+  #switchMps(mps: 'running' | 'off', obstacle: string): void {
     this.#advanceAlive()
-    if (this.#mps === 'off') return
+    if (this.#mps === mps) return
     if (this.#partitions().some((partition) => partition.processes.length > 0)) {
-      throw new PctodlError('IN_USE', `processes run on ${this.spec.name} through MPS; end them before stopping it`)
+      throw new PctodlError('IN_USE', `processes run on ${this.spec.name} ${obstacle}`)
     }
-    this.#shareThrough('off')
+    this.#shareThrough(mps)
   }
 
   #advance(): void {
@@ -487,10 +486,10 @@ export class SimulatedGpu implements Gpu {
     return staticW + leakageW + dynamicW * (1 + ripple)
   }
 
-  #change(setter: Setter, delayed: boolean, apply: () => void): void {
+  #change(setter: Setter, apply: () => void): void {
     this.#advanceAlive()
     if (!this.#faults.setterWorks(setter)) return
-    if (delayed) this.#settings.later(this.clock.now() + this.physics.firmware.clockLatencyMs, apply)
+    if (setter !== 'power-limit') this.#settings.later(this.clock.now() + this.physics.firmware.clockLatencyMs, apply)
     else apply()
   }
 

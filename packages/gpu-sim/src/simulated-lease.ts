@@ -6,12 +6,11 @@ export interface LeasedBoard {
   readonly spec: GpuSpec
   readonly settings: BoardSettings
   /**
-   * Advances the board to the present and requests a change of a setting.
+   * Advances the board to the present and requests a change of a setting. The firmware applies clocks with a delay.
    *
-   * @param delayed whether the firmware applies the change with a delay
    * @throws PctodlError `GPU_LOST`, `NO_PERMISSION`, `NOT_SUPPORTED`
    */
-  change(setter: Setter, delayed: boolean, apply: () => void): void
+  change(setter: Setter, apply: () => void): void
   /** Restores the settings that the board had when the lease was taken, and releases the board. */
   endLease(): void
 }
@@ -33,11 +32,11 @@ export function simulatedLease(board: LeasedBoard): GpuLease {
       if (range.minMhz > range.maxMhz) {
         throw new InvalidInputError('smClock range', range, 'minMhz of at most maxMhz')
       }
-      board.change('sm-clock', true, () => settings.lockSm(range))
+      board.change('sm-clock', () => settings.lockSm(range))
     },
     resetSmClock: async () => {
       holding()
-      board.change('sm-clock', true, () => settings.lockSm(null))
+      board.change('sm-clock', () => settings.lockSm(null))
     },
     lockMemClock: async (memClockMhz) => {
       holding()
@@ -45,13 +44,13 @@ export function simulatedLease(board: LeasedBoard): GpuLease {
         const states = spec.clockStates.map((state) => state.memClockMhz)
         throw new InvalidInputError('memClockMhz', memClockMhz, `one of ${states.join(', ')} on ${spec.name}`)
       }
-      board.change('mem-clock', true, () => {
+      board.change('mem-clock', () => {
         settings.memLockMhz = memClockMhz
       })
     },
     resetMemClock: async () => {
       holding()
-      board.change('mem-clock', true, () => {
+      board.change('mem-clock', () => {
         settings.memLockMhz = null
       })
     },
@@ -61,13 +60,13 @@ export function simulatedLease(board: LeasedBoard): GpuLease {
       if (!(powerLimitW >= min && powerLimitW <= max)) {
         throw new InvalidInputError('powerLimitW', powerLimitW, `a limit of ${min} to ${max} W on ${spec.name}`)
       }
-      board.change('power-limit', false, () => {
+      board.change('power-limit', () => {
         settings.powerLimitW = powerLimitW
       })
     },
     resetPowerLimit: async () => {
       holding()
-      board.change('power-limit', false, () => {
+      board.change('power-limit', () => {
         settings.powerLimitW = spec.powerLimitW.default
       })
     },

@@ -30,10 +30,13 @@ export class SimulatedProcess {
   #progress = 0
   /** Time spent on the batch in flight, ms. */
   #inFlightMs = 0
-  readonly #stepwise: boolean
+  readonly stepwise: boolean
   /** Time at which a stepwise process begins its next batch, ms; null until `begin` sets it. */
   #beginsAtMs: number | null = null
-  #ranMs = 0
+  /**
+   * Time for which the process ran in its last tick, ms. It is more than a tick if a step began in the tick before.
+   */
+  ranMs = 0
 
   /**
    * @param network the network that the tenant's `model` names
@@ -52,7 +55,7 @@ export class SimulatedProcess {
     stepwise = false,
   ) {
     this.id = id
-    this.#stepwise = stepwise
+    this.stepwise = stepwise
     this.#tenant = tenant
     this.#requestedBatchSize = tenant.batchSize
     this.#physics = physics
@@ -108,18 +111,7 @@ export class SimulatedProcess {
 
   /** Whether this is a stepwise process between two steps. */
   get waiting(): boolean {
-    return this.#stepwise && this.#beginsAtMs === null
-  }
-
-  get stepwise(): boolean {
-    return this.#stepwise
-  }
-
-  /**
-   * Time for which the process ran in its last tick, ms. It is more than a tick if a step began in the tick before.
-   */
-  get ranMs(): number {
-    return this.#ranMs
+    return this.stepwise && this.#beginsAtMs === null
   }
 
   /** Runs one batch that starts at the given time. For stepwise processes. */
@@ -145,32 +137,27 @@ export class SimulatedProcess {
    */
   run(nowMs: number, tickMs: number, batchMs: number): boolean {
     // The step begins within this tick, or within the previous tick if its request came after that tick was computed.
-    const runMs = this.#stepwise && this.#progress === 0 ? Math.max(0, nowMs - this.#beginsAtMs!) : tickMs
-    this.#ranMs = runMs
+    const runMs = this.stepwise && this.#progress === 0 ? Math.max(0, nowMs - this.#beginsAtMs!) : tickMs
+    this.ranMs = runMs
     this.#progress += runMs / batchMs
     this.#inFlightMs += runMs
     if (this.#progress < 1) return false
-    if (this.#stepwise) {
-      const overMs = (this.#progress - 1) * batchMs
-      this.#ranMs -= overMs
-      this.batches++
-      this.samples += this.#tenant.batchSize
-      this.latencySumMs += this.#inFlightMs - overMs
-      this.lastCompletionMs = nowMs - overMs
-      this.#progress = 0
-      this.#inFlightMs = 0
-      this.#beginsAtMs = null
-      return this.#requestedBatchSize !== this.#tenant.batchSize
-    }
-    const completed = Math.floor(this.#progress)
+    const completed = this.stepwise ? 1 : Math.floor(this.#progress)
     const leftMs = (this.#progress - completed) * batchMs
     this.batches += completed
     this.samples += completed * this.#tenant.batchSize
     // The latency of the first batch includes its time in earlier ticks; the other batches fit into this tick.
     this.latencySumMs += this.#inFlightMs - leftMs
     this.lastCompletionMs = nowMs - leftMs
-    this.#progress -= completed
-    this.#inFlightMs = leftMs
+    if (this.stepwise) {
+      this.ranMs -= leftMs
+      this.#progress = 0
+      this.#inFlightMs = 0
+      this.#beginsAtMs = null
+    } else {
+      this.#progress -= completed
+      this.#inFlightMs = leftMs
+    }
     return this.#requestedBatchSize !== this.#tenant.batchSize
   }
 

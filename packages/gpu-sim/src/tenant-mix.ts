@@ -34,8 +34,6 @@ export interface Kind {
   offset: number
   /** Working sets of all other tenants that compete for L2, bytes. */
   othersBytes: number
-  /** Fraction of the kind's weights that are no longer in L2 when the next batch reads them, 0..1. */
-  weightsMissed: number
   totalDramBytes: number
   /** DRAM bandwidth that the tenant's SMs can request at the present clocks, bytes/s. */
   requestBandwidth: number
@@ -93,7 +91,8 @@ export class TenantMix implements UnitMap {
   readonly #computeSP: Float64Array
   readonly #l2S: Float64Array
   readonly #shares: Float64Array
-  #capacity = 0
+  /** Attainable DRAM bandwidth at the last settled clocks, bytes/s. */
+  capacity = 0
 
   constructor(
     spec: GpuSpec,
@@ -128,14 +127,9 @@ export class TenantMix implements UnitMap {
     this.#missL2()
   }
 
-  /** Attainable DRAM bandwidth at the last settled clocks, bytes/s. */
-  get capacity(): number {
-    return this.#capacity
-  }
-
   /** Updates the times of all kinds to these clocks. */
   settle(smClockMhz: number, memClockMhz: number): void {
-    this.#capacity = this.#work.dramEfficiency * memoryBandwidth(this.#spec, memClockMhz)
+    this.capacity = this.#work.dramEfficiency * memoryBandwidth(this.#spec, memClockMhz)
     this.#adoptClock(smClockMhz)
     const shares = this.#shares.fill(1)
     this.#fixedPoint.solve(this, shares, TOLERANCE)
@@ -166,7 +160,6 @@ export class TenantMix implements UnitMap {
       const { load, offset } = kind
       const { occurrences, computing } = load.work
       kind.othersBytes = everybody - load.meanWorkingBytes
-      kind.weightsMissed = weightsMissed
       let total = 0
       for (let i = load.work.size - 1; i >= 0; i--) {
         const pressure = (load.workingBytes[i]! + kind.othersBytes) / size
@@ -186,8 +179,8 @@ export class TenantMix implements UnitMap {
     for (const kind of this.kinds) {
       const { load, offset } = kind
       const requested = smBandwidthGBs * 1e9 * load.sms * (smClockMhz / this.#spec.boostClockMhz)
-      kind.requestBandwidth = Math.min(requested, this.#capacity)
-      kind.aloneInQueue = 1 + (kind.requestBandwidth / this.#capacity) ** QUEUE
+      kind.requestBandwidth = Math.min(requested, this.capacity)
+      kind.aloneInQueue = 1 + (kind.requestBandwidth / this.capacity) ** QUEUE
       const perL2 = 1 / (l2BandwidthFactor * kind.requestBandwidth)
       for (let i = 0; i < load.work.computing; i++) {
         this.#computeSP[offset + i] = this.#toPower(load.cycles[i]! * perHz)
@@ -281,14 +274,14 @@ export class TenantMix implements UnitMap {
    * Fraction of the requested bandwidth that a tenant of kind `k` gets while others request `others` bytes/s, 0..1.
    */
   #served(k: number, request: number, others: number, shares: Float64Array): number {
-    const proportional = Math.min(1, this.#capacity / (request + others))
+    const proportional = Math.min(1, this.capacity / (request + others))
     const { contention } = this.#work
     if (contention === 'proportional') return proportional
     if (contention === 'queue') {
-      const together = ((request + others) / this.#capacity) ** QUEUE
+      const together = ((request + others) / this.capacity) ** QUEUE
       return Math.min(proportional, (this.kinds[k]!.aloneInQueue / (1 + together)) ** (1 / QUEUE))
     }
-    return request + others <= this.#capacity ? 1 : this.#maxMinShare(k, request, shares)
+    return request + others <= this.capacity ? 1 : this.#maxMinShare(k, request, shares)
   }
 
   /**
@@ -303,7 +296,7 @@ export class TenantMix implements UnitMap {
         weight: kind.count * shares[SHARES * j + FELT]! + (j === k ? 1 - shares[SHARES * j + FELT]! : 0),
       }))
       .sort((a, b) => a.wants - b.wants)
-    let left = this.#capacity
+    let left = this.capacity
     let weight = byRequest.reduce((sum, each) => sum + each.weight, 0)
     for (const each of byRequest) {
       const level = left / weight
@@ -365,7 +358,6 @@ function newKind(load: TenantLoad, offset: number): Kind {
     count: 0,
     offset,
     othersBytes: 0,
-    weightsMissed: 0,
     totalDramBytes: 0,
     requestBandwidth: 0,
     aloneInQueue: 1,

@@ -55,7 +55,6 @@ describe('the oracle', () => {
     const between = at({ finestSharePercentStep: 5, betweenClocks: true })
     expect(finer.throughput).toBeGreaterThanOrEqual(plain.throughput)
     expect(finer.configuration.tenants.every(({ mpsPercent }) => mpsPercent % 5 === 0)).toBe(true)
-    expect(finer.resolution).toMatchObject({ sharePercentStep: 20, finestSharePercentStep: 5 })
     expect(between.throughput).toBeGreaterThan(finer.throughput)
     expect(between.throughput).toBeLessThan(1.03 * finer.throughput)
     expect(between.powerW).toBe(150)

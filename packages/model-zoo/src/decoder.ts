@@ -89,7 +89,7 @@ export function decoderFromConfig(json: unknown): Decoder {
     throw new InvalidInputError('config', json, 'the object of a Hugging Face config.json')
   const config = json as Record<string, unknown>
   const family = config['model_type']
-  if (config['kv_lora_rank'] !== undefined && config['kv_lora_rank'] !== null)
+  if (config['kv_lora_rank'] != null)
     throw new InvalidInputError(
       'kv_lora_rank',
       config['kv_lora_rank'],
@@ -108,10 +108,12 @@ export function decoderFromConfig(json: unknown): Decoder {
   const layers = size('num_hidden_layers', undefined, MAX_LAYERS)
   const hidden = size('hidden_size')
   const heads = size('num_attention_heads')
-  const kvHeads = size('num_key_value_heads', heads)
+  // Other families have heads of any width, and their configs leave out what equals the defaults of Hugging Face.
+  const derived = !/^(gemma|qwen3|gpt_oss)/.test(family)
+  const kvHeads = size('num_key_value_heads', derived ? heads : undefined)
   if (heads % kvHeads !== 0)
     throw new InvalidInputError('num_key_value_heads', kvHeads, `a divisor of num_attention_heads, ${heads}`)
-  if (config['head_dim'] == null && hidden % heads !== 0)
+  if (config['head_dim'] == null && derived && hidden % heads !== 0)
     throw new InvalidInputError(
       'hidden_size',
       hidden,
@@ -123,7 +125,7 @@ export function decoderFromConfig(json: unknown): Decoder {
     hidden,
     heads,
     kvHeads,
-    headDim: size('head_dim', hidden / heads),
+    headDim: size('head_dim', derived ? hidden / heads : undefined),
     inter: size('intermediate_size'),
     vocabulary: size('vocab_size'),
     tied: flag(config, 'tie_word_embeddings', family.startsWith('gemma')),
@@ -222,20 +224,12 @@ export function kvCacheBytes(
 export function decoderOperators(decoder: Decoder, { phase, batch, length }: DecoderPass): DecoderOperator[] {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, windows, experts } = decoder
   const m = phase === 'prefill' ? batch * length : batch
-  const gemm = (name: string, count: number, n: number, k: number, rows = m): DecoderOperator => ({
-    kind: 'gemm',
-    name,
-    count,
-    m: rows,
-    n,
-    k,
-  })
-  const elementwise = (name: string, count: number, perToken: number): DecoderOperator => ({
-    kind: 'elementwise',
-    name,
-    count,
-    elements: m * perToken,
-  })
+  const gemm = (name: string, count: number, n: number, k: number, rows = m): DecoderOperator => {
+    return { kind: 'gemm', name, count, m: rows, n, k }
+  }
+  const elementwise = (name: string, count: number, perToken: number): DecoderOperator => {
+    return { kind: 'elementwise', name, count, elements: m * perToken }
+  }
   const sparse = experts?.layers ?? 0
   const dense = layers - sparse
   const list: DecoderOperator[] = [

@@ -162,7 +162,7 @@ export class GraphBuilder {
   }
 
   /** Adds an attention operator for which this class has no method of its own. */
-  operator<Kind extends AttentionKind>(
+  operator<Kind extends OperatorKind>(
     id: string,
     kind: Kind,
     inputs: readonly Activation[],
@@ -209,17 +209,6 @@ export class GraphBuilder {
     return { id, channels }
   }
 }
-
-type AttentionKind =
-  | 'windowPartition'
-  | 'windowMerge'
-  | 'splitHeads'
-  | 'mergeHeads'
-  | 'contiguous'
-  | 'scale'
-  | 'matmul'
-  | 'softmax'
-  | 'pairsToHeads'
 
 function tensor(name: string, shape: readonly number[]): WeightTensor {
   return { name, shape, elements: shape.reduce((product, size) => product * size, 1) }

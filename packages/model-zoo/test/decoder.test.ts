@@ -99,6 +99,8 @@ describe('decoders from config.json', () => {
     ['another architecture', { ...llama8b, model_type: 'mamba' }, /model_type.*mamba.*llama/],
     ['a multimodal model', { model_type: 'gemma3', text_config: {} }, /text_config/],
     ['a missing size', { ...llama8b, hidden_size: undefined }, /hidden_size/],
+    ['heads of a width that cannot be derived', { ...gemma2, head_dim: undefined }, /head_dim.*undefined/],
+    ['a number of heads that cannot be derived', { ...gemma2, num_key_value_heads: undefined }, /num_key_value_heads/],
     ['a size that is text', { ...llama8b, vocab_size: '32000' }, /vocab_size.*32000/],
     ['heads that do not divide', { ...llama8b, num_key_value_heads: 7 }, /num_key_value_heads.*7.*32/],
     ['a size beyond all models', { ...llama8b, num_hidden_layers: 1e9 }, /num_hidden_layers.*1000000000.*1 to 10000/],

@@ -108,6 +108,11 @@ describe('costOperator', () => {
     expect(() => costOperator({ ...wide, dtype: 'fp8' }, findOperatorBoard('A100'))).toThrow(
       /dtype.*'fp8'.*bfloat16.*on A100/,
     )
+    const unknownRates = { ...gpuSpecs['RTX4090']!, key: 'UnknownRates', aliases: [], computeCapability: '9.9' }
+    addGpuSpec(unknownRates)
+    expect(() => costOperator({ ...wide, dtype: 'fp8' }, findOperatorBoard('UnknownRates'))).toThrow(
+      /dtype: got 'fp8', expected bfloat16 for gemm/,
+    )
     expect(() => findOperatorBoard('K80')).toThrow(/K80.*H200/)
   })
 })

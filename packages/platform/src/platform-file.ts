@@ -1,5 +1,5 @@
 import { PctodlError } from './errors.js'
-import type { ClockStates, GpuSpec } from './gpu-spec.js'
+import { type ClockStates, type GpuSpec, smClocksAt } from './gpu-spec.js'
 
 const FORMAT = 'pctodl-platform'
 const VERSION = 1
@@ -91,16 +91,15 @@ export function readPlatform(content: unknown, file = 'platform file'): GpuSpec 
   if (!(min <= usual && usual <= max)) throw spec.error('powerLimitW', 'min <= default <= max')
   if (clockStates.length === 0) throw spec.error('clockStates', 'at least one memory clock')
   for (const memClockMhz of read.performanceMemClocksMhz) {
-    if (!clockStates.some((state) => state.memClockMhz === memClockMhz)) {
-      throw spec.error('performanceMemClocksMhz', 'memory clocks of clockStates only')
-    }
+    const smClocksMhz = smClocksAt(read, memClockMhz)
+    if (!smClocksMhz) throw spec.error('performanceMemClocksMhz', 'memory clocks of clockStates only')
+    if (smClocksMhz[0]! > read.boostClockMhz)
+      throw spec.error('boostClockMhz', 'at least the lowest SM clock of each of performanceMemClocksMhz')
   }
   if (read.performanceMemClocksMhz.length === 0)
     throw spec.error('performanceMemClocksMhz', 'at least one memory clock')
   if (read.baseClockMhz > read.boostClockMhz) throw spec.error('baseClockMhz', 'at most boostClockMhz')
-  if (clockStates.every(({ smClocksMhz }) => smClocksMhz[0]! > read.boostClockMhz)) {
-    throw spec.error('boostClockMhz', 'at least the lowest SM clock of clockStates')
-  }
+  if (read.smPerTpc > read.smCount) throw spec.error('smPerTpc', 'at most smCount')
   return read
 }
 

@@ -42,6 +42,10 @@ describe('a platform file', () => {
     expect(refused((file) => (file.spec.clockStates[0].smClocksMhz = [210, 210]))).toMatch(/every clock once/)
     expect(refused((file) => (file.spec.powerLimitW.default = 500))).toMatch(/min <= default <= max/)
     expect(refused((file) => (file.spec.baseClockMhz = 9000))).toMatch(/baseClockMhz: got 9000.*at most boostClockMhz/)
+    expect(refused((file) => (file.spec.smPerTpc = 81))).toMatch(/smPerTpc: got 81.*at most smCount/)
+    // Idle memory clocks have low SM clocks still.
+    const fast = (file: ReturnType<typeof whole>) => (file.spec.clockStates.at(-1).smClocksMhz = [9000])
+    expect(refused(fast)).toMatch(/boostClockMhz: got 1950.*at least the lowest SM clock/)
     expect(refused((file) => file.spec.performanceMemClocksMhz.push(1234))).toMatch(/memory clocks of clockStates only/)
     expect(refused((file) => (file.version = 2))).toMatch(/version: got 2, expected 1/)
     expect(refused((file) => (file.format = 'x'))).toMatch(/format: got "x", expected 'pctodl-platform'/)

@@ -37,6 +37,7 @@ export class ServingEngine {
   #solver: MixSolver
   #slots: readonly BatchSlot[] = []
   #mixes: RunningMixes
+  /** Time up to which events have been processed, ms. */
   #nowMs: number
   /** Whether the running batches or their pace have changed since the end times of batches were computed. */
   #changed = true
@@ -50,7 +51,8 @@ export class ServingEngine {
   #throughput = 0
   #windowStartMs: number
   readonly #sums = new Float64Array(8)
-  #mean: SteadyState = idleState
+  /** Mean state of the board over the last `advance`. */
+  mean: SteadyState = idleState
 
   constructor(solver: MixSolver, nowMs: number, { seed = 1, batchSpread = 0 }: ServingEngineOptions = {}) {
     if (!(batchSpread >= 0 && batchSpread <= 2)) {
@@ -63,16 +65,6 @@ export class ServingEngine {
     this.#accountedMs = nowMs
     this.#windowStartMs = nowMs
     this.#mixes = new RunningMixes(solver, [])
-  }
-
-  /** Time up to which events have been processed, ms. */
-  get nowMs(): number {
-    return this.#nowMs
-  }
-
-  /** Mean state of the board over the last `advance`. */
-  get mean(): SteadyState {
-    return this.#mean
   }
 
   get serviceNames(): readonly string[] {
@@ -110,7 +102,7 @@ export class ServingEngine {
    */
   changeService(changed: Service): void {
     this.#services[this.#indexOf(changed.name)]!.service = changed
-    this.#rebuild(this.#slots.map(({ process }) => process))
+    this.#rebuild()
   }
 
   /** Admits a fraction of the arriving requests, evenly spaced, and sheds the others. */
@@ -120,7 +112,7 @@ export class ServingEngine {
 
   setSolver(solver: MixSolver): void {
     this.#solver = solver
-    this.#rebuild(this.#slots.map(({ process }) => process))
+    this.#rebuild()
   }
 
   /**
@@ -321,7 +313,7 @@ export class ServingEngine {
   }
 
   /** Creates slots for these processes. Processes that had a slot keep their batches. */
-  #rebuild(processes: readonly ServedProcess[]): void {
+  #rebuild(processes: readonly ServedProcess[] = this.#slots.map(({ process }) => process)): void {
     this.#account()
     const before = this.#slots
     this.#slots = processes.map((process) => {
@@ -385,7 +377,7 @@ export class ServingEngine {
     const durationMs = this.#nowMs - this.#windowStartMs
     if (durationMs <= 0) return
     const mean = (i: number) => this.#sums[i]! / durationMs
-    this.#mean = {
+    this.mean = {
       tenants: [],
       throughput: mean(7),
       busySms: mean(0),

@@ -11,7 +11,8 @@ export class SimulatedDesk implements ServiceDesk {
   readonly #options: ServingEngineOptions
   #served: SimulatedServices | undefined
   #services: readonly Service[] = []
-  readonly #departed: ServiceCounters[] = []
+  /** Last counters of services that have ended. */
+  readonly departed: ServiceCounters[] = []
 
   /** @param trafficOf returns the arrivals of a service; called once per service, before its first request */
   constructor(
@@ -22,11 +23,6 @@ export class SimulatedDesk implements ServiceDesk {
     this.#gpu = gpu
     this.#trafficOf = trafficOf
     this.#options = options
-  }
-
-  /** Last counters of services that have ended. */
-  get departed(): readonly ServiceCounters[] {
-    return this.#departed
   }
 
   counters(): readonly ServiceCounters[] {
@@ -53,7 +49,7 @@ export class SimulatedDesk implements ServiceDesk {
         else if (known !== service) served.change(service)
       }
       for (const { name } of before) {
-        if (!services.some((service) => service.name === name)) this.#departed.push(served.remove(name))
+        if (!services.some((service) => service.name === name)) this.departed.push(served.remove(name))
       }
     }
     this.#services = services

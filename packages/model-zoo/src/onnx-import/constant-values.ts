@@ -1,9 +1,9 @@
 import { elementCount, type Shape } from '../shapes.js'
-import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+import { axisOf, fail, type NodeReading, permutationOf, Unknown } from './node-reading.js'
 import { shapeSlice } from './output-shapes.js'
 import { elementTypes, isFloat } from './read-onnx.js'
 import { slicedAxes } from './sliced-axes.js'
-import { broadcastIndices, LONGEST_LIST } from './tensor-value.js'
+import { broadcastIndices, LONGEST_LIST, stridedIndices } from './tensor-value.js'
 
 type Rule = (node: NodeReading, output: Shape) => readonly number[]
 
@@ -19,6 +19,10 @@ const arithmetic = (compute: (...values: number[]) => number): Rule => {
 }
 
 const same: Rule = (node) => node.values(0)
+
+function reduced(fold: (values: readonly number[]) => number): Rule {
+  return (node) => (node.shape(0).length === 1 ? [fold(node.values(0))] : fail())
+}
 
 /**
  * Returns for each output element its index in the first input. `positions` lists the selected positions along each
@@ -121,27 +125,14 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   Transpose: (node, output) => {
     const shape = node.shape(0)
-    const order = node.ints('perm') ?? shape.map((_, i) => shape.length - 1 - i)
-    const stride = shape.map((_, axis) => elementCount(shape.slice(axis + 1)))
+    const strides = permutationOf(node).map((axis) => elementCount(shape.slice(axis + 1)))
     const values = node.values(0)
-    return Array.from({ length: elementCount(output) }, (_, flat) => {
-      let rest = flat
-      let index = 0
-      for (let axis = output.length - 1; axis >= 0; axis--) {
-        index += (rest % output[axis]!) * stride[order[axis]!]!
-        rest = Math.floor(rest / output[axis]!)
-      }
-      return values[index]!
-    })
+    return stridedIndices(output, strides).map((index) => values[index]!)
   },
-  ReduceProd: (node) => (node.shape(0).length === 1 ? [elementCount(node.values(0))] : fail()),
-  ReduceSum: (node) => (node.shape(0).length === 1 ? [node.values(0).reduce((sum, each) => sum + each, 0)] : fail()),
-  ReduceMax: (node) => (node.shape(0).length === 1 ? [Math.max(...node.values(0))] : fail()),
-  ReduceMin: (node) => (node.shape(0).length === 1 ? [Math.min(...node.values(0))] : fail()),
-}
-
-function fail(): never {
-  throw new Unknown()
+  ReduceProd: reduced(elementCount),
+  ReduceSum: reduced((values) => values.reduce((sum, each) => sum + each, 0)),
+  ReduceMax: reduced((values) => Math.max(...values)),
+  ReduceMin: reduced((values) => Math.min(...values)),
 }
 
 /** Values of the output of a node with one output, if they are known before the model runs; otherwise null. */

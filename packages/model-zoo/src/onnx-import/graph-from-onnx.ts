@@ -40,133 +40,107 @@ export function graphFromOnnx(bytes: Uint8Array, options: GraphFromOnnxOptions =
   if (!Number.isInteger(samples) || samples < 1) throw new InvalidInputError('samples', samples, 'a positive integer')
   const steps = mergeSteps(interpretation)
   if (steps.length === 0) throw new InvalidInputError('onnx', name, 'a graph in which something depends on an input')
-  const reader = new LayerReader(interpretation, steps, samples)
-  const layers = reader.layers()
+  const readers = new Map<string, MergedStep[]>()
+  /** Maps each tensor to the tensor whose memory it shares. */
+  const memory = new Map<string, string>()
+  const layerOf = new Map<string, string>()
+  const views = new Set<MergedStep>()
+  for (const step of steps) {
+    for (const name of step.inputs) readers.set(name, [...(readers.get(name) ?? []), step])
+  }
+  for (const step of steps) if (isViewStep(step) || onlyReadBySwappingProducts(step)) views.add(step)
+  for (const step of steps) {
+    const [first = ''] = step.inputs.filter(isDynamic)
+    for (const output of step.outputs) {
+      if (views.has(step)) memory.set(output, owner(first))
+      else layerOf.set(output, step.name)
+    }
+  }
+  const layers = layersOf()
   return {
     name,
     layers,
     parameters: parameterCount(interpretation),
     weightElements: interpretation.stored.reduce((sum, { dims }) => sum + elementCount(dims), 0),
-    peakActivationElements: reader.peakActivationElements(),
-    unknownOperators: reader.unknownOperators(layers),
-  }
-}
-
-/** Number of stored floating-point values, without the statistics of batch norms, which are not parameters. */
-function parameterCount({ stored, steps }: Interpretation): number {
-  const statistics = new Set(
-    steps.flatMap(({ operator, reading }) =>
-      operator === 'BatchNormalization' ? reading.node.inputs.slice(3, 5) : [],
-    ),
-  )
-  const learned = stored.filter(({ name, elementType }) => isFloat(elementType) && !statistics.has(name))
-  return learned.reduce((sum, { dims }) => sum + elementCount(dims), 0)
-}
-
-class LayerReader {
-  readonly #interpretation: Interpretation
-  readonly #steps: readonly MergedStep[]
-  readonly #samples: number
-  readonly #readers = new Map<string, MergedStep[]>()
-  /** Maps each tensor to the tensor whose memory it shares. */
-  readonly #memory = new Map<string, string>()
-  readonly #layerOf = new Map<string, string>()
-  readonly #views = new Set<MergedStep>()
-
-  constructor(interpretation: Interpretation, steps: readonly MergedStep[], samples: number) {
-    this.#interpretation = interpretation
-    this.#steps = steps
-    this.#samples = samples
-    for (const step of steps) {
-      for (const name of step.inputs) this.#readers.set(name, [...(this.#readers.get(name) ?? []), step])
-    }
-    for (const step of steps) if (isViewStep(step) || this.#onlyReadBySwappingProducts(step)) this.#views.add(step)
-    for (const step of steps) {
-      const [first = ''] = step.inputs.filter((name) => this.#isDynamic(name))
-      for (const output of step.outputs) {
-        if (this.#views.has(step)) this.#memory.set(output, this.#memory.get(first) ?? first)
-        else this.#layerOf.set(output, step.name)
-      }
-    }
+    peakActivationElements: peakActivationElements(),
+    unknownOperators: unknownOperators(),
   }
 
-  #onlyReadBySwappingProducts(step: MergedStep): boolean {
+  function onlyReadBySwappingProducts(step: MergedStep): boolean {
     if (!swapsLastTwo(step)) return false
-    const readers = this.#readers.get(step.outputs[0] ?? '') ?? []
-    return readers.length > 0 && readers.every(({ parts }) => matrixProducts.has(parts[0]!.operator))
+    const own = readers.get(step.outputs[0] ?? '') ?? []
+    return own.length > 0 && own.every(({ parts }) => matrixProducts.has(parts[0]!.operator))
   }
 
-  #isDynamic(name: string): boolean {
-    return this.#interpretation.tensors.get(name)?.dynamic === true
+  function isDynamic(name: string): boolean {
+    return interpretation.tensors.get(name)?.dynamic === true
   }
 
-  #elements(name: string): number {
-    return elementCount(this.#interpretation.tensors.get(name)?.shape ?? [])
+  function owner(name: string): string {
+    return memory.get(name) ?? name
+  }
+
+  function elements(name: string): number {
+    return elementCount(interpretation.tensors.get(name)?.shape ?? [])
   }
 
   /**
    * Number of elements that an operator reads of a tensor. If a view repeats values, only the values in memory count.
    */
-  #elementsRead(name: string, step: MergedStep): number {
-    const memory = this.#memory.get(name)
-    const elements =
-      memory === undefined ? this.#elements(name) : Math.min(this.#elements(name), this.#elements(memory))
+  function elementsRead(name: string, step: MergedStep): number {
+    const read = Math.min(elements(name), elements(owner(name)))
     const looksUp = /^Gather/.test(step.operator) && step.reading.node.inputs[0] === name
-    return looksUp ? Math.min(elements, this.#elements(step.outputs[0]!)) : elements
+    return looksUp ? Math.min(read, elements(step.outputs[0]!)) : read
   }
 
-  layers(): Layer[] {
-    return this.#steps
-      .filter((step) => !this.#views.has(step))
+  function layersOf(): Layer[] {
+    return steps
+      .filter((step) => !views.has(step))
       .map((step) => {
-        const outputShape = this.#interpretation.tensors.get(step.outputs[0]!)?.shape ?? []
+        const outputShape = interpretation.tensors.get(step.outputs[0]!)?.shape ?? []
         const { operatorClass, flops } = workOfStep(step, outputShape)
-        const dynamic = step.inputs.filter((name) => this.#isDynamic(name))
-        const perSample = (elements: number) => elements / this.#samples
+        const dynamic = step.inputs.filter(isDynamic)
+        const perSample = (elements: number) => elements / samples
         // A lookup reads only some rows of a stored table.
-        const table =
-          /^Gather/.test(step.operator) && !this.#isDynamic(step.inputs[0]!) ? this.#elements(step.outputs[0]!) : 0
+        const table = /^Gather/.test(step.operator) && !isDynamic(step.inputs[0]!) ? elements(step.outputs[0]!) : 0
         return {
           name: step.name,
           operator: step.operator,
           operatorClass,
           flops: perSample(flops),
-          inputElements: perSample(table + dynamic.reduce((sum, name) => sum + this.#elementsRead(name, step), 0)),
-          outputElements: perSample(step.outputs.reduce((sum, name) => sum + this.#elements(name), 0)),
+          inputElements: perSample(table + dynamic.reduce((sum, name) => sum + elementsRead(name, step), 0)),
+          outputElements: perSample(step.outputs.reduce((sum, name) => sum + elements(name), 0)),
           weightElements: step.inputs.reduce((sum, name) => sum + weightElementsOf(step, name), 0),
-          inputs: [...new Set(dynamic.map((name) => this.#source(name)))],
+          inputs: [...new Set(dynamic.map(source))],
           outputShape,
         }
       })
   }
 
   /** Name of the layer or network input whose values the tensor contains. */
-  #source(name: string): string {
-    const memory = this.#memory.get(name) ?? name
-    return this.#layerOf.get(memory) ?? memory
+  function source(name: string): string {
+    return layerOf.get(owner(name)) ?? owner(name)
   }
 
   /**
    * Largest number of elements that are needed at the same time. An activation or sum overwrites an input of its size
    * if the input is not needed any more.
    */
-  peakActivationElements(): number {
-    const owner = (name: string) => this.#memory.get(name) ?? name
-    const steps = this.#steps.map((step): MemoryStep => {
-      const reads = step.inputs.filter((name) => this.#isDynamic(name)).map(owner)
-      if (this.#views.has(step)) return { reads, writes: [] }
+  function peakActivationElements(): number {
+    const inMemory = steps.map((step): MemoryStep => {
+      const reads = step.inputs.filter(isDynamic).map(owner)
+      if (views.has(step)) return { reads, writes: [] }
       return { reads, writes: step.outputs, mayOverwrite: isPointwise(step) }
     })
-    const kept = this.#interpretation.outputs.map(owner)
-    return peakElements(steps, (name) => this.#elements(name), kept) / this.#samples
+    return peakElements(inMemory, elements, interpretation.outputs.map(owner)) / samples
   }
 
-  unknownOperators(layers: readonly Layer[]): UnknownOperator[] {
+  function unknownOperators(): UnknownOperator[] {
     const moved = (layer: Layer) => layer.inputElements + layer.outputElements
     const total = layers.reduce((sum, layer) => sum + moved(layer), 0)
     const byName = new Map(layers.map((layer) => [layer.name, layer]))
     const unknown = new Map<string, { occurrences: number; elements: number; stated: boolean }>()
-    for (const step of this.#steps) {
+    for (const step of steps) {
       if (isKnown(step) && step.outputSize !== 'assumed') continue
       const entry = unknown.get(step.operator) ?? { occurrences: 0, elements: 0, stated: true }
       const layer = byName.get(step.name)
@@ -186,6 +160,17 @@ class LayerReader {
       )
       .sort((a, b) => b.shareOfElements - a.shareOfElements)
   }
+}
+
+/** Number of stored floating-point values, without the statistics of batch norms, which are not parameters. */
+function parameterCount({ stored, steps }: Interpretation): number {
+  const statistics = new Set(
+    steps.flatMap(({ operator, reading }) =>
+      operator === 'BatchNormalization' ? reading.node.inputs.slice(3, 5) : [],
+    ),
+  )
+  const learned = stored.filter(({ name, elementType }) => isFloat(elementType) && !statistics.has(name))
+  return learned.reduce((sum, { dims }) => sum + elementCount(dims), 0)
 }
 
 function isPointwise(step: MergedStep): boolean {

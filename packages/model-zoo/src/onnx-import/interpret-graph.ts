@@ -40,45 +40,31 @@ export interface Interpretation {
  * @throws InvalidInputError naming the axes whose sizes are missing
  */
 export function interpretGraph({ graph, opset }: OnnxModel, sizes: Readonly<Record<string, number>>): Interpretation {
-  const interpreter = new Interpreter(opset, sizes)
-  return interpreter.run(graph)
-}
-
-class Interpreter {
-  readonly #opset: number
-  readonly #sizes: Readonly<Record<string, number>>
-  readonly #tensors = new Map<string, TensorValue>()
-  readonly #steps: Step[] = []
-  readonly #stored: OnnxTensor[] = []
-  readonly #batchNames = new Set<string>()
-
-  constructor(opset: number, sizes: Readonly<Record<string, number>>) {
-    this.#opset = opset
-    this.#sizes = sizes
+  const tensors = new Map<string, TensorValue>()
+  const steps: Step[] = []
+  const stored: OnnxTensor[] = []
+  /** Names of the open first axes of inputs, which have the size of the batch. */
+  const batchNames = new Set<string>()
+  const given = graph.inputs.filter(({ name }) => !graph.initializers.some((tensor) => tensor.name === name))
+  const shapes = inputShapes(given)
+  given.forEach(({ name, elementType }, i) => {
+    tensors.set(name, { shape: shapes[i]!, elementType, dynamic: true, values: null })
+  })
+  interpret(graph)
+  return {
+    steps,
+    tensors,
+    outputs: graph.outputs.map(({ name }) => name),
+    stored,
+    batch: shapes[0]?.[0] ?? 1,
   }
 
-  run(graph: OnnxGraph): Interpretation {
-    const given = graph.inputs.filter(({ name }) => !graph.initializers.some((tensor) => tensor.name === name))
-    const shapes = this.#inputShapes(given)
-    given.forEach(({ name, elementType }, i) => {
-      this.#tensors.set(name, { shape: shapes[i]!, elementType, dynamic: true, values: null })
-    })
-    this.#interpret(graph)
-    return {
-      steps: this.#steps,
-      tensors: this.#tensors,
-      outputs: graph.outputs.map(({ name }) => name),
-      stored: this.#stored,
-      batch: shapes[0]?.[0] ?? 1,
-    }
-  }
-
-  #inputShapes(inputs: readonly OnnxValueInfo[]): Shape[] {
-    for (const { axes } of inputs) if (typeof axes?.[0] === 'string') this.#batchNames.add(axes[0])
+  function inputShapes(inputs: readonly OnnxValueInfo[]): Shape[] {
+    for (const { axes } of inputs) if (typeof axes?.[0] === 'string') batchNames.add(axes[0])
     const missing = new Set<string>()
     const shapes = inputs.map(({ name, axes }) =>
       (axes ?? []).map((axis, i) => {
-        const known = this.#sizeOf(axis) ?? (i === 0 ? 1 : this.#sizes[`${name}[${i}]`])
+        const known = sizeOf(axis) ?? (i === 0 ? 1 : sizes[`${name}[${i}]`])
         if (known === undefined) missing.add(typeof axis === 'string' ? axis : `${name}[${i}]`)
         return known ?? 1
       }),
@@ -91,17 +77,17 @@ class Interpreter {
     return shapes
   }
 
-  #sizeOf(axis: number | string | null): number | undefined {
+  function sizeOf(axis: number | string | null): number | undefined {
     if (typeof axis === 'number') return axis > 0 ? axis : undefined
     if (axis === null) return undefined
-    return this.#sizes[axis] ?? (this.#batchNames.has(axis) ? 1 : undefined)
+    return sizes[axis] ?? (batchNames.has(axis) ? 1 : undefined)
   }
 
-  #interpret(graph: OnnxGraph): void {
+  function interpret(graph: OnnxGraph): void {
     for (const tensor of graph.initializers) {
-      this.#stored.push(tensor)
+      stored.push(tensor)
       const values = elementCount(tensor.dims) <= LONGEST_LIST ? tensor.values() : null
-      this.#tensors.set(tensor.name, {
+      tensors.set(tensor.name, {
         shape: tensor.dims,
         elementType: tensor.elementType,
         dynamic: false,
@@ -110,10 +96,10 @@ class Interpreter {
     }
     const stated = new Map([...graph.valueInfo, ...graph.outputs].map((info) => [info.name, info]))
     for (const node of graph.nodes) {
-      const inputs = node.inputs.map((name) => this.#tensors.get(name))
-      const reading = new NodeReading(node, inputs, this.#opset)
-      if (this.#takenBranch(reading)) continue
-      const { shapes, outputSize } = this.#outputShapes(reading, stated)
+      const inputs = node.inputs.map((name) => tensors.get(name))
+      const reading = new NodeReading(node, inputs, opset)
+      if (takenBranch(reading)) continue
+      const { shapes, outputSize } = outputShapes(reading, stated)
       const dynamic = inputs.some((input) => input?.dynamic) && !['Shape', 'Size'].includes(reading.operator)
       const elementType = outputType(reading, stated)
       node.outputs.forEach((name, i) => {
@@ -122,13 +108,13 @@ class Interpreter {
         const values = i === 0 && outputSize === 'computed' ? constantValues(reading, shape) : null
         // Values that are computed only from sizes are known in advance, even if the sizes are those of a tensor that
         // is computed at run time.
-        this.#tensors.set(name, { shape, elementType, dynamic: dynamic && values === null, values })
+        tensors.set(name, { shape, elementType, dynamic: dynamic && values === null, values })
       })
       const constant = node.attributes.get('value')?.tensor
-      if (reading.operator === 'Constant' && constant && elementCount(constant.dims) > 1) this.#stored.push(constant)
+      if (reading.operator === 'Constant' && constant && elementCount(constant.dims) > 1) stored.push(constant)
       const [first = ''] = node.outputs
-      if (!this.#tensors.get(first)?.dynamic) continue
-      this.#steps.push({
+      if (!tensors.get(first)?.dynamic) continue
+      steps.push({
         name: node.name || first,
         operator: reading.operator,
         reading,
@@ -143,27 +129,27 @@ class Interpreter {
    * If the condition of an If is known in advance, replaces the node by the operators of the branch that is taken, and
    * returns true.
    */
-  #takenBranch(reading: NodeReading): boolean {
+  function takenBranch(reading: NodeReading): boolean {
     const { node, operator } = reading
     const condition = reading.inputs[0]?.values?.[0]
     if (operator !== 'If' || condition === undefined) return false
     const branch = reading.attribute(condition !== 0 ? 'then_branch' : 'else_branch')?.graph
     if (branch === undefined) return false
-    this.#interpret(branch)
+    interpret(branch)
     node.outputs.forEach((output, i) => {
       const inner = branch.outputs[i]?.name ?? ''
-      const value = this.#tensors.get(inner)
+      const value = tensors.get(inner)
       if (value === undefined) return
-      this.#tensors.set(output, value)
+      tensors.set(output, value)
       const same = { ...node, operator: 'Identity', inputs: [inner], outputs: [output], attributes: new Map() }
-      const identity = new NodeReading(same, [value], this.#opset)
+      const identity = new NodeReading(same, [value], opset)
       const step = { name: output, operator: 'Identity', reading: identity, inputs: [inner], outputs: [output] }
-      if (value.dynamic) this.#steps.push({ ...step, outputSize: 'computed' })
+      if (value.dynamic) steps.push({ ...step, outputSize: 'computed' })
     })
     return true
   }
 
-  #outputShapes(
+  function outputShapes(
     reading: NodeReading,
     stated: ReadonlyMap<string, OnnxValueInfo>,
   ): { shapes: readonly Shape[]; outputSize: Step['outputSize'] } {
@@ -176,7 +162,7 @@ class Interpreter {
       if (!(error instanceof Unknown)) throw error
     }
     const { outputs } = reading.node
-    const fromFile = outputs.map((name) => stated.get(name)?.axes?.map((axis) => this.#sizeOf(axis)))
+    const fromFile = outputs.map((name) => stated.get(name)?.axes?.map(sizeOf))
     if (fromFile.every((shape) => shape?.every((size) => size !== undefined))) {
       return { shapes: fromFile as Shape[], outputSize: 'stated' }
     }

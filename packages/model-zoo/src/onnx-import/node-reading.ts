@@ -71,6 +71,16 @@ export class NodeReading {
 }
 
 /** Thrown if a shape or value depends on an unknown operator, or on values that are computed at run time. */
+/** The order of the axes of a transposition. By default, all axes are reversed. */
+export function permutationOf(node: NodeReading): readonly number[] {
+  return node.ints('perm') ?? (node.inputs[0]?.shape ?? []).map((_, i, { length }) => length - 1 - i)
+}
+
+/** Ends a rule whose values or sizes are unknown. */
+export function fail(): never {
+  throw new Unknown()
+}
+
 export class Unknown extends Error {}
 
 /** Index of an axis. Negative numbers count from the last axis. */

@@ -1,5 +1,5 @@
 import { elementCount, type Shape } from '../shapes.js'
-import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+import { axisOf, fail, type NodeReading, permutationOf } from './node-reading.js'
 import { slicedAxes } from './sliced-axes.js'
 import { broadcastShapes } from './tensor-value.js'
 
@@ -25,10 +25,6 @@ const likeFirst: ShapeRule = (node) => node.node.outputs.map(() => node.shape(0)
 const broadcast: ShapeRule = (node) => {
   const shapes = node.inputs.filter((input) => input !== undefined).map((input) => input.shape)
   return [broadcastShapes(shapes) ?? fail()]
-}
-
-function fail(): never {
-  throw new Unknown()
 }
 
 /** Operators whose output has the shape of their first input. */
@@ -188,8 +184,7 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   },
   Transpose: (node) => {
     const shape = node.shape(0)
-    const order = node.ints('perm') ?? shape.map((_, i) => shape.length - 1 - i)
-    return [order.map((axis) => shape[axis] ?? fail())]
+    return [permutationOf(node).map((axis) => shape[axis] ?? fail())]
   },
   Squeeze: (node) => {
     const shape = node.shape(0)
@@ -331,12 +326,12 @@ function resized(node: NodeReading, scalesInput: number, sizesInput: number): nu
 /** Reads an Einstein summation: the size of each letter, and the letters of the result. */
 export function einsum(node: NodeReading): { sizes: ReadonlyMap<string, number>; output: string } {
   const equation = node.text('equation', '').replaceAll(' ', '')
-  if (equation.includes('.')) throw new Unknown()
+  if (equation.includes('.')) fail()
   const [left = '', right] = equation.split('->')
   const sizes = new Map<string, number>()
   left.split(',').forEach((letters, i) => {
     const shape = node.shape(i)
-    if (letters.length !== shape.length) throw new Unknown()
+    if (letters.length !== shape.length) fail()
     ;[...letters].forEach((letter, axis) => {
       sizes.set(letter, Math.max(sizes.get(letter) ?? 1, shape[axis]!))
     })

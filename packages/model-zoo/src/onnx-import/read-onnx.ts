@@ -101,7 +101,29 @@ function notOnnx(bytes: Uint8Array, cause?: unknown): InvalidInputError {
   return new InvalidInputError('onnx', `${bytes.byteLength} bytes`, 'the bytes of a whole ONNX model', { cause })
 }
 
-type Fields = Readonly<Record<number, (reader: PbfReader) => void>>
+type FieldReader = (reader: PbfReader) => void
+
+/** Reads a text into a property. */
+function text<Name extends string>(into: Partial<Record<Name, string>>, name: Name): FieldReader {
+  return (reader) => {
+    into[name] = reader.readString()
+  }
+}
+
+/** Reads an integer into a property. */
+function integer<Name extends string>(into: Partial<Record<Name, number>>, name: Name): FieldReader {
+  return (reader) => {
+    into[name] = reader.readVarint(true)
+  }
+}
+
+/** Reads a list of integers, packed or not. */
+const integers =
+  (list: number[]): FieldReader =>
+  (reader) =>
+    reader.readPackedVarint(list, true)
+
+type Fields = Readonly<Record<number, FieldReader>>
 
 /** Reads the listed fields of a message that ends at position `end`, and skips all others. */
 function readFields(reader: PbfReader, end: number, fields: Fields): void {
@@ -145,12 +167,8 @@ function readModel(bytes: Uint8Array): OnnxModel {
     8: (pbf) => {
       const set = { domain: '', version: 0 }
       readMessage(pbf, {
-        1: (p) => {
-          set.domain = p.readString()
-        },
-        2: (p) => {
-          set.version = p.readVarint(true)
-        },
+        1: text(set, 'domain'),
+        2: integer(set, 'version'),
       })
       if (set.domain === '' || set.domain === 'ai.onnx') opset = set.version
     },
@@ -188,19 +206,13 @@ function readNode(reader: PbfReader): OnnxNode {
   readMessage(reader, {
     1: (pbf) => inputs.push(pbf.readString()),
     2: (pbf) => outputs.push(pbf.readString()),
-    3: (pbf) => {
-      node.name = pbf.readString()
-    },
-    4: (pbf) => {
-      node.operator = pbf.readString()
-    },
+    3: text(node, 'name'),
+    4: text(node, 'operator'),
     5: (pbf) => {
       const [name, attribute] = readAttribute(pbf)
       attributes.set(name, attribute)
     },
-    7: (pbf) => {
-      node.domain = pbf.readString()
-    },
+    7: text(node, 'domain'),
   })
   return { ...node, domain: node.domain === 'ai.onnx' ? '' : node.domain, inputs, outputs, attributes }
 }
@@ -217,24 +229,16 @@ function readAttribute(reader: PbfReader): [name: string, attribute: OnnxAttribu
     2: (pbf) => {
       attribute.float = pbf.readFloat()
     },
-    3: (pbf) => {
-      attribute.int = pbf.readVarint(true)
-    },
-    4: (pbf) => {
-      attribute.text = pbf.readString()
-    },
+    3: integer(attribute, 'int'),
+    4: text(attribute, 'text'),
     5: (pbf) => {
       attribute.tensor = readTensor(pbf)
     },
     6: (pbf) => {
       attribute.graph = readGraph(pbf)
     },
-    7: (pbf) => {
-      pbf.readPackedFloat(floats)
-    },
-    8: (pbf) => {
-      pbf.readPackedVarint(ints, true)
-    },
+    7: (pbf) => pbf.readPackedFloat(floats),
+    8: integers(ints),
   })
   return [name, attribute]
 }
@@ -282,9 +286,7 @@ function readSparseTensor(reader: PbfReader): OnnxTensor {
     1: (pbf) => {
       stored = readTensor(pbf)
     },
-    3: (pbf) => {
-      pbf.readPackedVarint(dims, true)
-    },
+    3: integers(dims),
   })
   return { name: stored?.name ?? '', dims, elementType: stored?.elementType ?? 0, values: () => null }
 }
@@ -297,33 +299,21 @@ function readTensor(reader: PbfReader): OnnxTensor {
   let raw: Uint8Array | undefined
   let external = false
   readMessage(reader, {
-    1: (pbf) => {
-      pbf.readPackedVarint(dims, true)
-    },
+    1: integers(dims),
     2: (pbf) => {
       elementType = pbf.readVarint()
     },
-    4: (pbf) => {
-      pbf.readPackedFloat(listed)
-    },
-    5: (pbf) => {
-      pbf.readPackedVarint(listed, true)
-    },
-    7: (pbf) => {
-      pbf.readPackedVarint(listed, true)
-    },
+    4: (pbf) => pbf.readPackedFloat(listed),
+    5: integers(listed),
+    7: integers(listed),
     8: (pbf) => {
       name = pbf.readString()
     },
     9: (pbf) => {
       raw = pbf.readBytes()
     },
-    10: (pbf) => {
-      pbf.readPackedDouble(listed)
-    },
-    11: (pbf) => {
-      pbf.readPackedVarint(listed)
-    },
+    10: (pbf) => pbf.readPackedDouble(listed),
+    11: (pbf) => pbf.readPackedVarint(listed),
     14: (pbf) => {
       external = pbf.readVarint() === 1
     },

@@ -1,4 +1,4 @@
-import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+import { axisOf, fail, type NodeReading } from './node-reading.js'
 
 export interface SlicedAxis {
   readonly axis: number
@@ -13,9 +13,8 @@ export interface SlicedAxis {
  */
 export function slicedAxes(node: NodeReading): SlicedAxis[] {
   const shape = node.shape(0)
-  const starts = node.list('starts', 1)
-  const ends = node.list('ends', 2)
-  if (starts === undefined || ends === undefined) throw new Unknown()
+  const starts = node.list('starts', 1) ?? fail()
+  const ends = node.list('ends', 2) ?? fail()
   const axes = node.list('axes', 3) ?? starts.map((_, i) => i)
   const steps = node.has(4) ? node.values(4) : starts.map(() => 1)
   return axes.map((each, i) => {

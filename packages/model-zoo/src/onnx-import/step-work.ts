@@ -1,9 +1,9 @@
 import { elementCount, type Shape } from '../shapes.js'
 import type { OperatorClass } from '../work.js'
 import type { MergedStep } from './merge-steps.js'
+import { permutationOf } from './node-reading.js'
 import { einsum, shapeRules } from './output-shapes.js'
 import { isFloat } from './read-onnx.js'
-import { elementsOf } from './tensor-value.js'
 
 /**
  * A group of a convolution with fewer input channels than this is too narrow for a matrix unit. It runs like a
@@ -33,8 +33,7 @@ export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   if (operator === 'Gather') return first?.dynamic === true && reading.inputs[1]?.values?.length === 1
   if (operator !== 'Transpose') return false
   const shape = first?.shape ?? []
-  const order = reading.ints('perm') ?? shape.map((_, i) => shape.length - 1 - i)
-  const moved = order.filter((axis) => shape[axis] !== 1)
+  const moved = permutationOf(reading).filter((axis) => shape[axis] !== 1)
   return moved.every((axis, i) => i === 0 || axis > moved[i - 1]!)
 }
 
@@ -138,7 +137,7 @@ export function weightElementsOf(step: MergedStep, name: string): number {
     const index = reading.node.inputs.indexOf(name)
     const value = reading.inputs[index]
     if (index < 0 || value === undefined || value.dynamic) continue
-    const elements = elementsOf(value)
+    const elements = elementCount(value.shape)
     if (elements <= 1 || !(isFloat(value.elementType) || value.elementType === 2 || value.elementType === 3)) return 0
     return operator.startsWith('Gather') && index === 0 ? 0 : elements
   }

@@ -20,10 +20,6 @@ export interface TensorValue {
 /** Maximum length of a list of values that is kept. Longer lists are weights and tables, not shapes. */
 export const LONGEST_LIST = 4096
 
-export function elementsOf({ shape }: TensorValue): number {
-  return elementCount(shape)
-}
-
 /** Returns for each element of a shape its index in a smaller tensor that is broadcast to this shape. */
 export function broadcastIndices(from: Shape, to: Shape): number[] {
   const strides: number[] = new Array(to.length).fill(0)
@@ -32,8 +28,12 @@ export function broadcastIndices(from: Shape, to: Shape): number[] {
     if (from[axis] !== 1) strides[axis + to.length - from.length] = stride
     stride *= from[axis]!
   }
-  const count = elementCount(to)
-  return Array.from({ length: count }, (_, flat) => {
+  return stridedIndices(to, strides)
+}
+
+/** For each element of a tensor of this shape, the sum of its positions times the strides of the axes. */
+export function stridedIndices(to: Shape, strides: readonly number[]): number[] {
+  return Array.from({ length: elementCount(to) }, (_, flat) => {
     let rest = flat
     let index = 0
     for (let axis = to.length - 1; axis >= 0; axis--) {

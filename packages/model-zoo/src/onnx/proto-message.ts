@@ -18,11 +18,7 @@ const FIXED_32 = 5
  */
 export class ProtoMessage implements Payload {
   readonly #parts: Payload[] = []
-  #byteLength = 0
-
-  get byteLength(): number {
-    return this.#byteLength
-  }
+  byteLength = 0
 
   /** Adds an int32, an int64 or an enumeration. */
   int(field: number, value: number): this {
@@ -44,7 +40,7 @@ export class ProtoMessage implements Payload {
   payload(field: number, payload: Payload): this {
     this.#add([...tag(field, LENGTH_DELIMITED), ...varint(payload.byteLength)])
     this.#parts.push(payload)
-    this.#byteLength += payload.byteLength
+    this.byteLength += payload.byteLength
     return this
   }
 
@@ -57,14 +53,14 @@ export class ProtoMessage implements Payload {
   }
 
   encode(): Uint8Array {
-    const bytes = new Uint8Array(this.#byteLength)
+    const bytes = new Uint8Array(this.byteLength)
     this.writeTo(bytes)
     return bytes
   }
 
   #add(bytes: readonly number[]): this {
     this.#parts.push({ byteLength: bytes.length, writeTo: (target) => target.set(bytes) })
-    this.#byteLength += bytes.length
+    this.byteLength += bytes.length
     return this
   }
 }

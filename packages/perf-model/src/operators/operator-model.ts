@@ -51,8 +51,9 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   const time = peakFlops(board, dtype) > 0 ? find(() => true)?.time : undefined
   if (time === undefined) {
     const known = Object.keys(laws).filter((key) => key.startsWith(`${board.measuredAs} `) && key.includes(` ${kind} `))
-    const formats = [...new Set(known.map((key) => key.split(' ')[3]!))]
-    throw new InvalidInputError('dtype', dtype, `${formats.join(' or ')} for ${kind} on ${board.name}`)
+    const formats = new Set(known.map((key) => key.split(' ')[3] as Operator['dtype']))
+    const usable = [...formats].filter((format) => peakFlops(board, format) > 0)
+    throw new InvalidInputError('dtype', dtype, `${usable.join(' or ')} for ${kind} on ${board.name}`)
   }
   const work = operatorWork(operator, board)
   const seconds = lawTime(time, work)

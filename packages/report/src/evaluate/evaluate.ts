@@ -84,6 +84,7 @@ function stretch(
   const series = masked(run.power, source, mask)
   const signal = powerSignal(series, 'sensor')
   const metrics = powerMetrics(series, 'sensor')
+  const { oneSecond, tenSeconds } = metrics.violationFraction
   const averagesW = movingAverageW(signal, 1000)
   for (let i = 0; i < signal.steps; i++) if (signal.known[i] === 0) averagesW[i] = Number.NaN
   const blocks = blocksOf(run, signal, averagesW, mask)
@@ -94,8 +95,8 @@ function stretch(
   const oracleSamples = oracleThroughput ? oracleTotal(run, mask, oracleThroughput) : null
   return {
     durationMs,
-    violationPercent: percentOf(each('excessMs'), each('averageMs'), metrics.violationFraction.oneSecond ?? undefined),
-    violationTenSecondsPercent: percentOrNull(metrics.violationFraction.tenSeconds),
+    violationPercent: percentOf(each('excessMs'), each('averageMs'), oneSecond ?? undefined),
+    violationTenSecondsPercent: tenSeconds === null ? null : 100 * tenSeconds,
     excessEnergyPercent: percentOf(each('excessWms'), each('allowedWms')),
     excessEnergyJ: metrics.excessEnergyJ,
     peakExcessPercent: peakExcessPercent(signal, averagesW),
@@ -191,8 +192,4 @@ function energyCounterRatio(run: RunRecording, signal: PowerSignal): number | nu
 function percentOf(...shares: Parameters<typeof ratioEstimate>): Estimate | null {
   const share = ratioEstimate(...shares)
   return share && { value: 100 * share.value, low: 100 * share.low, high: 100 * share.high }
-}
-
-function percentOrNull(share: number | null): number | null {
-  return share === null ? null : 100 * share
 }

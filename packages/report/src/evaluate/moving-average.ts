@@ -69,17 +69,17 @@ export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Ar
 }
 
 /**
- * Returns the start of the part of a piece in which a linear function is positive, 0..1. The function goes from `first`
- * to `last`. If it is positive nowhere, the part starts at 1 and ends at 0.
+ * Returns the part of a piece in which a linear function is positive, as two numbers from 0 to 1. The function goes
+ * from `first` to `last`. If it is positive nowhere, the part starts at 1 and ends at 0.
  */
-export function positiveFrom(first: number, last: number): number {
-  if (first > 0) return 0
-  return last > 0 ? first / (first - last) : 1
+export function positivePart(first: number, last: number): readonly [from: number, to: number] {
+  const crossing = first / (first - last)
+  return [first > 0 ? 0 : last > 0 ? crossing : 1, last > 0 ? 1 : first > 0 ? crossing : 0]
 }
 
-export function positiveTo(first: number, last: number): number {
-  if (last > 0) return 1
-  return first > 0 ? first / (first - last) : 0
+/** The part in which all of these linear functions are positive. */
+export function commonPart(...parts: readonly (readonly [number, number])[]): readonly [from: number, to: number] {
+  return [Math.max(...parts.map(([from]) => from)), Math.min(...parts.map(([, to]) => to))]
 }
 
 function energyAt(signal: PowerSignal, step: number, timeMs: number): number {

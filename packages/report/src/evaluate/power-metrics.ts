@@ -1,4 +1,4 @@
-import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
+import { commonPart, MIN_KNOWN_SHARE, positivePart, walkWindow } from './moving-average.js'
 import { type PowerSeries, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 
 /** Fraction by which power must exceed the cap to count as above it: 1 %, about the noise of a board's sensor. */
@@ -110,8 +110,8 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
   walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, capW) => {
     const spanMs = endMs - startMs
     // With `HAIR_MS` added, a window also counts if power is known for exactly half of it.
-    const definedFrom = positiveFrom(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
-    const definedTo = positiveTo(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
+    const defined = positivePart(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
+    const [definedFrom, definedTo] = defined
     if (definedFrom >= definedTo) return
     definedMs += (definedTo - definedFrom) * spanMs
     // A quotient of two linear functions is monotone, so its extremes are at the ends.
@@ -120,10 +120,10 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
     peakW = Math.max(peakW, atFrom, atTo)
 
     const levelW = excessLevelW(capW)
-    const first = energyStart - levelW * knownStart
-    const last = energyEnd - levelW * knownEnd
-    const from = Math.max(definedFrom, positiveFrom(first, last))
-    const to = Math.min(definedTo, positiveTo(first, last))
+    const [from, to] = commonPart(
+      defined,
+      positivePart(energyStart - levelW * knownStart, energyEnd - levelW * knownEnd),
+    )
     if (from >= to) return
     excessMs += (to - from) * spanMs
     const excessStartMs = startMs + from * spanMs

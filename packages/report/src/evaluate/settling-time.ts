@@ -1,4 +1,4 @@
-import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
+import { commonPart, MIN_KNOWN_SHARE, positivePart, walkWindow } from './moving-average.js'
 import { EXCESS_TOLERANCE } from './power-metrics.js'
 import type { PowerSignal } from './power-signal.js'
 
@@ -44,21 +44,10 @@ export function settlingTimes(signal: PowerSignal): SettlingTime[] {
     if (change === undefined || change.settlingMs !== null) return
     const top = capW * (1 + EXCESS_TOLERANCE) * (1 + EDGE)
     const bottom = capW * (1 - BELOW) * (1 - EDGE)
-    const marginStart = top * knownStart - energyStart
-    const marginEnd = top * knownEnd - energyEnd
-    const floorStart = energyStart - bottom * knownStart
-    const floorEnd = energyEnd - bottom * knownEnd
-    const seenStart = knownStart - minKnownMs
-    const seenEnd = knownEnd - minKnownMs
-    const from = Math.max(
-      positiveFrom(marginStart, marginEnd),
-      positiveFrom(floorStart, floorEnd),
-      positiveFrom(seenStart, seenEnd),
-    )
-    const to = Math.min(
-      positiveTo(marginStart, marginEnd),
-      positiveTo(floorStart, floorEnd),
-      positiveTo(seenStart, seenEnd),
+    const [from, to] = commonPart(
+      positivePart(top * knownStart - energyStart, top * knownEnd - energyEnd),
+      positivePart(energyStart - bottom * knownStart, energyEnd - bottom * knownEnd),
+      positivePart(knownStart - minKnownMs, knownEnd - minKnownMs),
     )
     if (from >= to) {
       insideSinceMs = undefined

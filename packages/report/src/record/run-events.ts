@@ -5,8 +5,6 @@ import type { JudgedEvent } from './judged-event.js'
 const measured = z.number().nullable()
 const event = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
   z.object({ timeMs: z.number().nonnegative(), type: z.literal(type), ...shape })
-const unread = (...types: ('cap' | 'action' | 'decision' | 'refused' | 'granted' | 'services')[]) =>
-  z.object({ timeMs: z.number().nonnegative(), type: z.enum(types) })
 
 const tenantWindow = z.object({
   tenant: z.object({ model: z.string(), mpsPercent: z.number(), batchSize: z.number() }),
@@ -53,7 +51,10 @@ const judgedEventSchema: z.ZodType<JudgedEvent> = z.discriminatedUnion('type', [
   }),
   event('tenant', { state: z.string(), failure: z.string().optional() }),
   event('run-end', { outcome: z.string(), message: z.string().optional() }),
-  unread('cap', 'action', 'decision', 'refused', 'granted', 'services'),
+  z.object({
+    timeMs: z.number().nonnegative(),
+    type: z.enum(['cap', 'action', 'decision', 'refused', 'granted', 'services']),
+  }),
 ])
 
 /**

@@ -42,13 +42,8 @@ function combined(runs: readonly RunSummary[]): RunSummary {
  * quantity.
  */
 function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number | null): number | null {
-  let sum = 0
-  for (const run of runs) {
-    const value = figure(run)
-    if (value === null) return null
-    sum += value
-  }
-  return sum / runs.length
+  const values = runs.map(figure)
+  return values.includes(null) ? null : mean(values as number[])
 }
 
 /**
@@ -71,8 +66,8 @@ function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency
   }
 }
 
-function worst(values: readonly (number | null)[]): number | null {
-  return values.includes(null) ? null : Math.max(...(values as number[]))
+function worst(values: readonly (number | null)[], of: typeof Math.max = Math.max): number | null {
+  return values.includes(null) ? null : of(...(values as number[]))
 }
 
 /** Combines the results of requests: means of figures, but the worst attainment and p99. */
@@ -87,11 +82,13 @@ function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'reques
       ...(maxLoads.length === 0 ? {} : { maxLoad: mean(maxLoads) }),
       services: first.services.map(({ service }) => {
         const same = runs.flatMap(({ requests }) => requests!.services.filter((each) => each.service === service))
-        const attainments = same.map(({ attainment }) => attainment)
         return {
           service,
           goodputPerS: mean(same.map(({ goodputPerS }) => goodputPerS)),
-          attainment: attainments.includes(null) ? null : Math.min(...(attainments as number[])),
+          attainment: worst(
+            same.map(({ attainment }) => attainment),
+            Math.min,
+          ),
           objectiveMet: same.every(({ objectiveMet }) => objectiveMet !== false),
           p99Ms: worst(same.map(({ p99Ms }) => p99Ms)),
           shed: mean(same.map(({ shed }) => shed)),
