@@ -11,18 +11,18 @@ const SPARE: Judged = { above: 0.15, unused: 0.1, changes: 1, error: 0.02, wrong
 
 /** Mean figures that no controller may exceed: above, unused, changes, error, wrong. */
 const most: Readonly<Record<Kind, readonly [number, number, number, number, number]>> = {
-  stands: [0.13, 0.97, 2.98, 0.19, 9.91],
-  steps: [0.08, 1.1, 24.07, 0.19, 0],
-  late: [0, 5.57, 25.1, 0.17, 0],
-  limited: [0.08, 2.89, 18.34, 0.27, 0],
-  pauses: [0, 0.29, 0.23, 0.09, 2.78],
-  loads: [1.17, 0.96, 21.43, 0.08, 0],
-  setters: [0, 1.26, 3.55, 0.08, 1.12],
-  readings: [8.46, 4.19, 31.5, 0.09, 0.84],
-  bias: [0.53, 3.38, 25, 0.14, 0.35],
-  plants: [0, 1.07, 24.1, 0.08, 0],
-  infeasible: [0, 0.56, 14.1, 0.1, 0],
-  ceiling: [0.04, 0.75, 9.05, 0.27, 3.85],
+  stands: [0.17, 1.07, 3.55, 0.2, 10.8],
+  steps: [0, 1.58, 22, 0.19, 0],
+  late: [0, 5.18, 25.4, 0.16, 0],
+  limited: [0.48, 2.89, 21.3, 0.67, 0],
+  pauses: [0, 1.03, 1.76, 0.08, 0],
+  loads: [1.28, 1.13, 22, 0.07, 0],
+  setters: [0, 1.48, 4.81, 0.1, 2.58],
+  readings: [7.55, 5.45, 35, 0.1, 1.9],
+  bias: [0.31, 3.22, 22.2, 0.15, 0.27],
+  plants: [0, 1.63, 21.2, 0.07, 0],
+  infeasible: [0, 0.52, 14.1, 0.13, 3.4],
+  ceiling: [0.04, 0.69, 9.63, 0.24, 9.7],
 }
 
 /** What becomes worse without a mechanism, and by how much at least. */

@@ -74,17 +74,22 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
   const reads = one(['both', 'average', 'instant'] as const)
   const dropped = one([0, 0, 0.1])
   const ripple = is('stands', 'steps', 'ceiling') ? one([0, 0.01, 0.03]) : 0
-  const lagSteps = is('late') ? 1 + random.integer(18) : 0
+  const lagSteps = is('late') || (is('pauses') && random.uniform() < 0.5) ? 1 + random.integer(18) : 0
   const limited = is('limited')
   const leak = limited && random.uniform() < 0.3 ? between(1.02, 1.06) : 1
   const counterRatio = between(0.97, 1.03)
+  const [onMs, offMs] = one([
+    [2000, 1000],
+    [900, 500],
+    [4000, 5000],
+  ] as const)
   const meters = one(['counter', 'meter', 'both'] as const)
 
   // What happens: caps, and stretches of a disturbance.
   const capOf = (share: number) => trueW[0]! + share * (trueW.at(-1)! - trueW[0]!)
   const stays = is('stands', 'bias', 'pauses', 'loads', 'readings', 'setters', 'ceiling')
-  const stretchSteps = () => Math.round(between(is('late', 'steps') ? 30 : 60, 120))
-  const durationSteps = is('bias', 'late') ? 600 : 450
+  const stretchSteps = () => Math.round(is('pauses') ? between(100, 200) : between(is('late', 'steps') ? 30 : 60, 120))
+  const durationSteps = is('bias', 'late', 'pauses') ? 600 : 450
   const caps: number[] = []
   const disturbed: (number | null)[] = []
   const homeW = capOf(between(0.3, 0.85))
@@ -131,11 +136,11 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
     const spanMs = timeMs - since
     const what = size === null ? 0 : Math.floor(3 * size)
     const pausing = is('pauses') || (limited && leak > 1)
-    const activity = !pausing || size === null ? 1 : timeMs % 3000 < 2000 ? 1 : what === 0 ? 0 : 0.4
+    const activity = !pausing || size === null ? 1 : timeMs % (onMs + offMs) < onMs ? 1 : what === 0 ? 0 : 0.4
     const isBlind = is('readings') && size !== null && what < 2
     const load = size === null ? 1 : is('loads') ? 0.75 + 0.5 * size : isBlind && what === 1 && spanMs > 500 ? 1.08 : 1
     if (activity === 1) workedMs = timeMs
-    if (is('plants') && begins) {
+    if (is('plants', 'infeasible') && begins) {
       const clockMhz = controller.clockBefore(powerCapW)
       plantW = modelOf(size === null ? 1 : 0.6 + 0.4 * size)
       trueW = truthOf(plantW)
@@ -216,7 +221,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       const { status, estimatedPowerW, biasW, clockMismatch } = action
       const { sensor, clock, delayMs } = action.seen
       if (Math.abs(estimatedPowerW - biasW - plantW[next]!) > 0.001) return true
-      if (Math.abs(delayMs - STEP_MS * lagSteps) > 250) return true
+      if (!is('pauses') && Math.abs(delayMs - STEP_MS * lagSteps) > 250) return true
       if (status === 'settled' && timeMs - changedMs < 2900) return true
       if (isBlind && what === 1) return status !== 'blind' || sensor !== 'missing'
       if (is('readings', 'bias') && size !== null) return false
@@ -225,7 +230,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       const off = Math.abs(runs - asked) > 2
       if ((lost || roof < count - 1) && clockMismatch !== off) return true
       if (clock !== (!off ? 'asked' : lost ? 'lost' : roof < count - 1 ? 'throttled' : clock)) return true
-      return !is('late') && sensor !== 'good'
+      return lagSteps === 0 && sensor !== 'good'
     }
 
     // Judged after the first seconds, and where the controller has had time to see what changed.
@@ -251,6 +256,8 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       if (calm && spanMs > 4000 + lagMs && activity === 1) {
         tallies.error.push(Math.abs(action.estimatedPowerW / trueW[next]! - 1))
       }
+      // What is said of tenants that are gone is wrong at once.
+      if (is('infeasible') && spanMs < 2000 && action.status === 'infeasible' && secondW < powerCapW) tallies.wrong++
       if (spanMs > (is('readings') ? 2500 : 6000 + 2 * lagMs)) {
         tallies.said++
         if (saysWrong()) tallies.wrong++
