@@ -25,7 +25,9 @@ describe.skipIf(missingCompiler)(`on a host with two boards${missingCompiler ? `
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-cli-host-'))
     leases = new LeaseFolder(path.join(folder, 'leases'))
     const own = { PCTODL_LEASE_DIR: leases.path, PCTODL_MPS_DIR: path.join(folder, 'mps'), XDG_CACHE_HOME: folder }
-    Object.assign(process.env, host.environment, own)
+    // Without what doctor starts elsewhere on this machine: browsers, compilers, Python.
+    const [programs] = host.environment['PATH']!.split(path.delimiter)
+    Object.assign(process.env, host.environment, own, { PATH: programs })
   })
   afterAll(async () => {
     await run('mps', 'stop')
@@ -47,7 +49,7 @@ describe.skipIf(missingCompiler)(`on a host with two boards${missingCompiler ? `
 
   /** Leaves boards as programs do that are killed with their watchdogs: changed, with the journal of a process that is gone. */
   async function leaveChanged(bootIds: readonly (string | undefined)[]) {
-    const { pid } = spawnSync('true')
+    const { pid } = spawnSync('/bin/true')
     const records: LeaseRecord[] = []
     for (const [index, bootId] of bootIds.entries()) {
       const gpu = await openGpu(index, library())
