@@ -256,6 +256,17 @@ describe('a run of services', () => {
     expect(replayRun(JSON.parse(JSON.stringify(one.events)), policy(told)).differences).toEqual([])
   })
 
+  it('refuses a second list of services where the policy takes one only', async () => {
+    const present = [
+      [0, ['search']],
+      [2, ['search', 'photos']],
+    ] as const
+    const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8, service: 'search' }]
+    const still = atClock({ tenants, smClockMhz: 900, memClockMhz: 9501 })
+    await expect(tell(story({ present, seconds: 5 }), still)).rejects.toThrow(/services\.steps/)
+    await tell(story({ present: [present[0]], seconds: 5 }), still)
+  })
+
   it('refuses rates and services that cannot be, by name', () => {
     const start = (demands: readonly Demand[]) => () => policy(story({ demands })).start(220)
     expect(start([at(search, 0)])).toThrow(/expectedPerS\.search: got 0/)
