@@ -49,7 +49,7 @@ const alone = [
   'packages/govern/test/{llm,processes}.test.ts',
   'packages/{mps-control,node-service}/test/!(peer-credentials|readme).test.ts',
   'packages/nvml-control/test/!(message-lines|no-secrets|readme|run-child|served-lease).test.ts',
-  'packages/cli/test/doctor.test.ts',
+  'packages/cli/test/{doctor,on-a-host}.test.ts',
   'packages/sim-host/test/{host-faults,hostile,nvml-library}.test.ts',
   'packages/mig-segments/test/deploy.test.ts',
   'packages/model-zoo/test/onnx-runtime.test.ts',

@@ -68,10 +68,9 @@ describe('the tests that run against a mutant', () => {
     return runTests([{ file, text: source.replace(from, to) }], tests, limitCpuS)
   }
 
-  it('pass where nothing changes, and fail where a mutant shows', async () => {
-    expect(await run('let ki = this.#gains.ki', 'let ki = 1 * this.#gains.ki')).toMatchObject({ ending: 'passed' })
+  it('fail where a mutant shows, and pass where it is not reached', async () => {
     expect(await run('kp: 7e-4', 'kp: 8e-4')).toMatchObject({ ending: 'failed' })
-    expect(await run('kp: 7e-4', 'kp: 8e-4', [other])).toMatchObject({ ending: 'passed' })
+    expect(await run('kp: 7e-4', 'kp: 8e-4', [other])).toMatchObject({ ending: 'passed', reached: [] })
   })
 
   it('say which marks they reach, and what they compute', async () => {
@@ -79,12 +78,11 @@ describe('the tests that run against a mutant', () => {
     const reaching = await run('const delta =', marked)
     expect(reaching).toMatchObject({ ending: 'passed', reached: [7] })
     expect(reaching.cpuS).toBeGreaterThan(0)
-    expect(await run('const delta =', marked, [other])).toMatchObject({ ending: 'passed', reached: [] })
   })
 
   it('are ended where a mutant never returns, or takes more and more memory', async () => {
     const forEver = 'for (;;) {}\n    const delta ='
-    expect(await run('const delta =', forEver, [own], 10)).toMatchObject({ ending: 'timeout' })
+    expect(await run('const delta =', forEver, [own], 6)).toMatchObject({ ending: 'timeout' })
     const more = 'const all = []; for (;;) all.push(new Uint8Array(2 ** 24).fill(1))\n    const delta ='
     expect(await run('const delta =', more)).toMatchObject({ ending: 'failed' })
   })

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { expectNoWorse } from './expect-no-worse.js'
 import {
   between,
   changesPerMinute,
@@ -39,6 +40,7 @@ export function expectKept(told: Told, { above = 0.01, longestAboveMs = 1000, ..
     const [fromS, most] = expected.changes
     expect(changesPerMinute(told, fromS), 'changes a minute').toBeLessThanOrEqual(most)
   }
+  expectNoWorse(told)
 }
 
 export type Row = readonly [name: string, story: Partial<Story>, expected: Expected, policy?: PolicyOf]

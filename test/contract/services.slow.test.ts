@@ -3,6 +3,7 @@ import { loadPerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
 import { planWithModel, replayRun } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
+import { expectNoWorse } from './expect-no-worse.js'
 import {
   atClock,
   attainment,
@@ -66,6 +67,7 @@ function expectServed(told: Told, demands: readonly Demand[], fromS: number, lea
     expect(counted(told, service.name, 'shed', fromS), `${service.name} shed`).toBe(0)
     expect(counted(told, service.name, 'completed', fromS)).toBeGreaterThan(0)
   }
+  expectNoWorse(told)
 }
 
 describe('services that the board can serve are served in time, and nobody is turned away', () => {
@@ -125,6 +127,10 @@ describe('services that the board can serve are served in time, and nobody is tu
     } as const
     const told = await tell(story({ demands, ...part, seconds: 35 }), policy)
     expect(unaccounted(told)).toEqual([])
+    // Who leaves is let out: what was waiting is answered before the counters end.
+    const left = told.tenths.flatMap(({ counters }) => counters.filter(({ service }) => service === 'photos')).at(-1)!
+    expect(left.completed + left.shed + left.failed).toBe(left.arrived)
+    expectNoWorse(told)
     expect(attainment(told, 'search', 26)).toBeGreaterThan(0.99)
     expect(attainment(told, 'tags', 26)).toBeGreaterThan(0.99)
     expect(told.tenths.at(-1)!.counters.map(({ service }) => service)).toEqual(['search', 'tags'])
@@ -150,6 +156,7 @@ describe('what services draw', () => {
     }
     const ours = await tell(story({ demands }), policy)
     expect(meanW(between(ours, 10))).toBeLessThan(1.2 * bestW)
+    expectNoWorse(ours)
   })
 
   it('falls when the load falls, and rises with it', async () => {
@@ -158,6 +165,7 @@ describe('what services draw', () => {
     const [before, low, after] = [between(told, 8, 15), between(told, 20, 30), between(told, 36)].map(meanW)
     expect(low).toBeLessThan(0.7 * before!)
     expect(after).toBeGreaterThan(0.85 * before!)
+    expectNoWorse(told)
   })
 
   it('asks little of the board while nothing changes', async () => {
@@ -166,6 +174,7 @@ describe('what services draw', () => {
     expect(asked.length).toBeLessThan(25)
     const started = ofType(told, 'tenant').filter(({ timeMs, state }) => timeMs > 5000 && state === 'loading')
     expect(started).toEqual([])
+    expectNoWorse(told)
   })
 })
 
@@ -192,12 +201,14 @@ describe('services that the board cannot all serve', () => {
     const last = told.tenths.at(-1)!.counters
     expect(last.every(({ shed }) => shed > 0)).toBe(true)
     expect(last.every(({ late, completed }) => late < 0.35 * completed)).toBe(true)
+    expectNoWorse(told)
   })
 
   it('give way by weight', async () => {
     const inTime = async (weight: number) => {
       const demands = [at({ ...search, weight }, 1800, 900), at(photos, 3000, 1500)]
       const told = await tell(story({ demands, caps: fixed(150), seconds: 25 }), policy)
+      expectNoWorse(told, `${expect.getState().currentTestName}: ${weight}`)
       return [attainment(told, 'search', 12), attainment(told, 'photos', 12)] as const
     }
     const [light, heavy] = [await inTime(0.1), await inTime(10)]
@@ -216,6 +227,7 @@ describe('services that the board cannot all serve', () => {
     const told = await tell(story({ demands: both(2), caps: steps(12, 220, 60, 220), seconds: 40 }), policy)
     expect(unaccounted(told)).toEqual([])
     for (const name of ['search', 'photos']) expect(attainment(told, name, 30)).toBeGreaterThan(0.97)
+    expectNoWorse(told)
   })
 
   it('tell what became of each request, in every window', async () => {
@@ -242,6 +254,17 @@ describe('a run of services', () => {
     const [one, other] = [await tell(told, policy), await tell(told, policy)]
     expect(other.events).toEqual(one.events)
     expect(replayRun(JSON.parse(JSON.stringify(one.events)), policy(told)).differences).toEqual([])
+  })
+
+  it('refuses a second list of services where the policy takes one only', async () => {
+    const present = [
+      [0, ['search']],
+      [2, ['search', 'photos']],
+    ] as const
+    const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8, service: 'search' }]
+    const still = atClock({ tenants, smClockMhz: 900, memClockMhz: 9501 })
+    await expect(tell(story({ present, seconds: 5 }), still)).rejects.toThrow(/services\.steps/)
+    await tell(story({ present: [present[0]], seconds: 5 }), still)
   })
 
   it('refuses rates and services that cannot be, by name', () => {

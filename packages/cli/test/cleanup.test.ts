@@ -46,30 +46,15 @@ describe.skipIf(!hasCompiler)(`after a crash${hasCompiler ? '' : ' (skipped: no 
     })
   })
 
-  it('leaves what a living run uses alone', () => {
-    const { outcomes, leftAlone } = json('while-held')
-    expect(outcomes).toEqual([])
-    expect(leftAlone).toEqual([
-      { what: expect.stringMatching(/^MPS daemon \d+/), why: expect.stringMatching(/a run holds a board/) },
-      { what: expect.stringMatching(/^lease on GPU-/), why: expect.stringMatching(/^process \d+ holds it \(node\)$/) },
-    ])
-  })
-
-  it('tells first, and changes nothing by it', () => {
-    const found = (kind: string) => expect.objectContaining({ kind, outcome: 'found' })
-    expect(json('dry-run').outcomes).toEqual([found('mps-daemon'), found('board')])
-    expect(json('dry-run').outcomes[1].what).toMatch(/was left changed \(power-limit\) by process \d+, node$/)
-    expect(text('limit-before')).toBe('250.00\n')
-  })
-
-  it('ends the daemon and puts the board back, once', () => {
+  it('the built command ends the daemon and puts the board back', () => {
     expect(json('cleaned').outcomes).toEqual([
       expect.objectContaining({ kind: 'mps-daemon', outcome: 'removed', detail: 'ended (quit)' }),
       expect.objectContaining({ kind: 'board', outcome: 'removed', detail: 'put back' }),
     ])
+    expect(json('cleaned').outcomes[1].what).toMatch(/ was left changed \(power-limit\) by process \d+, node$/)
+    expect(text('limit-before')).toBe('250.00\n')
     expect(text('limit-after')).toBe('350.00\n')
     expect(text('mps-after')).toMatch(/^stopped/)
-    expect(text('again')).toBe('nothing was left behind\n')
   })
 })
 

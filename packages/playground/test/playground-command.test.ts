@@ -64,6 +64,9 @@ describe('pctodl playground', () => {
       ['not-gzip', undefined],
       ['*', 'gzip'],
       ['identity;q=0.5, GZIP;q=0.1', 'gzip'],
+      ['gzip;q=1', 'gzip'],
+      ['x-gzip', 'gzip'],
+      ['*;q=1, gzip;q=0', undefined],
     ] as const) {
       const answer = await ask(await address, { headers: { 'accept-encoding': accepted } })
       expect({ accepted, encoding: answer.encoding }).toEqual({ accepted, encoding })
@@ -71,7 +74,13 @@ describe('pctodl playground', () => {
     const zipped = await ask(await address, { headers: { 'accept-encoding': 'gzip, br' } })
     expect(zipped.encoding).toBe('gzip')
     expect(zipped.body.length).toBeLessThan(250_000)
-    expect((await ask(await address, { path: '/package.json' })).status).toBe(404)
+    for (const where of ['/package.json', '/index.html.bak']) {
+      expect((await ask(await address, { path: where })).status).toBe(404)
+    }
+    expect(await ask(await address, { path: '/index.html?x=1', method: 'HEAD' })).toMatchObject({
+      status: 200,
+      body: Buffer.alloc(0),
+    })
     expect((await ask(await address, { method: 'POST' })).status).toBe(405)
     // A name that somebody else points at this machine.
     expect((await ask(await address, { headers: { host: 'rebound.example:80' } })).status).toBe(421)

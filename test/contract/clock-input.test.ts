@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { ClockController, type ClockControllerOptions } from '@pctodl/thermo-dvfs'
 import { describe, expect, it } from 'vitest'
-import { ClockController, type ClockControllerOptions } from '../src/index.js'
 
 const options: ClockControllerOptions = { smClocksMhz: [600, 900, 1200], reading: 'one-second-average' }
 const seen = {

@@ -1,10 +1,18 @@
 import { loadPerfModel } from '@pctodl/perf-model'
-import type { Tenant } from '@pctodl/platform'
+import type { Service, Tenant } from '@pctodl/platform'
+import { ServingClocks } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
-import { ServingClocks } from '../src/services/serving-clocks.js'
-import { photos, search } from './two-services.js'
 
 const model = loadPerfModel('3080Ti')
+const search: Service = {
+  name: 'search',
+  model: 'resnet50',
+  objective: { p99Ms: 60 },
+  weight: 1,
+  maxBatchSize: 16,
+  maxQueueDelayMs: 2,
+}
+const photos: Service = { ...search, name: 'photos', model: 'mobilenet_v2' }
 const tenants: readonly Tenant[] = [search, photos].map((service) => ({
   model: service.model,
   mpsPercent: 50,

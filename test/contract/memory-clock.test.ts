@@ -1,6 +1,7 @@
+import { MemoryClockControl } from '@pctodl/thermo-dvfs'
 import { describe, expect, it } from 'vitest'
-import { MemoryClockControl } from '../src/index.js'
-import type { MemoryClockObservation } from '../src/memory-clock-control.js'
+
+type MemoryClockObservation = Parameters<MemoryClockControl['step']>[0]
 
 const memClocksMhz = [9501, 5001, 810]
 const seen = (timeMs: number, overrides: Partial<MemoryClockObservation> = {}): MemoryClockObservation => ({

@@ -1,6 +1,6 @@
 import { findGpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
+import { CapLaw } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
-import { CapLaw } from '../src/services/cap-law.js'
 
 const spec = findGpuSpec('A100')
 const memClockMhz = 1215

@@ -1,0 +1,52 @@
+import type { ClockMechanism } from '@pctodl/thermo-dvfs'
+import { describe, expect, it } from 'vitest'
+import { type Judged, judge, type Kind } from './clock-stories.js'
+
+const figures = ['above', 'unused', 'changes', 'error', 'wrong'] as const
+const STORIES = 15
+const SEED = 7
+/** What the figures may exceed their bounds by, relative and absolute: stories whose steps fall otherwise by chance. */
+const SLACK = 1.08
+const SPARE: Judged = { above: 0.15, unused: 0.1, changes: 1, error: 0.02, wrong: 0.4 }
+
+/** Mean figures that no controller may exceed: above, unused, changes, error, wrong. */
+const most: Readonly<Record<Kind, readonly [number, number, number, number, number]>> = {
+  stands: [0.17, 1.07, 3.55, 0.2, 10.8],
+  steps: [0, 1.58, 22, 0.19, 0],
+  late: [0, 5.18, 25.4, 0.16, 0],
+  limited: [0.48, 2.89, 21.3, 0.67, 0],
+  pauses: [0, 1.03, 1.76, 0.08, 0],
+  loads: [1.28, 1.13, 22, 0.07, 0],
+  setters: [0, 1.48, 4.81, 0.1, 2.58],
+  readings: [7.55, 5.45, 35, 0.1, 1.9],
+  bias: [0.31, 3.22, 22.2, 0.15, 0.27],
+  plants: [0, 1.63, 21.2, 0.07, 0],
+  infeasible: [0, 0.52, 14.1, 0.13, 3.4],
+  ceiling: [0.04, 0.69, 9.63, 0.24, 9.7],
+}
+
+/** What becomes worse without a mechanism, and by how much at least. */
+const earned: readonly (readonly [ClockMechanism, Kind, keyof Judged, number])[] = [
+  ['offset', 'stands', 'unused', 10],
+  ['delay', 'late', 'above', 5],
+  ['energy-window', 'loads', 'above', 0.4],
+  ['board-limit', 'limited', 'unused', 1],
+  ['low-belief', 'stands', 'unused', 4],
+  ['back-off', 'stands', 'changes', 0.4],
+  ['cross-check', 'bias', 'above', 10],
+  ['blind-descent', 'readings', 'above', 3],
+]
+
+describe('the clock controller on random boards', () => {
+  it.each(Object.keys(most) as Kind[])('holds the cap, and wastes little of it: %s', (kind) => {
+    const judged = judge(kind, STORIES, SEED)
+    figures.forEach((figure, i) => {
+      expect(judged[figure], figure).toBeLessThanOrEqual(SLACK * most[kind][i]! + SPARE[figure])
+    })
+  })
+
+  it.each(earned)('is worse without %s: %s, %s', (mechanism, kind, figure, least) => {
+    const loss = judge(kind, STORIES, SEED, [mechanism])[figure] - judge(kind, STORIES, SEED)[figure]
+    expect(loss).toBeGreaterThan(least)
+  })
+})
