@@ -9,16 +9,13 @@ const clockLayout = {
   cycles2: 0,
   mixedMs: 1,
   streamMs: 2,
-  /** Estimated pace, and the bounds found for it. */
+  /** Estimated pace, and the relative size of the last step to it. */
   pace: 3,
-  low: 4,
-  high: 5,
-  /** Relative size of the last step. */
-  moved: 6,
+  moved: 4,
   /** Batch time, 0 until it is known, and its part on the device, ms. */
-  batchMs: 7,
-  deviceMs: 8,
-  stride: 9,
+  batchMs: 5,
+  deviceMs: 6,
+  stride: 7,
 } as const
 
 const point = clockLayout
@@ -42,6 +39,8 @@ export class Solution {
 }
 
 const MAX_STEPS = 60
+/** Number of steps after which a search takes Newton's steps. */
+const NEWTON_FROM = 8
 
 /**
  * Evaluate a mix at one SM clock, at most the top clock.
@@ -136,8 +135,6 @@ function enterClock(
     out[p + point.mixedMs] = mixedMs
     out[p + point.streamMs] = streamMs
     out[p + point.pace] = fell > 1e-6 ? first + (rose * fell) / (fell + rose) : first
-    out[p + point.low] = 0
-    out[p + point.high] = 1
     out[p + point.moved] = STEP_BEFORE
     out[p + point.batchMs] = 0
   }
@@ -147,7 +144,8 @@ function enterClock(
  * Take one step towards the pace x in (0, 1] of each run, at which a batch takes topMs / x. Return whether another step is
  * needed. The batch time follows the equations of `batchesAtTop` at the DRAM slowdown 1 / (1 - topDemand x^2), with the
  * other tenants at the same pace. In eighth powers, the last maximum needs no root: x^8 (t_u^8 + served^8) = topMs^8. The
- * logarithm of the left side is nearly linear in ln x. Chebyshev's method solves for ln x within a bracket.
+ * logarithm of the left side is nearly linear in ln x. Chebyshev's method solves for ln x. Newton's method always
+ * converges: the logarithm is a convex function of ln x, because all its parts are, and its slope is at least 8.
  *
  * One step of all runs at a time is faster than one run at a time, because a processor overlaps independent steps.
  */
@@ -215,25 +213,23 @@ function movePaces(
     // Pade approximation of ln(topMs8 / batchMs8), and three terms of the exponential series.
     const tangent =
       ((topMs8 - batchMs8) * (topMs8 + 5 * batchMs8)) / (16 * batchMs8 * (2 * topMs8 + batchMs8) * logSlope)
-    // Far from the solution, the second-order part is limited, so that it cannot cancel or reverse the first.
-    const move = tangent * Math.max(0.5, 1 - (0.5 * logBend * tangent) / logSlope)
+    // The second-order part is limited, so that it cannot cancel or reverse the first. A search that it keeps from
+    // converging goes on without it.
+    const second = steps < NEWTON_FROM ? Math.max(0.5, 1 - (0.5 * logBend * tangent) / logSlope) : 1
+    const move = Math.max(-0.5, tangent * second)
     const step = x * move * (1 + move * (1 / 2 + move * (1 / 6)))
-    // Two steps from the guess are enough in nearly all cases, so the first two need no bounds.
-    if (steps > 1) out[p + (tangent < 0 ? point.high : point.low)] = x
-    const low = out[p + point.low]!
-    const high = out[p + point.high]!
-    const inside = x + step >= low && x + step <= high
+    const pace = Math.min(1, x + step)
     const moved = Math.abs(move)
     // Under heavy contention, a step can be small far from the solution, because the slowdown is steep there.
-    const near = inside && Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8
+    const near = Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8
     if ((near && isLastStep(moved, out[p + point.moved]!)) || steps === MAX_STEPS) {
-      out[p + point.batchMs] = terms[o + run.topMs]! / (x + step)
+      out[p + point.batchMs] = terms[o + run.topMs]! / pace
       out[p + point.deviceMs] = device + step * (deviceSlope + 0.5 * step * deviceBend)
       continue
     }
     unfinished = true
     out[p + point.moved] = moved
-    out[p + point.pace] = inside ? x + step : 0.5 * (low + high)
+    out[p + point.pace] = pace
   }
   return unfinished
 }
