@@ -11,7 +11,7 @@ export const correctionGrid = {
 } as const
 
 export const TENANT_NODES: number = correctionGrid.tenants.length
-export const BATCH_NODES: number = correctionGrid.batchSize.length
+const BATCH_NODES: number = correctionGrid.batchSize.length
 
 /** Number of values in one grid. A value has the index `(share x BATCH_NODES + batch) x TENANT_NODES + tenants`. */
 export const CORRECTION_NODES: number = correctionGrid.mpsPercent.length * BATCH_NODES * TENANT_NODES

@@ -40,7 +40,7 @@ export class Solution {
 
 const MAX_STEPS = 60
 /** Number of steps after which a search takes Newton's steps. */
-const NEWTON_FROM = 8
+const NEWTON_FROM = 20
 
 /**
  * Evaluate a mix at one SM clock, at most the top clock.
