@@ -25,7 +25,7 @@ export function correctionsOf(
     amongNodes(tenants, (node) => Math.max(MIN_SD, valueAt(grid, device, node, UNKNOWN_SD)) ** 2)
   return {
     deviceSpeed: factor(found?.speed),
-    hostSpeed: factor(hostSpeed, batchNodes(batchSize)),
+    hostSpeed: factor(hostSpeed, around(logBatches, Math.log(batchSize))),
     dynamicPower: factor(found?.dynamicPower),
     speedVariance: variance(found?.speedSd),
     powerVariance: variance(found?.powerSd),
@@ -34,9 +34,7 @@ export function correctionsOf(
 
 /** Value for a number of tenants, interpolated between two nodes. */
 function amongNodes(tenants: number, at: (node: number) => number): number {
-  const { node, part } = position(correctionGrid.tenants, tenants)
-  const below = at(node)
-  return below + part * (at(node + 1) - below)
+  return around(correctionGrid.tenants, tenants).reduce((sum, { index, weight }) => sum + weight * at(index), 0)
 }
 
 /** Value of a grid at a node of the tenant count, interpolated among the nodes of share and batch. */
@@ -59,16 +57,12 @@ export function correctionNodesOf(mpsPercent: number, batchSize: number, tenants
 
 /** Nodes of the host grid around a tenant, with weights that sum to 1. */
 export function hostNodesOf(batchSize: number, tenants: number): WeightedNode[] {
-  return times(batchNodes(batchSize), correctionGrid.tenants, tenants)
+  return times(around(logBatches, Math.log(batchSize)), correctionGrid.tenants, tenants)
 }
 
 /** Nodes of share and batch around a kind of tenant, with their weights. */
 function kindNodes(mpsPercent: number, batchSize: number): WeightedNode[] {
   return times(around(logShares, Math.log(mpsPercent)), logBatches, Math.log(batchSize))
-}
-
-function batchNodes(batchSize: number): WeightedNode[] {
-  return around(logBatches, Math.log(batchSize))
 }
 
 /** Nodes of a grid with one more axis, around a value on this axis. */
@@ -79,20 +73,13 @@ function times(outer: readonly WeightedNode[], axis: readonly number[], value: n
   )
 }
 
-/** The one or two nodes of an axis around a value. */
+/** The one or two nodes of an axis around a value. Values beyond the ends are clamped to them. */
 function around(axis: readonly number[], value: number): WeightedNode[] {
-  const { node, part } = position(axis, value)
-  const both = [
+  let node = 0
+  while (node < axis.length - 2 && value > axis[node + 1]!) node++
+  const part = Math.min(1, Math.max(0, (value - axis[node]!) / (axis[node + 1]! - axis[node]!)))
+  return [
     { index: node, weight: 1 - part },
     { index: node + 1, weight: part },
-  ]
-  return both.filter(({ weight }) => weight > 0)
-}
-
-/** Locate a value between two nodes; values beyond the ends are clamped to them. */
-function position(nodes: readonly number[], value: number): { node: number; part: number } {
-  let node = 0
-  while (node < nodes.length - 2 && value > nodes[node + 1]!) node++
-  const part = (value - nodes[node]!) / (nodes[node + 1]! - nodes[node]!)
-  return { node, part: Math.min(1, Math.max(0, part)) }
+  ].filter(({ weight }) => weight > 0)
 }

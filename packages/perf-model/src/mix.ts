@@ -66,7 +66,7 @@ export class Mix {
 
 /** Assumed relative size of the step before the first one. */
 export const STEP_BEFORE = 3e-3
-const MAX_STEPS = 60
+export const MAX_STEPS = 60
 
 /**
  * Whether a third-order search may end with this step. Both steps are relative to the searched value. A step e leaves
@@ -97,7 +97,6 @@ export function prepare(
   let launch = 0
   let host = 0
   let mbPerMs = 0
-  let speeds = 0
   let speedVariance = 0
   let powerVariance = 0
   let runs = 0
@@ -107,7 +106,6 @@ export function prepare(
     launch += records[kind + at.launchDemand]!
     host += records[kind + at.hostDemand]!
     mbPerMs += records[kind + at.mbPerMs]!
-    speeds += records[kind + at.deviceSpeed]!
     speedVariance += records[kind + at.speedVariance]!
     powerVariance += records[kind + at.powerVariance]!
     if (i > 0 && kind === mix.kinds[runs - 1]!) terms[(runs - 1) * run.stride + run.length]!++
@@ -123,7 +121,7 @@ export function prepare(
   mix.powerSd = Math.sqrt(powerVariance / count)
   enterMemory(board, mix, memIndex, traffic)
   for (let r = 0; r < runs; r++) enterRun(board, records, mix, r, launch, host)
-  solveTopSlowdown(board, records, mix, mbPerMs, speeds)
+  solveTopSlowdown(board, records, mix, mbPerMs)
 }
 
 /** Buffer for a mix that contains only the tenant whose record is being written. */
@@ -286,22 +284,14 @@ const drawn = new Float64Array(3)
  * Halley's method searches within a bracket. It starts from the solution for D proportional to 1 / sqrt(y).
  *
  * @param mbPerMs memory traffic summed over the tenants, each running alone, MB/ms
- * @param speeds factors on the device's speed, summed over the tenants
  */
-function solveTopSlowdown(
-  board: BoardConstants,
-  records: Float64Array,
-  mix: Mix,
-  mbPerMs: number,
-  speeds: number,
-): void {
+function solveTopSlowdown(board: BoardConstants, records: Float64Array, mix: Mix, mbPerMs: number): void {
   const ceiling = board.parameters.bandwidthCeiling
   const scale = mix.msPerMb / ceiling
   const demandAlone = mbPerMs * scale
-  // A tenant draws at most speed / (ceiling x y) of the ceiling, so y <= 1 + speeds / ceiling.
-  let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
+  let high = Number.MAX_VALUE
   let low = 1
-  let slowdown = Math.min(1 + demandAlone * demandAlone, high)
+  let slowdown = 1 + demandAlone * demandAlone
   let before = STEP_BEFORE
   for (let steps = 0; ; steps++) {
     batchesAtTop(records, mix, slowdown, drawn)
@@ -316,14 +306,15 @@ function solveTopSlowdown(
     if (value > 0) high = slowdown
     else low = slowdown
     const step = (-value * rise) / (rise * rise - 0.5 * value * bow)
-    const inside = slowdown + step >= low && slowdown + step <= high
+    const next = slowdown + step
+    const inside = next >= low && next <= high
     const moved = Math.abs(step) / slowdown
     if ((inside && isLastStep(moved, before)) || steps === MAX_STEPS) {
-      enterTopSlowdown(records, mix, slowdown + step, step)
+      enterTopSlowdown(records, mix, next, step)
       return
     }
     before = moved
-    slowdown = inside ? slowdown + step : 0.5 * (low + high)
+    slowdown = inside ? next : Math.min(2 * slowdown, 0.5 * (low + high))
   }
 }
 

@@ -1,7 +1,7 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
 import { kindLayout as at } from './kind.js'
-import { isLastStep, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
+import { isLastStep, MAX_STEPS, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
 
 /** Layout of the values of a run at one SM clock, in `Solution.terms`. */
 const clockLayout = {
@@ -38,7 +38,6 @@ export class Solution {
   readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * clockLayout.stride)
 }
 
-const MAX_STEPS = 60
 /** Number of steps after which a search takes Newton's steps. */
 const NEWTON_FROM = 20
 
@@ -221,8 +220,10 @@ function movePaces(
     const pace = Math.min(1, x + step)
     const moved = Math.abs(move)
     // Under heavy contention, a step can be small far from the solution, because the slowdown is steep there.
-    const near = Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8
-    if ((near && isLastStep(moved, out[p + point.moved]!)) || steps === MAX_STEPS) {
+    if (
+      steps === MAX_STEPS ||
+      (Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8 && isLastStep(moved, out[p + point.moved]!))
+    ) {
       out[p + point.batchMs] = terms[o + run.topMs]! / pace
       out[p + point.deviceMs] = device + step * (deviceSlope + 0.5 * step * deviceBend)
       continue
