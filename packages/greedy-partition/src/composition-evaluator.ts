@@ -1,7 +1,7 @@
 import type { Prediction, Predictor } from '@pctodl/perf-model'
 import type { Configuration, Tenant } from '@pctodl/platform'
 import { tightestBound } from './bounds.js'
-import { type Composition, compositionKey, isComplete } from './composition.js'
+import { type Composition, compositionKey, isComplete, sumOf } from './composition.js'
 import { highestClock } from './highest-clock.js'
 import type { SearchProblem } from './search-problem.js'
 
@@ -63,7 +63,7 @@ export class CompositionEvaluator {
   /** Like `evaluate`, but without the cache, for enumerations that visit every composition once. */
   evaluateAfresh(composition: Composition, memIndex: number): Evaluation | undefined {
     const { problem, predictor } = this
-    if (!this.#fitsMemory(composition)) return undefined
+    if (sumOf(problem.kinds.memoryBytes, composition) > problem.memoryBytes) return undefined
     this.evaluations++
     const tenants = this.tenantsOf(composition)
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
@@ -92,12 +92,6 @@ export class CompositionEvaluator {
       smClockMhz: evaluation.smClockMhz,
       memClockMhz: this.problem.memClocksMhz[evaluation.memIndex]!,
     }
-  }
-
-  #fitsMemory(composition: Composition): boolean {
-    let bytes = 0
-    for (const kind of composition) bytes += this.problem.kinds.memoryBytes[kind]!
-    return bytes <= this.problem.memoryBytes
   }
 
   #score(composition: Composition, prediction: Prediction): number {

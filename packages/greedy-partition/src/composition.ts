@@ -20,11 +20,11 @@ export function changed(composition: Composition, removed: readonly number[], ad
   return next
 }
 
-/** Used share, in units of the share step. */
-export function unitsOf(kinds: TenantKinds, composition: Composition): number {
-  let units = 0
-  for (const kind of composition) units += kinds.units[kind]!
-  return units
+/** Sum of a quantity of the tenants, such as their shares or memory. `values` has one value per kind. */
+export function sumOf(values: ArrayLike<number>, composition: Composition): number {
+  let sum = 0
+  for (const kind of composition) sum += values[kind]!
+  return sum
 }
 
 /** Number of tenants of each network. */

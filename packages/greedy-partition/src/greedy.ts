@@ -1,5 +1,5 @@
 import { type Candidate, describeKinds, reached } from './candidate.js'
-import { type Composition, changed, isComplete, unitsOf } from './composition.js'
+import { type Composition, changed, isComplete, sumOf } from './composition.js'
 import type { CompositionEvaluator } from './composition-evaluator.js'
 import { findBestNext, GainQueue } from './find-best-next.js'
 
@@ -17,7 +17,14 @@ export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candi
   let best: Candidate | undefined
 
   while (composition.length < maxTenants && evaluator.spent() === undefined) {
-    const next = findBestNext(evaluator, queue, composition, score, totalUnits - unitsOf(kinds, composition), memIndex)
+    const next = findBestNext(
+      evaluator,
+      queue,
+      composition,
+      score,
+      totalUnits - sumOf(kinds.units, composition),
+      memIndex,
+    )
     if (next === undefined) break
     const candidate = reached(
       evaluator,
@@ -38,7 +45,7 @@ export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candi
 function handOutRest(evaluator: CompositionEvaluator, from: Candidate): Candidate {
   const { kinds, totalUnits } = evaluator.problem
   let current = from
-  for (let free = totalUnits - unitsOf(kinds, from.evaluation.composition); free > 0; free--) {
+  for (let free = totalUnits - sumOf(kinds.units, from.evaluation.composition); free > 0; free--) {
     const { composition, memIndex } = current.evaluation
     let best = current
     for (const kind of new Set(composition)) {

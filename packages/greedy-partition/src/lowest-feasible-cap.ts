@@ -1,7 +1,7 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
 import { type BrokenBound, tightestBound } from './bounds.js'
-import { unitsOf } from './composition.js'
+import { sumOf } from './composition.js'
 import type { PartitionOptions } from './options.js'
 import { powerToCap } from './plan-risk.js'
 import type { InfeasiblePartition } from './result.js'
@@ -57,7 +57,7 @@ export function minPower(
   const leanest = kinds.networks.map((_, network) =>
     kinds.at(network, 1).reduce((a, b) => (kinds.memoryBytes[b]! < kinds.memoryBytes[a]! ? b : a)),
   )
-  const minBytes = memoryOf(problem, leanest)
+  const minBytes = sumOf(kinds.memoryBytes, leanest)
   if (minBytes > problem.memoryBytes) {
     return {
       reason: 'memory',
@@ -117,8 +117,8 @@ function descend(predictor: Predictor, problem: SearchProblem, start: readonly n
     changed = false
     for (let kind = 0; kind < kinds.tenants.length; kind++) {
       const composition = best.composition.with(kinds.network[kind]!, kind)
-      if (unitsOf(kinds, composition) > problem.totalUnits) continue
-      if (memoryOf(problem, composition) > problem.memoryBytes) continue
+      if (sumOf(kinds.units, composition) > problem.totalUnits) continue
+      if (sumOf(kinds.memoryBytes, composition) > problem.memoryBytes) continue
       const cost = costOf(predictor, problem, composition, memIndex, best)
       if (cheaper(cost, best)) {
         best = { ...cost, composition, memIndex }
@@ -174,10 +174,6 @@ function cheaper(a: Cost, b: Cost): boolean {
   const ratioA = a.broken?.ratio ?? 0
   const ratioB = b.broken?.ratio ?? 0
   return ratioA !== ratioB ? ratioA < ratioB : a.powerW < b.powerW
-}
-
-function memoryOf(problem: SearchProblem, composition: readonly number[]): number {
-  return composition.reduce((sum, kind) => sum + problem.kinds.memoryBytes[kind]!, 0)
 }
 
 function MiB(bytes: number): string {

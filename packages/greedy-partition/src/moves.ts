@@ -1,4 +1,4 @@
-import { type Composition, tenantsPerNetwork, unitsOf } from './composition.js'
+import { type Composition, sumOf, tenantsPerNetwork } from './composition.js'
 import type { SearchProblem } from './search-problem.js'
 
 /** A small change of a configuration: tenants removed, tenants added, new memory state. */
@@ -21,7 +21,7 @@ const strides = [1, 2, 4, 8]
  */
 export function movesFrom(problem: SearchProblem, composition: Composition, memIndex: number, grain = 1): Move[] {
   const { kinds, totalUnits, maxTenants } = problem
-  const free = totalUnits - unitsOf(kinds, composition)
+  const free = totalUnits - sumOf(kinds.units, composition)
   const perNetwork = tenantsPerNetwork(kinds, composition)
   const distinct = [...new Set(composition)]
   const mayAdd = composition.length < maxTenants
@@ -43,14 +43,24 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
     for (const other of kinds.at(network, units)) {
       if (other === kind) continue
       push('batch', [kind], [other])
-      if (twins.length > 1) push('batch', twins, new Array<number>(twins.length).fill(other))
+      if (twins.length > 1)
+        push(
+          'batch',
+          twins,
+          twins.map(() => other),
+        )
     }
     for (const size of sizesAround(units, units + free)) {
       for (const other of kinds.at(network, size)) push('resize', [kind], [other])
     }
     if (twins.length > 1) {
       for (const size of sizesAround(units, units + Math.floor(free / twins.length))) {
-        for (const other of kinds.at(network, size)) push('resize', twins, new Array<number>(twins.length).fill(other))
+        for (const other of kinds.at(network, size))
+          push(
+            'resize',
+            twins,
+            twins.map(() => other),
+          )
       }
     }
     if (mayAdd && units >= 2) {

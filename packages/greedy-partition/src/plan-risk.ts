@@ -29,11 +29,14 @@ export function riskOfEach(risk: number): number {
 export function powerToCap(
   predictor: Predictor,
   configuration: Configuration,
-  { powerW, powerSdW }: Prediction,
+  prediction: Prediction,
   risk: number | undefined,
 ): number {
+  const { powerW } = prediction
   if (risk === undefined) return powerW
   if (predictor.upperPowerW !== undefined) return Math.max(powerW, predictor.upperPowerW(configuration, risk))
+  // Read only where it is needed, because a predictor may compute it when it is read.
+  const { powerSdW } = prediction
   if (powerSdW !== undefined) return powerW + normalQuantileOfTail(risk) * powerSdW
   const expected = 'a predictor that knows the standard deviation of its power (powerSdW), or powerMarginW in its place'
   throw new InvalidInputError('capExceedanceProbability', risk, expected)

@@ -69,6 +69,9 @@ export function searchLimits(
   { field, sharers }: { readonly field: 'models' | 'services'; readonly sharers: readonly string[] },
   defaults: Required<Pick<SearchOptions, 'budgetEvaluations' | 'timeBudgetMs'>>,
 ): SearchLimits {
+  if (typeof predictor?.spec !== 'object') {
+    throw new InvalidInputError('predictor', predictor, 'a predictor, such as what loadPerfModel returns')
+  }
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
   const maxW = predictor.spec.powerLimitW.max
   // The board's limit cannot be set higher. The board would lower its clock, so a plan with more power would not run as
@@ -89,10 +92,10 @@ export function searchLimits(
     const expected = `at most ${most} ${what}, so that each can have a tenant (maxTenants, sharePercentStep)`
     throw new InvalidInputError(field, sharers, expected)
   }
-  if (options.timeBudgetMs !== undefined && options.now === undefined) {
-    throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
+  const { now = options.timeBudgetMs === undefined ? () => 0 : undefined } = options
+  if (typeof now !== 'function') {
+    throw new InvalidInputError('now', now, 'a function that returns milliseconds, if timeBudgetMs is given')
   }
-  const { now = () => 0 } = options
   const timeBudgetMs = options.timeBudgetMs ?? defaults.timeBudgetMs
   return {
     powerCapW,
@@ -128,8 +131,9 @@ function memoryForTenants({ spec, reservedMemoryBytes = 0 }: Predictor, given: n
 
 /** Memory clocks to search, descending. */
 function memClocks(predictor: Predictor, given: readonly number[] | undefined): readonly number[] {
-  const clocks = [...new Set(given ?? predictor.memClocksMhz)].sort((a, b) => b - a)
   const known = predictor.memClocksMhz
+  const wanted = given ?? known
+  const clocks = Array.isArray(wanted) ? [...new Set<number>(wanted)].sort((a, b) => b - a) : []
   const stray = clocks.find((clock) => !known.includes(clock))
   if (stray !== undefined || clocks.length === 0) {
     throw new InvalidInputError(

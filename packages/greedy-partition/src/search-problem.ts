@@ -115,7 +115,8 @@ function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {
   const sloMs = latencySlo('latencySloMs', options.latencySloMs ?? Infinity)
   const least = minThroughput('minTenantThroughput', options.minTenantThroughput ?? 0)
   const seen = new Set<string>()
-  return list.map(({ model, weight = 1, ...own }: NetworkDemand, i) => {
+  return list.map((demand: NetworkDemand | null, i) => {
+    const { model, weight = 1, ...own } = Object(demand) as NetworkDemand
     if (typeof model !== 'string' || model === '') {
       throw new InvalidInputError(`models[${i}].model`, model, 'the name of a network')
     }
@@ -140,6 +141,7 @@ function minThroughput(field: string, value: number): number {
 
 function batchSizes(options: PartitionOptions): readonly number[] {
   const given = options.batchSizes ?? defaultBatchSizes
+  if (!Array.isArray(given)) throw new InvalidInputError('batchSizes', given, 'a list of batch sizes')
   given.forEach((batchSize, i) => {
     integer(`batchSizes[${i}]`, batchSize, 1, 65536)
   })

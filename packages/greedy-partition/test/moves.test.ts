@@ -1,7 +1,7 @@
 import { gpuSpecs } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changed, compositionKey, isComplete, unitsOf } from '../src/composition.js'
+import { changed, compositionKey, isComplete, sumOf } from '../src/composition.js'
 import { movesFrom } from '../src/moves.js'
 import { searchProblem } from '../src/search-problem.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
@@ -19,7 +19,7 @@ const composition = fc.array(fc.nat(kinds.tenants.length - 1), { minLength: 1, m
   let result = changed([], [], [kinds.at(0, 1)[0]!, kinds.at(1, 1)[0]!])
   for (const kind of drawn) {
     const next = changed(result, [], [kind])
-    if (next.length <= problem.maxTenants && unitsOf(kinds, next) <= problem.totalUnits) result = next
+    if (next.length <= problem.maxTenants && sumOf(kinds.units, next) <= problem.totalUnits) result = next
   }
   return result
 })
@@ -33,7 +33,7 @@ describe('moves', () => {
           const to = changed(from, move.removed, move.added)
           const ascending = to.every((kind, i) => i === 0 || to[i - 1]! <= kind)
           const size = from.length - move.removed.length + move.added.length
-          const fits = unitsOf(kinds, to) <= problem.totalUnits && to.length <= problem.maxTenants
+          const fits = sumOf(kinds.units, to) <= problem.totalUnits && to.length <= problem.maxTenants
           const other = compositionKey(to, move.memIndex) !== compositionKey(from, memIndex)
           return !(ascending && to.length === size && fits && other && isComplete(kinds, to))
         })

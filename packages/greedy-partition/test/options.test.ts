@@ -26,6 +26,8 @@ describe('options', () => {
     ['maxBatchSize', { maxBatchSize: 3 }],
     ['maxBatchSize', { maxBatchSize: 0, batchSizes: [1] }],
     ['maxBatchSize', { maxBatchSize: 65537 }],
+    ['batchSizes', { batchSizes: '4' }],
+    ['batchSizes', { batchSizes: {} }],
     ['batchSizes[1]', { batchSizes: [8, 0] }],
     ['batchSizes[0]', { batchSizes: [65537] }],
     ['batchSizes', manyKinds(21846)],
@@ -47,16 +49,19 @@ describe('options', () => {
     ['timeBudgetMs', { timeBudgetMs: -1, now: () => 0 }],
     ['timeBudgetMs', { timeBudgetMs: 0, now: () => 0 }],
     ['now', { timeBudgetMs: 5 }],
+    ['now', { now: 5 }],
     ['seed', { seed: -1 }],
     ['seed', { seed: 2 ** 32 }],
     ['memClocksMhz', { memClocksMhz: [810] }],
     ['memClocksMhz', { memClocksMhz: [] }],
+    ['memClocksMhz', { memClocksMhz: 9501 }],
     ['models', { models: [] }],
     ['models', { models: 3 }],
     ['models', { models: models(3), maxTenants: 2 }],
     ['models', { models: models(3), sharePercentStep: 50 }],
     ['models[0].model', { models: '' }],
     ['models[0].model', { models: [{ model: 3 }] }],
+    ['models[0].model', { models: [null] }],
     ['models[1].model', { models: [{ model: 'middle' }, { model: 'middle' }] }],
     ['models[0].weight', { models: [{ model: 'middle', weight: 0.9e-100 }] }],
     ['models[0].weight', { models: [{ model: 'middle', weight: 1.1e100 }] }],
@@ -69,6 +74,10 @@ describe('options', () => {
     }
     expect(error).toBeInstanceOf(InvalidInputError)
     expect((error as InvalidInputError).field).toBe(field)
+  })
+
+  it.each([null, undefined, {}])('refuses a predictor that is none: %j', (none) => {
+    expect(() => searchProblem(none as never, good)).toThrowError('predictor: got')
   })
 
   it.each<Partial<PartitionOptions>>([

@@ -11,13 +11,11 @@ export const correctionGrid = {
 } as const
 
 export const TENANT_NODES: number = correctionGrid.tenants.length
-export const BATCH_NODES: number = correctionGrid.batchSize.length
-
-/** Number of values in one grid. A value has the index `(share x BATCH_NODES + batch) x TENANT_NODES + tenants`. */
-export const CORRECTION_NODES: number = correctionGrid.mpsPercent.length * BATCH_NODES * TENANT_NODES
-
 /**
  * Number of values in a host grid, which does not depend on the share. A value has the index `batch x TENANT_NODES +
  * tenants`.
  */
-export const HOST_NODES: number = BATCH_NODES * TENANT_NODES
+export const HOST_NODES: number = correctionGrid.batchSize.length * TENANT_NODES
+
+/** Number of values in one grid. A value has the index `share x HOST_NODES + batch x TENANT_NODES + tenants`. */
+export const CORRECTION_NODES: number = correctionGrid.mpsPercent.length * HOST_NODES

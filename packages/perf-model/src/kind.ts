@@ -63,24 +63,23 @@ export const kindLayout = {
   /** Traffic that the counter of memory utilisation measures if all of it misses the caches, MB. */
   countedMb: 15,
   /** Factors and variances of `KindCorrections`. */
-  deviceSpeed: 16,
-  dynamicPower: 17,
-  speedVariance: 18,
-  powerVariance: 19,
+  dynamicPower: 16,
+  speedVariance: 17,
+  powerVariance: 18,
   /** Batch size, and as `logShare` the share, on a logarithmic scale from -1 to 1. */
-  logBatch: 20,
-  logShare: 21,
+  logBatch: 19,
+  logShare: 20,
   /** Index of the network. */
-  network: 22,
+  network: 21,
   /**
    * Demands of a tenant that runs alone at the top clocks, without corrections: fraction of the time for launches,
    * fraction of the time for the rest of the host's work, and memory traffic if all of it misses the caches, MB/ms. Set
    * by `writeKind`.
    */
-  launchDemand: 23,
-  hostDemand: 24,
-  mbPerMs: 25,
-  stride: 26,
+  launchDemand: 22,
+  hostDemand: 23,
+  mbPerMs: 24,
+  stride: 25,
 } as const
 
 const at = kindLayout
@@ -122,7 +121,6 @@ export function writeRecord(
   out[offset + at.coreEnergyMj] = of.coreEnergyMj * batchSize + of.batchEnergyMj
   out[offset + at.memoryEnergyMj] = of.memoryEnergyMj * batchSize
   out[offset + at.countedMb] = of.countedMbPerSample * batchSize
-  out[offset + at.deviceSpeed] = deviceSpeed
   out[offset + at.dynamicPower] = dynamicPower
   out[offset + at.speedVariance] = speedVariance
   out[offset + at.powerVariance] = powerVariance

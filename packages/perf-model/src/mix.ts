@@ -29,7 +29,10 @@ export const runLayout = {
   topDeviceMs: 8,
   topUnqueuedMs: 11,
   topMs: 14,
-  stride: 17,
+  /** Eighth power of the batch time at the top clock, ms^8, and its derivative with respect to the device's part. */
+  topMs8: 17,
+  topPerDevice: 18,
+  stride: 19,
 } as const
 
 const run = runLayout
@@ -63,7 +66,7 @@ export class Mix {
 
 /** Assumed relative size of the step before the first one. */
 export const STEP_BEFORE = 3e-3
-const MAX_STEPS = 60
+export const MAX_STEPS = 60
 
 /**
  * Whether a third-order search may end with this step. Both steps are relative to the searched value. A step e leaves
@@ -94,7 +97,6 @@ export function prepare(
   let launch = 0
   let host = 0
   let mbPerMs = 0
-  let speeds = 0
   let speedVariance = 0
   let powerVariance = 0
   let runs = 0
@@ -104,7 +106,6 @@ export function prepare(
     launch += records[kind + at.launchDemand]!
     host += records[kind + at.hostDemand]!
     mbPerMs += records[kind + at.mbPerMs]!
-    speeds += records[kind + at.deviceSpeed]!
     speedVariance += records[kind + at.speedVariance]!
     powerVariance += records[kind + at.powerVariance]!
     if (i > 0 && kind === mix.kinds[runs - 1]!) terms[(runs - 1) * run.stride + run.length]!++
@@ -120,11 +121,13 @@ export function prepare(
   mix.powerSd = Math.sqrt(powerVariance / count)
   enterMemory(board, mix, memIndex, traffic)
   for (let r = 0; r < runs; r++) enterRun(board, records, mix, r, launch, host)
-  solveTopSlowdown(board, records, mix, mbPerMs, speeds)
+  solveTopSlowdown(board, records, mix, mbPerMs)
 }
 
 /** Buffer for a mix that contains only the tenant whose record is being written. */
 const alone = new Mix()
+alone.runs = 1
+alone.terms[run.length] = 1
 const uncorrected: KindCorrections = {
   deviceSpeed: 1,
   hostSpeed: 1,
@@ -150,7 +153,7 @@ export function writeKind(
   alone.kinds[0] = offset
   enterMemory(board, alone, 0, megabytes)
   enterRun(board, records, alone, 0, 0, 0)
-  batchAtTop(records, alone, 0, 1)
+  batchesAtTop(records, alone, 1, drawn)
   const batchMs = alone.terms[run.topMs]!
   writeRecord(board, network, kind, corrections, records, offset)
   records[offset + at.launchDemand] = network.launchMs / batchMs
@@ -197,8 +200,8 @@ function enterRun(
 }
 
 /**
- * Compute the batch time of a run at the top clock, and its derivatives with respect to the DRAM slowdown. `solve` has the same
- * equations for lower clocks.
+ * Compute the batch time of each run at the top clock, and its derivatives with respect to the DRAM slowdown. `movePaces`
+ * has the same equations for lower clocks.
  *
  *     device    t_d = max_2(cycles, mixed x slowdown) + stream x slowdown + gap
  *     launch    t_l = launch x max_4(1, own + pace x others), where the others' pace is 1 at the top clock
@@ -209,52 +212,71 @@ function enterRun(
  * never slows it down. The last line is the capacity of the host: if tenants keep their proportions, no batch ends
  * before the host has served every tenant. For M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' -
  * 7/8 S'^2 / S) / (8 S).
+ *
+ * @param drawn receives the memory traffic of the mix, MB/ms, and its first and second derivative
  */
-function batchAtTop(records: Float64Array, { kinds, terms }: Mix, r: number, slowdown: number): void {
-  const o = r * run.stride
-  const kind = kinds[r]!
-  const mixedMs = terms[o + run.topMixedMs]!
-  const streamMs = terms[o + run.topStreamMs]!
-  const slowedMs = mixedMs * slowdown
-  const overlapped = Math.sqrt(records[kind + at.topCycles2]! + slowedMs * slowedMs)
-  const device = overlapped + streamMs * slowdown + records[kind + at.gapMs]!
-  const perOverlapped = 1 / overlapped
-  const mixedPart = slowedMs * perOverlapped
-  const deviceSlope = mixedPart * mixedMs + streamMs
-  const deviceBend = mixedMs * mixedMs * (1 - mixedPart * mixedPart) * perOverlapped
+function batchesAtTop(records: Float64Array, { runs, kinds, terms }: Mix, slowdown: number, drawn: Float64Array): void {
+  let demand = 0
+  let slope = 0
+  let bend = 0
+  for (let r = 0; r < runs; r++) {
+    const o = r * run.stride
+    const kind = kinds[r]!
+    const mixedMs = terms[o + run.topMixedMs]!
+    const streamMs = terms[o + run.topStreamMs]!
+    const slowedMs = mixedMs * slowdown
+    const overlapped = Math.sqrt(records[kind + at.topCycles2]! + slowedMs * slowedMs)
+    const device = overlapped + streamMs * slowdown + records[kind + at.gapMs]!
+    const perOverlapped = 1 / overlapped
+    const mixedPart = slowedMs * perOverlapped
+    const deviceSlope = mixedPart * mixedMs + streamMs
+    const deviceBend = mixedMs * mixedMs * (1 - mixedPart * mixedPart) * perOverlapped
 
-  const device2 = device * device
-  const device6 = device2 * device2 * device2
-  const sum = device6 * device2 + terms[o + run.topLaunchMs8]!
-  const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
-  const perSum = 1 / sum
-  const rise = device6 * device * deviceSlope * perSum
-  const unqueued = longer + records[kind + at.hostMs]!
-  const unqueuedSlope = longer * rise
-  const unqueuedBend =
-    longer * (device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) * perSum - 7 * rise * rise)
+    const device2 = device * device
+    const device6 = device2 * device2 * device2
+    const sum = device6 * device2 + terms[o + run.topLaunchMs8]!
+    const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
+    const perSum = 1 / sum
+    const rise = device6 * device * deviceSlope * perSum
+    const unqueued = longer + records[kind + at.hostMs]!
+    const unqueuedSlope = longer * rise
+    const unqueuedBend =
+      longer * (device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) * perSum - 7 * rise * rise)
 
-  const hostOthers = terms[o + run.hostOthers]!
-  const served = records[kind + at.hostShareMs]! + hostOthers * unqueued
-  const unqueued2 = unqueued * unqueued
-  const unqueued6 = unqueued2 * unqueued2 * unqueued2
-  const served2 = served * served
-  const served6 = served2 * served2 * served2
-  const queue = unqueued6 * unqueued2 + served6 * served2
-  const batch = Math.sqrt(Math.sqrt(Math.sqrt(queue)))
-  const perQueue = 1 / queue
-  const longerBy = (unqueued6 * unqueued + served6 * served * hostOthers) * perQueue
-  const bendBy = 7 * (unqueued6 + served6 * hostOthers * hostOthers) * perQueue - 7 * longerBy * longerBy
-  terms[o + run.topDeviceMs] = device
-  terms[o + run.topDeviceMs + 1] = deviceSlope
-  terms[o + run.topDeviceMs + 2] = deviceBend
-  terms[o + run.topUnqueuedMs] = unqueued
-  terms[o + run.topUnqueuedMs + 1] = unqueuedSlope
-  terms[o + run.topUnqueuedMs + 2] = unqueuedBend
-  terms[o + run.topMs] = batch
-  terms[o + run.topMs + 1] = batch * longerBy * unqueuedSlope
-  terms[o + run.topMs + 2] = batch * (bendBy * unqueuedSlope * unqueuedSlope + longerBy * unqueuedBend)
+    const hostOthers = terms[o + run.hostOthers]!
+    const served = records[kind + at.hostShareMs]! + hostOthers * unqueued
+    const unqueued2 = unqueued * unqueued
+    const unqueued6 = unqueued2 * unqueued2 * unqueued2
+    const served2 = served * served
+    const served6 = served2 * served2 * served2
+    const queue = unqueued6 * unqueued2 + served6 * served2
+    const batch = Math.sqrt(Math.sqrt(Math.sqrt(queue)))
+    const perQueue = 1 / queue
+    const longerBy = (unqueued6 * unqueued + served6 * served * hostOthers) * perQueue
+    const bendBy = 7 * (unqueued6 + served6 * hostOthers * hostOthers) * perQueue - 7 * longerBy * longerBy
+    terms[o + run.topDeviceMs] = device
+    terms[o + run.topDeviceMs + 1] = deviceSlope
+    terms[o + run.topDeviceMs + 2] = deviceBend
+    terms[o + run.topUnqueuedMs] = unqueued
+    terms[o + run.topUnqueuedMs + 1] = unqueuedSlope
+    terms[o + run.topUnqueuedMs + 2] = unqueuedBend
+    const batchRise = longerBy * unqueuedSlope
+    const batchBend = bendBy * unqueuedSlope * unqueuedSlope + longerBy * unqueuedBend
+    terms[o + run.topMs] = batch
+    terms[o + run.topMs + 1] = batch * batchRise
+    terms[o + run.topMs + 2] = batch * batchBend
+    const mbPerMs = (terms[o + run.length]! * records[kind + at.trafficMb]!) / batch
+    demand += mbPerMs
+    slope -= mbPerMs * batchRise
+    bend += mbPerMs * (2 * batchRise * batchRise - batchBend)
+  }
+  drawn[0] = demand
+  drawn[1] = slope
+  drawn[2] = bend
 }
+
+/** Buffer for what `batchesAtTop` writes. */
+const drawn = new Float64Array(3)
 
 /**
  * Solve for the DRAM slowdown y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), where D
@@ -262,38 +284,20 @@ function batchAtTop(records: Float64Array, { kinds, terms }: Mix, r: number, slo
  * Halley's method searches within a bracket. It starts from the solution for D proportional to 1 / sqrt(y).
  *
  * @param mbPerMs memory traffic summed over the tenants, each running alone, MB/ms
- * @param speeds factors on the device's speed, summed over the tenants
  */
-function solveTopSlowdown(
-  board: BoardConstants,
-  records: Float64Array,
-  mix: Mix,
-  mbPerMs: number,
-  speeds: number,
-): void {
-  const { terms, runs } = mix
+function solveTopSlowdown(board: BoardConstants, records: Float64Array, mix: Mix, mbPerMs: number): void {
   const ceiling = board.parameters.bandwidthCeiling
   const scale = mix.msPerMb / ceiling
   const demandAlone = mbPerMs * scale
-  // A tenant draws at most speed / (ceiling x y) of the ceiling, so y <= 1 + speeds / ceiling.
-  let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
+  let high = Number.MAX_VALUE
   let low = 1
-  let slowdown = Math.min(1 + demandAlone * demandAlone, high)
+  let slowdown = 1 + demandAlone * demandAlone
   let before = STEP_BEFORE
   for (let steps = 0; ; steps++) {
-    let demand = 0
-    let slope = 0
-    let bend = 0
-    for (let r = 0; r < runs; r++) {
-      batchAtTop(records, mix, r, slowdown)
-      const o = r * run.stride
-      const perBatch = 1 / terms[o + run.topMs]!
-      const drawn = terms[o + run.length]! * records[mix.kinds[r]! + at.trafficMb]! * perBatch * scale
-      const longer = terms[o + run.topMs + 1]! * perBatch
-      demand += drawn
-      slope -= drawn * longer
-      bend += drawn * (2 * longer * longer - terms[o + run.topMs + 2]! * perBatch)
-    }
+    batchesAtTop(records, mix, slowdown, drawn)
+    const demand = drawn[0]! * scale
+    const slope = drawn[1]! * scale
+    const bend = drawn[2]! * scale
     const square = demand * demand
     const squareSlope = 2 * demand * slope
     const value = slowdown - slowdown * square - 1
@@ -302,14 +306,15 @@ function solveTopSlowdown(
     if (value > 0) high = slowdown
     else low = slowdown
     const step = (-value * rise) / (rise * rise - 0.5 * value * bow)
-    const inside = slowdown + step >= low && slowdown + step <= high
+    const next = slowdown + step
+    const inside = next >= low && next <= high
     const moved = Math.abs(step) / slowdown
     if ((inside && isLastStep(moved, before)) || steps === MAX_STEPS) {
-      enterTopSlowdown(records, mix, slowdown + step, step)
+      enterTopSlowdown(records, mix, next, step)
       return
     }
     before = moved
-    slowdown = inside ? slowdown + step : 0.5 * (low + high)
+    slowdown = inside ? next : Math.min(2 * slowdown, 0.5 * (low + high))
   }
 }
 
@@ -323,8 +328,17 @@ function enterTopSlowdown(records: Float64Array, mix: Mix, slowdown: number, ste
     for (let time = o + run.topDeviceMs; time <= o + run.topMs; time += 3) {
       terms[time]! += step * (terms[time + 1]! + 0.5 * step * terms[time + 2]!)
     }
-    const served = records[mix.kinds[r]! + at.hostShareMs]! + terms[o + run.hostOthers]! * terms[o + run.topUnqueuedMs]!
+    const kind = mix.kinds[r]!
+    const topMs = terms[o + run.topMs]!
+    const unqueued = terms[o + run.topUnqueuedMs]!
+    const served = records[kind + at.hostShareMs]! + terms[o + run.hostOthers]! * unqueued
+    const part = (unqueued * terms[o + run.topDeviceMs]!) / (topMs * (unqueued - records[kind + at.hostMs]!))
+    const part2 = part * part
     const served2 = served * served
+    const topMs2 = topMs * topMs
     terms[o + run.servedMs8] = served2 * served2 * served2 * served2
+    terms[o + run.topMs8] = topMs2 * topMs2 * topMs2 * topMs2
+    // For a host's queue that stays as it is.
+    terms[o + run.topPerDevice] = part2 * part2 * part2 * part
   }
 }

@@ -171,7 +171,7 @@ export class PerfModel implements Predictor {
       let shareSum = 0
       for (let i = 0; i < count; i++) {
         const index = network[from + i]!
-        if (!(index >= 0 && index < this.networks.length)) {
+        if (this.networks[index] === undefined) {
           const expected = `an index of networks, 0 to ${this.networks.length - 1}`
           throw new InvalidInputError(`network[${from + i}]`, index, expected)
         }
@@ -206,10 +206,12 @@ export class PerfModel implements Predictor {
    */
   quantiles(configuration: Configuration, probabilities: readonly number[]): PredictionQuantiles {
     if (!Array.isArray(probabilities)) throw new InvalidInputError('probabilities', probabilities, 'a list of numbers')
-    probabilities.forEach((probability, i) => {
-      if (typeof probability === 'number' && probability >= 1e-6 && probability <= 1 - 1e-6) return
+    // A loop by index also visits the gaps of a list.
+    for (let i = 0; i < probabilities.length; i++) {
+      const probability = probabilities[i]
+      if (typeof probability === 'number' && probability >= 1e-6 && probability <= 1 - 1e-6) continue
       throw new InvalidInputError(`probabilities[${i}]`, probability, 'a number from 1e-6 to 1 - 1e-6')
-    })
+    }
     const { totalThroughput, powerW } = this.#evaluate(configuration)
     const at = (value: number, quantity: Quantity) => {
       const centre = this.#centreOf(quantity)
@@ -219,7 +221,11 @@ export class PerfModel implements Predictor {
     return { throughput: at(totalThroughput, 'throughput'), powerW: at(powerW, 'power') }
   }
 
-  /** Power that a board of the kind exceeds with a given probability, W. */
+  /**
+   * Power that a board of the kind exceeds with a given probability, W.
+   *
+   * @throws what `predict` throws, and InvalidInputError for an invalid probability
+   */
   upperPowerW(configuration: Configuration, probability: number): number {
     this.#evaluate(configuration)
     return this.#upperPowerW(probability)
@@ -228,6 +234,9 @@ export class PerfModel implements Predictor {
   #upperPowerW(probability: number): number {
     // A search asks for one probability repeatedly, so its score is cached.
     if (probability !== this.#scored.probability) {
+      if (!(typeof probability === 'number' && probability > 0 && probability < 1)) {
+        throw new InvalidInputError('probability', probability, 'a number above 0 and below 1')
+      }
       this.#scored = { probability, score: normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))) }
     }
     const deviation = this.#centreOf('power') - this.#sdOf('power') * this.#scored.score
@@ -352,7 +361,7 @@ export class PerfModel implements Predictor {
    * calls.
    *
    * @param exceedanceProbability if given, `upperPowerW` for this probability must be within the cap, too
-   * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
+   * @throws what `predict` throws, and InvalidInputError for a cap that is not a number, or an invalid probability
    */
   solveSmClock(
     tenants: readonly Tenant[],

@@ -29,37 +29,41 @@ export interface BatchOutput {
   readonly tenantLatencyMs: Float64Array
 }
 
+const outputs = [
+  'throughput',
+  'powerW',
+  'smUtilPercent',
+  'memUtilPercent',
+  'throughputSd',
+  'powerSdW',
+  'tenantThroughput',
+  'tenantLatencyMs',
+] as const
+
 /**
  * Allocate result arrays for a batch; reuse them for batches of the same size.
  *
- * @throws InvalidInputError for an input that is not an object
+ * @throws InvalidInputError for an input that is not an object, or lacks arrays
  */
 export function batchOutput(input: BatchInput): BatchOutput {
-  if (typeof input !== 'object' || input === null) throw new InvalidInputError('input', input, 'arrays of a batch')
-  const ofConfigurations = () => new Float64Array(input.smClockMhz.length)
-  const ofTenants = () => new Float64Array(input.network.length)
-  return {
-    throughput: ofConfigurations(),
-    powerW: ofConfigurations(),
-    smUtilPercent: ofConfigurations(),
-    memUtilPercent: ofConfigurations(),
-    throughputSd: ofConfigurations(),
-    powerSdW: ofConfigurations(),
-    tenantThroughput: ofTenants(),
-    tenantLatencyMs: ofTenants(),
-  }
+  const lengthOf = outputLengths(input)
+  const arrays = outputs.map((name) => [name, new Float64Array(lengthOf(name))])
+  return Object.fromEntries(arrays) as unknown as BatchOutput
 }
 
 /** @throws InvalidInputError for arrays whose lengths do not match */
 export function assertBatchArrays(input: BatchInput, out: BatchOutput): void {
-  const configurations = input.smClockMhz.length
-  const tenants = input.network.length
+  const lengthOf = outputLengths(input)
+  const configurations = lengthOf('throughput')
+  const tenants = lengthOf('tenantThroughput')
   assertLength('memClockMhz', input.memClockMhz, configurations)
   assertLength('firstTenant', input.firstTenant, configurations + 1)
   assertLength('mpsPercent', input.mpsPercent, tenants)
   assertLength('batchSize', input.batchSize, tenants)
-  assertLength('out.throughput', out.throughput, configurations)
-  assertLength('out.tenantThroughput', out.tenantThroughput, tenants)
+  for (const name of outputs) {
+    const optional = name === 'throughputSd' || name === 'powerSdW'
+    if (!optional || out[name] !== undefined) assertLength(`out.${name}`, out[name], lengthOf(name))
+  }
   for (let c = 0; c <= configurations; c++) {
     const first = input.firstTenant[c]!
     const least = c === 0 ? 0 : input.firstTenant[c - 1]! + 1
@@ -70,6 +74,18 @@ export function assertBatchArrays(input: BatchInput, out: BatchOutput): void {
   }
 }
 
-function assertLength(name: string, array: ArrayLike<number>, length: number): void {
-  if (array.length !== length) throw new InvalidInputError(`${name}.length`, array.length, `${length}`)
+/** Returns a function that gives the length of each result array. */
+function outputLengths(input: BatchInput): (name: (typeof outputs)[number]) => number {
+  if (typeof input !== 'object' || input === null) throw new InvalidInputError('input', input, 'arrays of a batch')
+  const { smClockMhz, network } = input
+  assertLength('smClockMhz', smClockMhz, smClockMhz?.length ?? Number.NaN)
+  assertLength('network', network, network?.length ?? Number.NaN)
+  return (name) => (name.startsWith('tenant') ? network : smClockMhz).length
+}
+
+function assertLength(name: string, array: ArrayLike<number> | undefined, length: number): void {
+  if (array?.length !== length) {
+    const expected = Number.isNaN(length) ? 'an array' : `${length}`
+    throw new InvalidInputError(`${name}.length`, array?.length, expected)
+  }
 }

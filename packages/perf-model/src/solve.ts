@@ -1,7 +1,24 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
 import { kindLayout as at } from './kind.js'
-import { isLastStep, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
+import { isLastStep, MAX_STEPS, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
+
+/** Layout of the values of a run at one SM clock, in `Solution.terms`. */
+const clockLayout = {
+  /** Without contention for DRAM: square of the clock-bound device time, ms^2, memory time with and without overlap, ms. */
+  cycles2: 0,
+  mixedMs: 1,
+  streamMs: 2,
+  /** Estimated pace, and the relative size of the last step to it. */
+  pace: 3,
+  moved: 4,
+  /** Batch time, 0 until it is known, and its part on the device, ms. */
+  batchMs: 5,
+  deviceMs: 6,
+  stride: 7,
+} as const
+
+const point = clockLayout
 
 /** Performance of a mix at one SM clock. */
 export class Solution {
@@ -17,9 +34,12 @@ export class Solution {
   readonly dynamicW: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
   /** Fraction of the time that each tenant is on the device, 0..1. */
   readonly duty: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
+  /** Values of `clockLayout` for each run of the mix. */
+  readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * clockLayout.stride)
 }
 
-const MAX_STEPS = 60
+/** Number of steps after which a search takes Newton's steps. */
+const NEWTON_FROM = 20
 
 /**
  * Evaluate a mix at one SM clock, at most the top clock.
@@ -42,12 +62,13 @@ export function solve(board: BoardConstants, records: Float64Array, mix: Mix, sm
   let noneBusy = 1
   let counted = 0
   let i = 0
+  enterClock(board, records, mix, smClockMhz, out.terms)
+  for (let steps = 0; movePaces(board, records, mix, out.terms, steps); steps++);
   for (let r = 0; r < mix.runs; r++) {
     const kind = mix.kinds[r]!
     const length = terms[r * run.stride + run.length]!
-    solveBatch(board, records, mix, r, smClockMhz, out, i)
-    const batchMs = out.latencyMs[i]!
-    const duty = out.duty[i]!
+    const batchMs = out.terms[r * point.stride + point.batchMs]!
+    const duty = Math.min(1, out.terms[r * point.stride + point.deviceMs]! / batchMs)
     const rate = 1e3 / batchMs
     const throughput = rate * records[kind + at.batchSize]!
     const idle = 1 - duty
@@ -70,64 +91,92 @@ export function solve(board: BoardConstants, records: Float64Array, mix: Mix, sm
   out.memUtilPercent = 100 * (1 - Math.exp(-counted * mix.msPerMb))
 }
 
-function enterBatch(out: Solution, tenant: number, batchMs: number, deviceMs: number): void {
-  out.latencyMs[tenant] = batchMs
-  out.duty[tenant] = Math.min(1, deviceMs / batchMs)
+/**
+ * Enter the times of each run at an SM clock, and a first guess of its pace, within a few percent of the solution. The guess
+ * replaces the smooth maxima of a batch time by the longer of two lines: the tangent at the top clock, and the
+ * unqueued time of a tenant that is bound by the device. The slowdown at the other tenants' pace follows from two
+ * steps of a fixed-point iteration, extrapolated to their limit.
+ */
+function enterClock(
+  { topClockMhz }: BoardConstants,
+  records: Float64Array,
+  { runs, kinds, terms, msPerMb, topSlowdown, topDemand }: Mix,
+  smClockMhz: number,
+  out: Float64Array,
+): void {
+  const perMhz = 1 / smClockMhz
+  for (let r = 0; r < runs; r++) {
+    const kind = kinds[r]!
+    const o = r * run.stride
+    const p = r * point.stride
+    const topMs = terms[o + run.topMs]!
+    const topDeviceMs = terms[o + run.topDeviceMs]!
+    if (smClockMhz >= topClockMhz) {
+      out[p + point.batchMs] = topMs
+      out[p + point.deviceMs] = topDeviceMs
+      continue
+    }
+    const gapMs = records[kind + at.gapMs]!
+    const hostMs = records[kind + at.hostMs]!
+    const cyclesMs = records[kind + at.cycles]! * perMhz
+    const ownMsPerMb = smoothMax2(terms[o + run.ownCycles]! * perMhz, msPerMb)
+    const mixedMs = records[kind + at.mixedMb]! * ownMsPerMb
+    const streamMs = records[kind + at.streamMb]! * ownMsPerMb
+    const perDevice = terms[o + run.topPerDevice]!
+    const slowest = smoothMax2(cyclesMs, mixedMs * topSlowdown) + streamMs * topSlowdown + gapMs
+    const first = topMs / Math.max(topMs + perDevice * (slowest - topDeviceMs), slowest + hostMs)
+    const slowdown = 1 / (1 - topDemand * first * first)
+    const faster = smoothMax2(cyclesMs, mixedMs * slowdown) + streamMs * slowdown + gapMs
+    const second = topMs / Math.max(topMs + perDevice * (faster - topDeviceMs), faster + hostMs)
+    const fell = 1 - first
+    const rose = second - first
+    out[p + point.cycles2] = cyclesMs * cyclesMs
+    out[p + point.mixedMs] = mixedMs
+    out[p + point.streamMs] = streamMs
+    out[p + point.pace] = fell > 1e-6 ? first + (rose * fell) / (fell + rose) : first
+    out[p + point.moved] = STEP_BEFORE
+    out[p + point.batchMs] = 0
+  }
 }
 
 /**
- * Solve for the pace x in (0, 1] at which a batch takes topMs / x. The batch time follows the equations of `batchAtTop` at
- * the DRAM slowdown 1 / (1 - topDemand x^2), with the other tenants at the same pace. In eighth powers, the last maximum needs
- * no root: x^8 (t_u^8 + served^8) = topMs^8. The logarithm of the left side is nearly linear in ln x. Chebyshev's
- * method solves for ln x within a bracket, starting from the slowdown of the device's part alone.
+ * Take one step towards the pace x in (0, 1] of each run, at which a batch takes topMs / x. Return whether another step is
+ * needed. The batch time follows the equations of `batchesAtTop` at the DRAM slowdown 1 / (1 - topDemand x^2), with the
+ * other tenants at the same pace. In eighth powers, the last maximum needs no root: x^8 (t_u^8 + served^8) = topMs^8. The
+ * logarithm of the left side is nearly linear in ln x. Chebyshev's method solves for ln x. Newton's method always
+ * converges: the logarithm is a convex function of ln x, because all its parts are, and its slope is at least 8.
+ *
+ * One step of all runs at a time is faster than one run at a time, because a processor overlaps independent steps.
  */
-function solveBatch(
-  { parameters, topClockMhz }: BoardConstants,
+function movePaces(
+  { parameters }: BoardConstants,
   records: Float64Array,
-  { kinds, terms, msPerMb, topSlowdown, topDemand }: Mix,
-  r: number,
-  smClockMhz: number,
-  out: Solution,
-  tenant: number,
-): void {
-  const kind = kinds[r]!
-  const o = r * run.stride
-  const topMs = terms[o + run.topMs]!
-  const topDeviceMs = terms[o + run.topDeviceMs]!
-  if (smClockMhz >= topClockMhz) {
-    enterBatch(out, tenant, topMs, topDeviceMs)
-    return
-  }
-  const gapMs = records[kind + at.gapMs]!
-  const hostMs = records[kind + at.hostMs]!
-  const launchMs8 = records[kind + at.launchMs8]!
-  const others = terms[o + run.launchOthers]!
-  const servedMs8 = terms[o + run.servedMs8]!
+  { runs, kinds, terms, topDemand }: Mix,
+  out: Float64Array,
+  steps: number,
+): boolean {
   const launchOwn = 1 / parameters.launchClients
-  const perMhz = 1 / smClockMhz
-  const cyclesMs = records[kind + at.cycles]! * perMhz
-  const cycles2 = cyclesMs * cyclesMs
-  const ownMsPerMb = smoothMax2(terms[o + run.ownCycles]! * perMhz, msPerMb)
-  const mixedMs = records[kind + at.mixedMb]! * ownMsPerMb
-  const streamMs = records[kind + at.streamMb]! * ownMsPerMb
-  const slowest = smoothMax2(cyclesMs, mixedMs * topSlowdown) + streamMs * topSlowdown + gapMs
-  const topMs2 = topMs * topMs
-  const topMs8 = topMs2 * topMs2 * topMs2 * topMs2
-  let x = topMs2 / (topMs2 + (slowest - topDeviceMs) * topDeviceMs)
-  let low = 0
-  let high = 1
-  let before = STEP_BEFORE
-  for (let steps = 0; ; steps++) {
+  let unfinished = false
+  for (let r = 0; r < runs; r++) {
+    const p = r * point.stride
+    if (out[p + point.batchMs]! > 0) continue
+    const kind = kinds[r]!
+    const o = r * run.stride
+    const launchMs8 = records[kind + at.launchMs8]!
+    const others = terms[o + run.launchOthers]!
+    const mixedMs = out[p + point.mixedMs]!
+    const streamMs = out[p + point.streamMs]!
+    const x = out[p + point.pace]!
     const slowdown = 1 / (1 - topDemand * x * x)
     const slowdownSlope = 2 * topDemand * x * slowdown * slowdown
     const slowdownBend = 2 * topDemand * slowdown * (slowdown + 2 * x * slowdownSlope)
     const slowedMs = mixedMs * slowdown
-    const overlapped = Math.sqrt(cycles2 + slowedMs * slowedMs)
+    const overlapped = Math.sqrt(out[p + point.cycles2]! + slowedMs * slowedMs)
     const perOverlapped = 1 / overlapped
     const mixedPart = slowedMs * perOverlapped
     const perSlowdown = mixedPart * mixedMs + streamMs
     const steeper = mixedMs * slowdownSlope
-    const device = overlapped + streamMs * slowdown + gapMs
+    const device = overlapped + streamMs * slowdown + records[kind + at.gapMs]!
     const deviceSlope = perSlowdown * slowdownSlope
     const deviceBend = perSlowdown * slowdownBend + steeper * steeper * (1 - mixedPart * mixedPart) * perOverlapped
 
@@ -144,42 +193,44 @@ function solveBatch(
       (device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) +
         launchMs8 * load2 * others * others * (3 * launches + 4 * load2 * load2)) *
       perSum
-    const unqueued = longer + hostMs
+    const unqueued = longer + records[kind + at.hostMs]!
     const slope = longer * rise
     const bend = longer * (bow - 7 * rise * rise)
 
     const unqueued2 = unqueued * unqueued
     const unqueued6 = unqueued2 * unqueued2 * unqueued2
-    const queue = unqueued6 * unqueued2 + servedMs8
+    const queue = unqueued6 * unqueued2 + terms[o + run.servedMs8]!
+    const perQueue = 1 / queue
     const x2 = x * x
-    const x8 = x2 * x2 * x2 * x2
-    const inverse = 1 / (x8 * queue)
-    const perQueue = x8 * inverse
     // One eighth of the derivatives of ln(x^8 queue) with respect to ln x.
     const longerBy = x * unqueued6 * unqueued * slope * perQueue
     const logSlope = 1 + longerBy
     const logBend =
       x2 * unqueued6 * (7 * slope * slope + unqueued * bend) * perQueue - 8 * longerBy * longerBy + longerBy
-    const off = topMs8 * inverse - 1
-    if (off < 0) high = x
-    else low = x
-    // Pade approximation of ln(1 + off), and three terms of the exponential series.
-    const divisor = 6 + 4 * off
-    const per = 1 / (divisor * logSlope)
-    const tangent = 0.125 * off * (6 + off) * per
-    // Far from the solution, the second-order part is limited, so that it cannot cancel or reverse the first.
-    const move = tangent * Math.max(0.5, 1 - 0.5 * logBend * tangent * divisor * per)
+    const topMs8 = terms[o + run.topMs8]!
+    const batchMs8 = x2 * x2 * x2 * x2 * queue
+    // Pade approximation of ln(topMs8 / batchMs8), and three terms of the exponential series.
+    const tangent =
+      ((topMs8 - batchMs8) * (topMs8 + 5 * batchMs8)) / (16 * batchMs8 * (2 * topMs8 + batchMs8) * logSlope)
+    // The second-order part is limited, so that it cannot cancel or reverse the first. A search that it keeps from
+    // converging goes on without it.
+    const second = steps < NEWTON_FROM ? Math.max(0.5, 1 - (0.5 * logBend * tangent) / logSlope) : 1
+    const move = Math.max(-0.5, tangent * second)
     const step = x * move * (1 + move * (1 / 2 + move * (1 / 6)))
-    const inside = x + step >= low && x + step <= high
-    const next = inside ? x + step : 0.5 * (low + high)
-    const moved = Math.abs(step) / x
+    const pace = Math.min(1, x + step)
+    const moved = Math.abs(move)
     // Under heavy contention, a step can be small far from the solution, because the slowdown is steep there.
-    const near = inside && Math.abs(off) < 0.01
-    if ((near && isLastStep(moved, before)) || steps === MAX_STEPS) {
-      enterBatch(out, tenant, topMs / next, device + step * (deviceSlope + 0.5 * step * deviceBend))
-      return
+    if (
+      steps === MAX_STEPS ||
+      (Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8 && isLastStep(moved, out[p + point.moved]!))
+    ) {
+      out[p + point.batchMs] = terms[o + run.topMs]! / pace
+      out[p + point.deviceMs] = device + step * (deviceSlope + 0.5 * step * deviceBend)
+      continue
     }
-    before = moved
-    x = next
+    unfinished = true
+    out[p + point.moved] = moved
+    out[p + point.pace] = pace
   }
+  return unfinished
 }

@@ -3,7 +3,7 @@ import { InvalidInputError, memoryBandwidth, smClocksAt, type Tenant, UnknownNam
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { correctionGrid } from '../src/correction-grid.js'
-import { hostNodesOf, tenantNode, tenantNodePart } from '../src/corrections.js'
+import { hostNodesOf } from '../src/corrections.js'
 import { arbitraryTenants } from './arbitrary-tenants.js'
 
 /** The laws hold to the tolerance of the fixed points. */
@@ -22,9 +22,15 @@ describe.each(Object.keys(shippedParameters))('PerfModel of %s', (board) => {
    * number of tenants.
    */
   const hostFactor = (tenant: Tenant, count: number) => {
-    const part = tenantNodePart[count]!
-    return [1 - part, part].reduce((sum, weight, next) => {
-      const at = correctionGrid.tenants[Math.min(tenantNode[count]! + next, correctionGrid.tenants.length - 1)]!
+    const counts = correctionGrid.tenants
+    const below = Math.max(...counts.filter((known) => known <= count))
+    const above = counts.find((known) => known >= count) ?? below
+    const part = above === below ? 0 : (count - below) / (above - below)
+    const weighted = [
+      [below, 1 - part],
+      [above, part],
+    ] as const
+    return weighted.reduce((sum, [at, weight]) => {
       const nodes = hostNodesOf(tenant.batchSize, at)
       const { hostSpeed } = parametersOf(tenant)
       return sum + weight * Math.exp(nodes.reduce((all, node) => all + node.weight * hostSpeed[node.index]!, 0))

@@ -127,6 +127,9 @@ describe('predictBatch', () => {
     ['firstTenant[1]: got NaN', { firstTenant: [0, Number.NaN, 2] }],
     ['network[1]: got 7', { network: [0, 7] }],
     ['network[0]: got -1', { network: [-1, 0] }],
+    ['network[1]: got 0.5', { network: [0, 0.5] }],
+    ['mpsPercent.length: got undefined', { mpsPercent: undefined as never }],
+    ['smClockMhz.length: got undefined', { smClockMhz: undefined as never }],
     ['tenants[0].mpsPercent: got 101', { mpsPercent: [101, 20] }],
     ['tenants[0].batchSize: got 0', { batchSize: [8, 0] }],
     ['smClockMhz: got 2500', { smClockMhz: [2500, 900] }],
@@ -135,5 +138,14 @@ describe('predictBatch', () => {
     const act = () => model.predictBatch({ ...good, ...change })
     expect(act).toThrowError(InvalidInputError)
     expect(act).toThrowError(message)
+  })
+
+  it('names an array of the output that is missing or too short', () => {
+    const out = batchOutput(good)
+    for (const name of ['powerW', 'tenantLatencyMs', 'powerSdW'] as const) {
+      const act = () => model.predictBatch(good, { ...out, [name]: new Float64Array(1) })
+      expect(act).toThrowError(`out.${name}.length: got 1, expected 2`)
+    }
+    expect(() => model.predictBatch(good, {} as never)).toThrowError('out.throughput.length: got undefined')
   })
 })

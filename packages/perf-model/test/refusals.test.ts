@@ -56,6 +56,19 @@ describe('what is no configuration', () => {
   })
 })
 
+describe('what is no probability', () => {
+  it.each([0, 1, 2, -0.1, Number.NaN, '0.05', null])('is refused: %j', (bad) => {
+    const probability = bad as number
+    expect(codeAndField(() => model.upperPowerW(good, probability))).toBe('INVALID_INPUT probability')
+    expect(codeAndField(() => model.solveSmClock([tenant], 1215, 200, probability))).toBe('INVALID_INPUT probability')
+    expect(codeAndField(() => model.quantiles(good, [0.5, probability]))).toBe('INVALID_INPUT probabilities[1]')
+  })
+
+  it('is refused in a list with a gap', () => {
+    expect(codeAndField(() => model.quantiles(good, new Array<number>(1)))).toBe('INVALID_INPUT probabilities[0]')
+  })
+})
+
 describe('options', () => {
   it('that nothing reads are mistakes', () => {
     const misspelt = { source: 'test', fold: 3 } as unknown as { source: string }
@@ -74,6 +87,7 @@ it('rows, boards and parameters of nothing are refused by name', () => {
   const nothing = null as unknown
   expect(codeAndField(() => fitPerfModel(nothing as [], model.spec, { source: 'test' }))).toBe('INVALID_INPUT rows')
   expect(codeAndField(() => refit(model, nothing as []))).toBe('INVALID_INPUT rows')
+  expect(codeAndField(() => refit(nothing as PerfModel, []))).toBe('INVALID_INPUT model')
   expect(codeAndField(() => new PerfModel(nothing as PerfModelParameters))).toBe('INVALID_INPUT parameters')
   const [row] = rows
   for (const smClockMhz of [0, -1, 1411]) {

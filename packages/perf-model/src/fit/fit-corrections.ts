@@ -34,12 +34,11 @@ export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[]
   for (let pass = 0; pass < SPEED_PASSES; pass++) {
     const observations = rows.flatMap((row) => speedObservations(objective, row))
     objective.networks.forEach((network, k) => {
-      const own = observations.filter((entry) => entry.network === k)
-      const found = own.length >= MIN_ROWS ? krigeNetwork(table, own) : undefined
+      const { found, count } = krigeNetwork(table, observations, k)
       const grids = table.memClocksMhz.map((_, m) => (found ? gridOf(found.values, m) : []))
       if (found) makeMonotone(grids)
       table.memClocksMhz.forEach((memClockMhz, m) => {
-        const speedSd = found ? deviations(table, found, m) : uncorrectedSds('speed', own.length)
+        const speedSd = found ? deviations(table, found, m) : uncorrectedSds('speed', count)
         setCorrection(network, memClockMhz, { speed: grids[m]!.map(rounded), speedSd })
       })
       const hostFrom = table.memClocksMhz.length * CORRECTION_NODES
@@ -71,13 +70,12 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
     return row.kinds.map((kind) => observe(kind, UNLIKE_WEIGHT / row.kinds.length))
   })
   objective.networks.forEach((network, k) => {
-    const own = observations.filter((entry) => entry.network === k)
-    const found = own.length >= MIN_ROWS ? krigeNetwork(table, own) : undefined
+    const { found, count } = krigeNetwork(table, observations, k)
     table.memClocksMhz.forEach((memClockMhz, m) => {
       const dynamicPower = found ? gridOf(found.values, m).map(rounded) : []
       const powerSd = found
         ? gridOf(found.variances, m).map((variance) => rounded(Math.sqrt(variance)))
-        : uncorrectedSds('power', own.length)
+        : uncorrectedSds('power', count)
       setCorrection(network, memClockMhz, { dynamicPower, powerSd })
     })
   })
@@ -131,7 +129,7 @@ function speedObservations(objective: ModelObjective, row: TableRow): Observatio
 }
 
 function valueAt(grid: readonly number[], nodes: readonly WeightedNode[]): number {
-  return grid.length === 0 ? 0 : nodes.reduce((sum, { index, weight }) => sum + weight * grid[index]!, 0)
+  return nodes.reduce((sum, { index, weight }) => sum + weight * (grid[index] ?? 0), 0)
 }
 
 /**
@@ -142,9 +140,13 @@ function nodesFrom(from: number, nodes: readonly WeightedNode[], factor: number)
   return nodes.map(({ index, weight }) => ({ index: from + index, weight: factor * weight }))
 }
 
-function krigeNetwork({ memClocksMhz }: TraceTable, observations: readonly Observation[]): KrigedNodes {
+/** Corrections of one network, if enough observations are its own, and the number of these. */
+function krigeNetwork({ memClocksMhz }: TraceTable, observations: readonly Observation[], network: number) {
+  const own = observations.filter((entry) => entry.network === network)
   const clocks = memClocksMhz.length
-  return krige(gridPrecision(clocks), clocks * CORRECTION_NODES + HOST_NODES, observations)
+  const nodes = clocks * CORRECTION_NODES + HOST_NODES
+  const found = own.length >= MIN_ROWS ? krige(gridPrecision(clocks), nodes, own) : undefined
+  return { found, count: own.length }
 }
 
 function gridOf(nodes: Float64Array, memIndex: number): number[] {
@@ -165,10 +167,10 @@ function setCorrection(
   memClockMhz: number,
   changes: Partial<NetworkParameters['corrections'][number]>,
 ): void {
-  const others = network.corrections.filter((entry) => entry.memClockMhz !== memClockMhz)
-  const before = network.corrections.find((entry) => entry.memClockMhz === memClockMhz)
-  const empty = { memClockMhz, speed: [], dynamicPower: [], speedSd: [], powerSd: [] }
-  network.corrections = [...others, { ...empty, ...before, ...changes }].sort((a, b) => b.memClockMhz - a.memClockMhz)
+  const { corrections } = network
+  const found = corrections.find((entry) => entry.memClockMhz === memClockMhz)
+  if (found !== undefined) Object.assign(found, changes)
+  else corrections.push({ memClockMhz, speed: [], dynamicPower: [], speedSd: [], powerSd: [], ...changes })
 }
 
 function kindOf({ table, spec }: ModelObjective, index: number) {

@@ -22,6 +22,7 @@ export interface RefitOptions {
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
   assertKnownOptions('options', options, ['forget'])
+  if (typeof model !== 'object' || model === null) throw new InvalidInputError('model', model, 'a PerfModel')
   const { parameters, spec, memClocksMhz, networks } = model
   if (!Array.isArray(newRows as unknown)) throw new InvalidInputError('rows', newRows, 'a list of trace rows')
   newRows.forEach((row, i) => {

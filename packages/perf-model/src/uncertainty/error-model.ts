@@ -39,11 +39,8 @@ export class ErrorModel {
   /** Weights of the terms of the residual's variance. */
   readonly #residual: Float64Array
   readonly #learnt: Float64Array
-  /**
-   * Covariance of the coefficients. Undefined before the first row: the coefficients are then independent, with variance
-   * 1.
-   */
-  readonly #covariance: Float64Array | undefined
+  /** Covariance of the coefficients. Before the first row, they are independent, with variance 1. */
+  readonly #covariance: Float64Array
   /** Values of the factors for the terms that were entered last. */
   readonly #factors: Float64Array
 
@@ -76,8 +73,9 @@ export class ErrorModel {
     names.forEach((_, i) => {
       this.#centreWeights[MIX_TERMS + i * NETWORK_TERMS]! += state.networkSd * this.#learnt[FACTORS + i]!
     })
-    if (state.covariance.length === 0) return
     const covariance = identity(count)
+    this.#covariance = covariance
+    if (state.covariance.length === 0) return
     let next = 0
     places.forEach((a, i) => {
       for (let j = 0; j <= i; j++) {
@@ -88,7 +86,6 @@ export class ErrorModel {
         covariance[b * count + a] = value
       }
     })
-    this.#covariance = covariance
   }
 
   #placeOf(network: string): number {
@@ -115,10 +112,6 @@ export class ErrorModel {
     for (let a = 0; a < n; a++) {
       const factor = factors[a]!
       if (factor === 0) continue
-      if (covariance === undefined) {
-        variance += factor * factor
-        continue
-      }
       let sum = 0.5 * covariance[a * n + a]! * factor
       for (let b = 0; b < a; b++) sum += covariance[a * n + b]! * factors[b]!
       variance += 2 * factor * sum
@@ -167,11 +160,9 @@ export class ErrorModel {
   updated(rows: readonly ErrorRow[]): ErrorState {
     const learnt = this.#learnt
     const n = learnt.length
-    const precision = Float64Array.from(this.#covariance ?? identity(n))
-    if (this.#covariance !== undefined) {
-      factorise(precision, n)
-      precision.set(inverseFromFactor(precision, n))
-    }
+    const precision = Float64Array.from(this.#covariance)
+    factorise(precision, n)
+    precision.set(inverseFromFactor(precision, n))
     const moved = new Float64Array(n)
     for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * learnt[b]!
     let squares = moved.reduce((sum, value, a) => sum + value * learnt[a]!, 0)
