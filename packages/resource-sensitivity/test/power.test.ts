@@ -105,6 +105,20 @@ describe('watts', () => {
     expect(Math.min(...ratios)).toBeGreaterThan(0.99)
   })
 
+  it('go to two small jobs on several slow servers where a large one would keep their fast GPUs', async () => {
+    const [hungry, light, pair] = [
+      { model: 'hungry', gpus: 1 },
+      { model: 'light', gpus: 1 },
+      { model: 'light', gpus: 2 },
+    ]
+    const jobs = [hungry, pair, light, hungry, pair, light].map((job, id) => ({
+      ...{ ...job, id, arrivalS: 0, iterations: 1000 },
+    }))
+    const plan = planNow({ ...rules, policy: 'fifo', jobs, powerBudgetW: 1760 })
+    const sum = plan.running.reduce((total, { throughput }) => total + throughput, 0)
+    expect(sum / (await optimum(jobs, 1760))!).toBeCloseTo(1, 6)
+  })
+
   const point = (gpuType: string, watts: number) => ({
     ...{ gpuType, powerLimitW: watts, throughput: [[1]], dynamicPowerW: watts },
   })
