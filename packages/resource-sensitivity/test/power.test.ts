@@ -119,6 +119,19 @@ describe('watts', () => {
     expect(sum / (await optimum(jobs, 1760))!).toBeCloseTo(1, 6)
   })
 
+  it('leave each server the account of the cores that its jobs hold, after several prices of a watt', () => {
+    const engine = new ScheduleEngine({ ...rules, policy: 'las', powerBudgetW: 2000, spreadPenalty: 1.3 })
+    for (const job of drawJobs(14, 60, 555)) {
+      const gpus = job.id % 4 === 0 ? 4 : job.gpus
+      engine.plan(job.arrivalS, [{ type: 'submitted', job: { ...job, gpus } }])
+      const { pool, loads } = engine.running
+      const held = pool.residents.map((jobs, server) =>
+        jobs.reduce((sum, each) => sum + each.share.cpus * pool.gpusOn(each, server), 0),
+      )
+      loads.forEach(({ heldCpus }, server) => void expect(heldCpus).toBeCloseTo(held[server]!, 6))
+    }
+  })
+
   const point = (gpuType: string, watts: number) => ({
     ...{ gpuType, powerLimitW: watts, throughput: [[1]], dynamicPowerW: watts },
   })
