@@ -94,10 +94,9 @@ export class TuneMechanism extends WholeGpuMechanism {
   }
 }
 
-/** Limits per plan: placement changes tried, pairs of a job and a server examined, and groups of jobs examined. */
+/** Limits per plan: placement changes tried (`MAX_TRIES`), and pairs of a job and a server examined (`MAX_PAIRS`). */
 const MAX_TRIES = 1000
 const MAX_PAIRS = 4000
-const MAX_LOOKS = 100_000
 
 /** Maximum number of jobs of one server that trade places together with one job of another. */
 const MAX_TOGETHER = 4
@@ -122,9 +121,6 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
   }
   let tries = 0
   let pairs = 0
-  let looks = 0
-  // With GPU types, a large job may keep a fast server from small ones that are on several others.
-  const most = watts === null ? 1 : 2
 
   /** @returns whether the moves were kept */
   const attempt = (moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
@@ -146,44 +142,99 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
     improved = false
     for (const a of newcomers) {
       for (const other of changed) {
-        if (a.server === other) continue
+        const one = a.server
+        if (one === other) continue
         if (++pairs > MAX_PAIRS) return
-        if (trade(a, other, pool.residents[other]!, MAX_TOGETHER)) improved = true
+        const met = new Set<string>()
+        for (const group of groupsFor(a, other)) {
+          if (tries >= MAX_TRIES) return
+          // Jobs of one class are interchangeable, so only the first group of the same classes is tried.
+          const kind = group.map((job) => job.kind.number).join()
+          if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
+          met.add(kind)
+          if (attempt([[a, other], ...group.map((job) => [job, one] as const)])) {
+            improved = true
+            break
+          }
+        }
       }
     }
-    improved ||= newcomers.some((a) => changed.some((other) => a.server !== other && trade(a, other, newcomers, most)))
+    if (!improved) improved = makeRoom() || (watts !== null && makeWay())
   }
 
-  /** Moves a newcomer to another server, and some of these jobs to its place. @returns whether that was a gain */
-  function trade(a: EngineJob, other: number, jobs: readonly EngineJob[], most: number): boolean {
-    const one = a.server
-    const met = new Set<string>()
-    for (const group of groupsFor(a, other, jobs, most)) {
-      if (tries >= MAX_TRIES) return false
-      // Jobs of one class are interchangeable, so only the first group of the same classes is tried.
-      const kind = group.map((job) => `${job.kind.number}@${job.server}`).join()
-      if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
-      met.add(kind)
-      if (attempt([[a, other], ...group.map((job) => [job, one] as const)])) return true
+  /** Gives one newcomer the place of another, which moves to free GPUs of a third server. */
+  function makeRoom(): boolean {
+    for (const a of newcomers) {
+      for (const other of changed) {
+        if (a.server === other) continue
+        const met = new Set<number>()
+        for (const b of [...pool.residents[other]!]) {
+          if (!isNew(b) || pool.freeGpus[other]! + b.gpus < a.gpus || met.has(b.kind.number)) continue
+          met.add(b.kind.number)
+          for (const third of changed) {
+            if (third === a.server || third === other || pool.freeGpus[third]! < b.gpus) continue
+            if (tries >= MAX_TRIES) return false
+            if (
+              attempt([
+                [a, other],
+                [b, third],
+              ])
+            )
+              return true
+          }
+        }
+      }
     }
     return false
   }
 
-  /** Groups of newcomers that fit in the place of a job and leave it enough free GPUs on another server; maybe empty. */
-  function* groupsFor(a: EngineJob, other: number, jobs: readonly EngineJob[], most: number): Generator<EngineJob[]> {
-    const room = a.gpus + pool.freeGpus[a.server]!
-    const lacking = a.gpus - pool.freeGpus[other]!
-    const others = jobs.filter((job) => isNew(job) && job.server !== a.server && job.gpus <= room)
-    function* extend(from: number, group: EngineJob[], gpus: number, freed: number): Generator<EngineJob[]> {
-      if (freed >= lacking) yield group
-      if (group.length === most) return
-      for (let i = from; i < others.length; i++) {
-        const job = others[i]!
-        if (gpus + job.gpus > room || ++looks > MAX_LOOKS) continue
-        yield* extend(i + 1, [...group, job], gpus + job.gpus, freed + (job.server === other ? job.gpus : 0))
+  /** Moves a large newcomer off GPUs that two others then take, from any servers. The GPUs may be of a faster type. */
+  function makeWay(): boolean {
+    for (const a of newcomers) {
+      const room = a.gpus + pool.freeGpus[a.server]!
+      const others = newcomers.filter(({ server, gpus }) => server !== a.server && gpus < room)
+      for (const to of changed) {
+        for (const [i, b] of others.entries()) {
+          for (const c of others.slice(i + 1)) {
+            if (tries >= MAX_TRIES || ++pairs > MAX_PAIRS) return false
+            const freed = [b, c].reduce((sum, { server, gpus }) => sum + (server === to ? gpus : 0), pool.freeGpus[to]!)
+            if (to === a.server || b.gpus + c.gpus > room || freed < a.gpus) continue
+            const here = a.server
+            if (
+              attempt([
+                [a, to],
+                [b, here],
+                [c, here],
+              ])
+            )
+              return true
+          }
+        }
       }
     }
-    yield* extend(0, [], 0, 0)
+    return false
+  }
+
+  /**
+   * Groups of newcomers on another server that could trade places with a job. If GPUs are free there, the group may be
+   * empty.
+   */
+  function groupsFor(a: EngineJob, other: number): EngineJob[][] {
+    const size = a.gpus
+    const freeHere = pool.freeGpus[a.server]!
+    const freeThere = pool.freeGpus[other]!
+    const others = pool.residents[other]!.filter((job) => isNew(job) && job.gpus <= size + freeHere)
+    const groups: EngineJob[][] = []
+    const extend = (from: number, group: EngineJob[], gpus: number): void => {
+      if (gpus <= size + freeHere && size <= gpus + freeThere) groups.push([...group])
+      if (group.length === MAX_TOGETHER) return
+      for (let i = from; i < others.length; i++) {
+        const more = gpus + others[i]!.gpus
+        if (more <= size + freeHere) extend(i + 1, [...group, others[i]!], more)
+      }
+    }
+    extend(0, [], 0)
+    return groups
   }
 }
 
