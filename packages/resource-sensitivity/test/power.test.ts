@@ -105,6 +105,33 @@ describe('watts', () => {
     expect(Math.min(...ratios)).toBeGreaterThan(0.99)
   })
 
+  it('go to two small jobs on several slow servers where a large one would keep their fast GPUs', async () => {
+    const [hungry, light, pair] = [
+      { model: 'hungry', gpus: 1 },
+      { model: 'light', gpus: 1 },
+      { model: 'light', gpus: 2 },
+    ]
+    const jobs = [hungry, pair, light, hungry, pair, light].map((job, id) => ({
+      ...{ ...job, id, arrivalS: 0, iterations: 1000 },
+    }))
+    const plan = planNow({ ...rules, policy: 'fifo', jobs, powerBudgetW: 1760 })
+    const sum = plan.running.reduce((total, { throughput }) => total + throughput, 0)
+    expect(sum / (await optimum(jobs, 1760))!).toBeCloseTo(1, 6)
+  })
+
+  it('leave each server the account of the cores that its jobs hold, after several prices of a watt', () => {
+    const engine = new ScheduleEngine({ ...rules, policy: 'las', powerBudgetW: 2000, spreadPenalty: 1.3 })
+    for (const job of drawJobs(14, 60, 555)) {
+      const gpus = job.id % 4 === 0 ? 4 : job.gpus
+      engine.plan(job.arrivalS, [{ type: 'submitted', job: { ...job, gpus } }])
+      const { pool, loads } = engine.running
+      const held = pool.residents.map((jobs, server) =>
+        jobs.reduce((sum, each) => sum + each.share.cpus * pool.gpusOn(each, server), 0),
+      )
+      loads.forEach(({ heldCpus }, server) => void expect(heldCpus).toBeCloseTo(held[server]!, 6))
+    }
+  })
+
   const point = (gpuType: string, watts: number) => ({
     ...{ gpuType, powerLimitW: watts, throughput: [[1]], dynamicPowerW: watts },
   })

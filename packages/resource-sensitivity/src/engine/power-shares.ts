@@ -267,6 +267,7 @@ export class PowerShares {
     const before = jobs.map((job) => ({ job, server: job.server, share: { ...job.share, throughput: 1 } }))
     return () => {
       const moved = before.filter(({ job, server }) => server >= 0 && job.server !== server)
+      for (const { job } of moved) this.#running.starve(job)
       this.#running.reseat(moved.map(({ job, server }) => [job, server]))
       // All jobs release their shares first, so that no job is limited by a share that another one gives up.
       for (const { job, share } of before) this.#running.feed(job, share)

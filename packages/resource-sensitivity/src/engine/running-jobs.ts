@@ -143,9 +143,10 @@ export class RunningJobs {
     this.#expect(job)
   }
 
-  /** Stops the progress of a placed job until `feed` is called. Until then, the job may be moved. */
+  /** Takes CPU and memory from a placed job until `feed` is called. Until then, it makes no progress and may be moved. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
+    this.#hold(job, nothing)
     job.rate = 0
     this.#finishing.remove(job.index)
   }

@@ -159,7 +159,7 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
         }
       }
     }
-    if (!improved) improved = makeRoom()
+    if (!improved) improved = makeRoom() || (watts !== null && makeWay())
   }
 
   /** Gives one newcomer the place of another, which moves to free GPUs of a third server. */
@@ -178,6 +178,33 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
               attempt([
                 [a, other],
                 [b, third],
+              ])
+            )
+              return true
+          }
+        }
+      }
+    }
+    return false
+  }
+
+  /** Moves a large newcomer off GPUs that two others then take, from any servers. The GPUs may be of a faster type. */
+  function makeWay(): boolean {
+    for (const a of newcomers) {
+      const room = a.gpus + pool.freeGpus[a.server]!
+      const others = newcomers.filter(({ server, gpus }) => server !== a.server && gpus < room)
+      for (const to of changed) {
+        for (const [i, b] of others.entries()) {
+          for (const c of others.slice(i + 1)) {
+            if (tries >= MAX_TRIES || ++pairs > MAX_PAIRS) return false
+            const freed = [b, c].reduce((sum, { server, gpus }) => sum + (server === to ? gpus : 0), pool.freeGpus[to]!)
+            if (to === a.server || b.gpus + c.gpus > room || freed < a.gpus) continue
+            const here = a.server
+            if (
+              attempt([
+                [a, to],
+                [b, here],
+                [c, here],
               ])
             )
               return true
