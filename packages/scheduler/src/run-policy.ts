@@ -13,7 +13,14 @@ import {
 import { Actuator } from './actuator.js'
 import { CompletedSamples } from './completed-samples.js'
 import { MeasuringWindow } from './measuring-window.js'
-import type { Action, AppliedState, PowerCapPolicy, SampleObservation, TenantFailure, WindowObservation } from './policy.js'
+import type {
+  Action,
+  AppliedState,
+  PowerCapPolicy,
+  SampleObservation,
+  TenantFailure,
+  WindowObservation,
+} from './policy.js'
 import type { ActionSource, RunEvent, RunEventBody } from './run-event.js'
 import { RunServices, type ServedOptions } from './run-services.js'
 import { TenantActivity } from './tenant-activity.js'
