@@ -199,6 +199,15 @@ describe('the clock', () => {
     expect(before).toBeGreaterThan(clockFor(usual, served.applied.memClockMhz!))
   })
 
+  it('falls again when no more requests are late, though the cap held it below what caution asked for', () => {
+    const services = both.map((service) => ({ ...service, maxBatchSize: 128 }))
+    const served = new Served({ services }, 150).for(9000, usual)
+    const before = served.applied.smClockMhz!
+    served.for(15_000, { ...usual, late: 0.03 })
+    expect(served.decisions.at(-1)!.reason).toMatch(/^cap/)
+    expect(served.for(100_000, usual).applied.smClockMhz).toBe(before)
+  })
+
   it('is asked for again while the board refuses it', () => {
     const served = new Served({}).for(9000, usual)
     const { length } = served.actions.filter(({ action }) => action.smClockMhz)

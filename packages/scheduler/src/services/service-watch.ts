@@ -47,8 +47,7 @@ export class ServiceWatch {
   }
 
   /**
-   * @param excused whether late requests leave the caution unchanged, because tenants load or no higher clock was
-   * available
+   * @param excused whether late requests do not raise the caution, because tenants load or no higher clock was available
    */
   update(timeMs: number, reading: ServiceReading, excused: boolean): void {
     const { arrived, completed, late, shed, failed, queued } = reading
@@ -57,8 +56,8 @@ export class ServiceWatch {
     const decided = completed + shed + failed
     const missed = late + shed + failed
     const more = decided - this.#decided
-    if (more > 0 && !excused) {
-      const excess = missed - this.#missed - BUDGET * more
+    if (more > 0) {
+      const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
       const minute = 60 * Math.max(1, this.rate.meanPerS(30))
       this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (FULL * minute)))
     }
