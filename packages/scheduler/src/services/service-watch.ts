@@ -5,10 +5,7 @@ import { ArrivalRate } from './arrival-rate.js'
  * Share of late requests that is tolerated; more raises the caution. It is below the 1 % that the p99 objective allows.
  */
 const BUDGET = 0.004
-/**
- * Caution reaches 1 at this number of late requests beyond the tolerated ones, as a share of a minute's
- * requests.
- */
+/** Caution reaches 1 at this number of late requests beyond the tolerated ones, as a share of a minute's requests. */
 const FULL = 0.006
 /** Highest caution. More would keep a high clock for minutes after a single burst. */
 const MAX_CAUTION = 0.8
@@ -47,7 +44,8 @@ export class ServiceWatch {
   }
 
   /**
-   * @param excused whether late requests do not raise the caution, because tenants load or no higher clock was available
+   * @param excused whether late requests do not raise the caution, because tenants load or no higher clock was
+   * available
    */
   update(timeMs: number, reading: ServiceReading, excused: boolean): void {
     const { arrived, completed, late, shed, failed, queued } = reading

@@ -19,7 +19,7 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
-/** Fractions of the caution for which a memory clock is sought, in turn. Full caution may ask for more than any serves. */
+/** Fractions of the caution to try in turn for a memory clock. Full caution may ask for more than any clock serves. */
 const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
 /** A queue must drain within this share of the service's objective. */
 const DRAIN = 0.5
@@ -210,8 +210,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Arrival rates for which a memory clock is chosen, requests/s: the present rates, raised by as much of the caution as
-   * the tenants can serve under the cap.
+   * Arrival rates for which a memory clock is chosen, requests/s: the present rates, raised by as much of the caution
+   * as the tenants can serve under the cap.
    */
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
@@ -226,9 +226,9 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Returns the lowest clock at which every service meets its objective and works off its backlog with the caution, and
-   * the constraint that rules out the next lower clock. If the caution asks for more than any clock serves, that is the
-   * highest clock: more caution must not lower the clock. Undefined if no clock suffices without caution.
+   * Returns the lowest clock at which every service meets its objective and works off its backlog with caution, and the
+   * constraint that rules out the next lower clock. If caution asks for more than any clock serves, this is the highest
+   * clock, because more caution must not lower the clock. Undefined if no clock suffices without caution.
    */
   #need(): Need | undefined {
     const { smClocksMhz } = this.#clocks
