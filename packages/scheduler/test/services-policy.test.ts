@@ -27,6 +27,8 @@ interface Load {
   /** Of search, what waits now, and the share that is answered. Default: none, all. */
   readonly queued?: number
   readonly answered?: number
+  /** Share of the answered requests that is late. Default: 0. */
+  readonly late?: number
 }
 
 /** A policy in the loop of a run on a board as modelled: what it asks for is in force. */
@@ -36,7 +38,7 @@ class Served {
   readonly decisions: (Decision & { readonly atMs: number })[] = []
   timeMs = 0
   applied: SampleObservation['applied'] = { tenants: [], smClockMhz: null, memClockMhz: null, powerLimitW: 350 }
-  readonly #counts = { search: [0, 0], photos: [0, 0] }
+  readonly #counts = { search: [0, 0, 0], photos: [0, 0, 0] }
 
   constructor(options: Partial<ServicesPolicyOptions> = {}, powerCapW = CAP_W) {
     const expectedPerS = { search: 150, photos: 250 }
@@ -88,13 +90,14 @@ class Served {
 
   #reading(service: 'search' | 'photos', load: Load): ServiceReading {
     const counts = this.#counts[service]
-    const { queued = 0, answered = 1 } = service === 'search' ? load : {}
+    const { queued = 0, answered = 1, late: lateShare = 0 } = service === 'search' ? load : {}
     counts[0]! += load[service] / 10
     counts[1]! += (answered * load[service]) / 10
-    const [arrived, completed] = counts.map(Math.floor) as [number, number]
+    counts[2]! += (lateShare * answered * load[service]) / 10
+    const [arrived, completed, late] = counts.map(Math.floor) as [number, number, number]
     // Who is not answered is turned away.
     const shed = arrived - completed
-    return { service, arrived, completed, late: 0, shed, failed: 0, queued, running: 0 } as ServiceReading
+    return { service, arrived, completed, late, shed, failed: 0, queued, running: 0 } as ServiceReading
   }
 
   #carryOut(action: Action | undefined): void {
@@ -181,6 +184,28 @@ describe('the clock', () => {
     served.for(70_000, less)
     expect(served.actions.slice(length)).toEqual([])
     expect(before).toBeGreaterThan(lower)
+  })
+
+  // More batches at once than the highest clock can drain: full caution asks for more than the tenants can serve.
+  it.each([16, 48, 128])('does not fall while more requests are late, with batches of up to %d', (maxBatchSize) => {
+    const services = both.map((service) => ({ ...service, maxBatchSize }))
+    const served = new Served({ services }).for(9000, usual)
+    let before = served.applied.smClockMhz!
+    for (let second = 0; second < 40; second++) {
+      served.for(1000, { ...usual, late: 0.03 })
+      expect(served.applied.smClockMhz).toBeGreaterThanOrEqual(before)
+      before = served.applied.smClockMhz!
+    }
+    expect(before).toBeGreaterThan(clockFor(usual, served.applied.memClockMhz!))
+  })
+
+  it('falls again when no more requests are late, though the cap held it below what caution asked for', () => {
+    const services = both.map((service) => ({ ...service, maxBatchSize: 128 }))
+    const served = new Served({ services }, 150).for(9000, usual)
+    const before = served.applied.smClockMhz!
+    served.for(15_000, { ...usual, late: 0.03 })
+    expect(served.decisions.at(-1)!.reason).toMatch(/^cap/)
+    expect(served.for(100_000, usual).applied.smClockMhz).toBe(before)
   })
 
   it('is asked for again while the board refuses it', () => {

@@ -4,13 +4,12 @@ import { ArrivalRate } from './arrival-rate.js'
 /**
  * Share of late requests that is tolerated; more raises the caution. It is below the 1 % that the p99 objective allows.
  */
-const BUDGET = 0.003
-/**
- * Caution reaches its maximum at this number of late requests beyond the tolerated ones, as a share of a minute's
- * requests.
- */
+const BUDGET = 0.004
+/** Caution reaches 1 at this number of late requests beyond the tolerated ones, as a share of a minute's requests. */
 const FULL = 0.006
-/** At maximum caution, the policy prepares for the last minute's peak rate times this factor. */
+/** Highest caution. More would keep a high clock for minutes after a single burst. */
+const MAX_CAUTION = 0.8
+/** At caution 1, the policy prepares for the last minute's peak rate times this factor. */
 const MAX_FACTOR = 1.4
 
 /** Measures one service: its arrival rate, its queue, and a caution that rises with late requests. */
@@ -20,7 +19,7 @@ export class ServiceWatch {
   queued = 0
   /** Share of the requests that is admitted now, 0..1. */
   admitted = 1
-  /** Rises with late requests, 0..1. */
+  /** Rises with late requests, 0..`MAX_CAUTION`. */
   caution = 0
   #decided = 0
   #missed = 0
@@ -36,8 +35,8 @@ export class ServiceWatch {
   }
 
   /**
-   * Rate to prepare for, requests/s. Without caution it is the present rate; at maximum caution it is the last minute's
-   * peak times a factor.
+   * Rate to prepare for, requests/s. Without caution it is the present rate; at caution 1 it is the last minute's peak
+   * times a factor.
    */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
@@ -45,7 +44,7 @@ export class ServiceWatch {
   }
 
   /**
-   * @param excused whether late requests leave the caution unchanged, because tenants load or no higher clock was
+   * @param excused whether late requests do not raise the caution, because tenants load or no higher clock was
    * available
    */
   update(timeMs: number, reading: ServiceReading, excused: boolean): void {
@@ -55,10 +54,10 @@ export class ServiceWatch {
     const decided = completed + shed + failed
     const missed = late + shed + failed
     const more = decided - this.#decided
-    if (more > 0 && !excused) {
-      const excess = missed - this.#missed - BUDGET * more
+    if (more > 0) {
+      const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
       const minute = 60 * Math.max(1, this.rate.meanPerS(30))
-      this.caution = Math.min(1, Math.max(0, this.caution + excess / (FULL * minute)))
+      this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (FULL * minute)))
     }
     this.#decided = decided
     this.#missed = missed

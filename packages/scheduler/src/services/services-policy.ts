@@ -19,7 +19,7 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
-/** Fractions of the caution to try in turn. Full caution may ask for more than the highest clock can serve. */
+/** Fractions of the caution to try in turn for a memory clock. Full caution may ask for more than any clock serves. */
 const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
 /** A queue must drain within this share of the service's objective. */
 const DRAIN = 0.5
@@ -210,8 +210,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Arrival rates to prepare for, requests/s: the present rates, raised by as much of the caution as the tenants can
-   * serve under the cap.
+   * Arrival rates for which a memory clock is chosen, requests/s: the present rates, raised by as much of the caution
+   * as the tenants can serve under the cap.
    */
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
@@ -226,26 +226,28 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Returns the lowest clock at which every service meets its objective and works off its backlog, and the constraint
-   * that rules out the next lower clock. Undefined if no clock suffices.
+   * Returns the lowest clock at which every service meets its objective and works off its backlog with caution, and the
+   * constraint that rules out the next lower clock. If caution asks for more than any clock serves, this is the highest
+   * clock, because more caution must not lower the clock. Undefined if no clock suffices without caution.
    */
   #need(): Need | undefined {
-    // The first attempt includes the caution that the tenants can serve; the second is without caution.
-    for (const [ratesPerS, part] of [[this.#readyPerS], [this.#ratesPerS, 0]] as const) {
-      const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS, part) === undefined)
-      if (smClockMhz === undefined) continue
-      const lower = this.#clocks.smClocksMhz.findLast((clock) => clock < smClockMhz)
-      return { smClockMhz, binding: (lower && this.#lacking(lower, ratesPerS, part)) || 'lowest clock' }
-    }
-    return undefined
+    const { smClocksMhz } = this.#clocks
+    const lowest = (cautious: boolean) =>
+      this.#clocks.lowestWhere((clock) => this.#lacking(clock, cautious) === undefined)
+    const smClockMhz = lowest(true) ?? (lowest(false) && smClocksMhz.at(-1))
+    if (smClockMhz === undefined) return undefined
+    const lower = smClocksMhz.findLast((clock) => clock < smClockMhz)
+    return { smClockMhz, binding: (lower && this.#lacking(lower, true)) || 'lowest clock' }
   }
 
   /** The constraint that a clock violates; undefined if the clock suffices. */
-  #lacking(smClockMhz: number, ratesPerS: readonly number[], part: number | undefined): string | undefined {
+  #lacking(smClockMhz: number, cautious: boolean): string | undefined {
+    const ratesPerS = cautious ? this.#watches.map(({ readyPerS }) => readyPerS) : this.#ratesPerS
     const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
     for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
+      const watch = this.#watches[i]!
       if (!objectiveMet) return `p99 of ${service}`
-      if (!drains(this.#watches[i]!, capacityPerS, part)) return `backlog of ${service}`
+      if (!drains(watch, capacityPerS, cautious ? watch.caution : 0)) return `backlog of ${service}`
     }
     return undefined
   }
@@ -418,10 +420,10 @@ export class ServicesPolicy implements PowerCapPolicy {
 }
 
 /**
- * True if the queue drains within half the objective, so that its last request still meets the objective. With caution,
- * the queue counts as at least the fraction `part` of the largest batch, because that many requests may arrive at once.
+ * True if the queue drains within half the objective, so that its last request still meets the objective. The queue
+ * counts as at least the fraction `part` of the largest batch, because that many requests may arrive at once.
  */
-function drains({ queued, service, caution }: ServiceWatch, capacityPerS: number, part = caution): boolean {
+function drains({ queued, service }: ServiceWatch, capacityPerS: number, part: number): boolean {
   const { maxBatchSize, objective } = service
   return 1000 * Math.max(queued, part * maxBatchSize) <= DRAIN * objective.p99Ms * capacityPerS
 }
