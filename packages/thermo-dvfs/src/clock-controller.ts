@@ -312,7 +312,7 @@ export class ClockController {
   /** Whether the board's own limit is set to the cap and has not let too much power through. */
   #held({ powerLimitW }: ClockObservation, capW: number): boolean {
     if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW == null) return false
-    return powerLimitW <= control.windowShare * capW
+    return powerLimitW <= control.lowerShare * capW
   }
 
   /**
@@ -356,8 +356,7 @@ export class ClockController {
     const above = this.#shownMs(m.changedMs) >= SECOND_MS && meanW !== null && meanW > leakW
     m.leaks ||= above && trims
     // While the firmware trims, a clock that is a little too high does no harm.
-    const highestW = trims ? (1 + control.outlierShare) * capW : control.windowShare * capW
-    const tooHigh = above || this.#power(m.base) > highestW
+    const tooHigh = above || this.#power(m.base) > (trims ? 1 + control.changedShare : control.lowerShare) * capW
     if (m.base > 0 && tooHigh) {
       this.#lower(Math.min(fit, m.base - 1))
       return false

@@ -105,7 +105,7 @@ export class PowerObserver {
     // At part load a reading is a lower bound. So if it is above the estimate it counts, however uncertain the estimate
     // is.
     const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
-    const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
+    const boundW = Math.max((control.changedShare / 2) * modelW, control.outlier * sdW)
     // One reading alone is not evidence, however high it is.
     const excessW = Math.min(innovationW, 5 * control.noiseSd * modelW)
     s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
