@@ -68,8 +68,15 @@ export class PowerHistory {
 
   /** Mean of the readings after a time (W), and their number. */
   readings(afterMs: number): { readonly meanW: number; readonly count: number } {
-    const readW = this.#samples.flatMap(({ timeMs, readW }) => (timeMs > afterMs && readW !== null ? [readW] : []))
-    return { meanW: mean(readW), count: readW.length }
+    let sumW = 0
+    let count = 0
+    for (let i = this.#firstAfter(afterMs); i < this.#samples.length; i++) {
+      const { readW } = this.#samples[i]!
+      if (readW === null) continue
+      sumW += readW
+      count++
+    }
+    return { meanW: sumW / count, count }
   }
 
   /** The reading of the step at or before a time, W; null if none arrived in that step. */
@@ -80,9 +87,21 @@ export class PowerHistory {
 
   /** Standard deviation of the model power over the slots since a time, W; 0 if there is none. */
   modelSdW(fromMs: number): number {
-    const slotsW = this.#samples.flatMap(({ timeMs, modelW }) => (timeMs > fromMs ? [modelW] : []))
-    const meanW = mean(slotsW)
-    return slotsW.length === 0 ? 0 : Math.sqrt(mean(slotsW.map((slotW) => (slotW - meanW) ** 2)))
+    const first = this.#firstAfter(fromMs)
+    const slots = this.#samples.length - first
+    if (slots === 0) return 0
+    let meanW = 0
+    for (let i = first; i < this.#samples.length; i++) meanW += this.#samples[i]!.modelW
+    meanW /= slots
+    let sumW2 = 0
+    for (let i = first; i < this.#samples.length; i++) sumW2 += (this.#samples[i]!.modelW - meanW) ** 2
+    return Math.sqrt(sumW2 / slots)
+  }
+
+  #firstAfter(timeMs: number): number {
+    let first = this.#samples.length
+    while (first > 0 && this.#samples[first - 1]!.timeMs > timeMs) first--
+    return first
   }
 
   #integral(timeMs: number): number {
@@ -91,8 +110,4 @@ export class PowerHistory {
     const { timeMs: endMs, modelW, modelWMs } = this.#samples[i]!
     return modelWMs - modelW * (endMs - timeMs)
   }
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
