@@ -4,8 +4,8 @@ export const SECOND_MS = 1000
 export const control = {
   /** Highest estimated power at which a clock may be chosen. */
   targetShare: 0.997,
-  /** Energy allowed in a one-second window, relative to the cap's energy. */
-  windowShare: 1.004,
+  /** Estimated power above which a clock is lowered. A board limit at or below it counts as a limit at the cap. */
+  lowerShare: 1.004,
   /** A one-second mean above this shows that the board's limit leaks, or that the clock is too high. */
   leakShare: 1.007,
   /** Without readings, the clock falls until the estimated power is this fraction of the cap. */
@@ -20,12 +20,11 @@ export const control = {
    * margin of half as many below the cap.
    */
   outlier: 3,
-  /** A smaller innovation than this is not a change of load, as a fraction of the model power. */
-  outlierShare: 0.015,
   /**
-   * Smallest relative change that counts, of the ratio of two meters or of the model power. It is also the fall per
-   * second without readings, the margin below the cap that ends a hold-off early, and the standard deviation that a new
-   * model adds to the ratio of board to model power.
+   * Smallest relative change that counts, of the ratio of two meters or of the model power; half of it for one reading.
+   * It is also the fall per second without readings, the excess that is left to trimming firmware, the margin below the
+   * cap that ends a hold-off early, and the standard deviation that a new model adds to the ratio of board to model
+   * power.
    */
   changedShare: 0.03,
   /**
@@ -48,9 +47,11 @@ export const control = {
    * Time between readings, ms. It is also the window of an instant reading, and the time from a request to its effect.
    */
   sampleMs: 100,
-  /** Step between the candidate delays of the sensor, ms. `maxDelayMs` is the largest candidate. */
-  delayStepMs: 200,
+  /** Largest candidate delay of the sensor, and step between candidates, ms. */
   maxDelayMs: 2000,
+  delayStepMs: 200,
+  /** Number of such steps between the two readings whose difference is compared with the model. */
+  delayApart: 2,
   /**
    * Another candidate delay replaces the present one if its sum of unexplained changes is smaller by more than this, in
    * standard deviations of a reading.
@@ -58,7 +59,7 @@ export const control = {
   delayEvidence: 30,
   /**
    * Time of three readings, ms. A raise needs a reading that is newer than this, and one-second averages are averaged
-   * over it. One-second windows that end more than this time ahead are kept within the cap's energy.
+   * over it.
    */
   shortMs: 300,
   /**
@@ -73,4 +74,12 @@ export const control = {
    * the failed clock.
    */
   holdOffMs: 10_000,
+
+  /**
+   * Time for which a higher memory clock must fit within `memoryRaiseShare` of the cap before it is tried, ms. It
+   * doubles with each failed raise, at most `memoryDoublings` times.
+   */
+  memoryRaiseMs: 20_000,
+  memoryRaiseShare: 0.95,
+  memoryDoublings: 6,
 } as const

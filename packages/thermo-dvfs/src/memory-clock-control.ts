@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { control } from './constants.js'
 
 export interface MemoryClockObservation {
   /** Monotonic time, ms. */
@@ -21,20 +22,6 @@ export interface MemoryClockState {
   /** Whether the last change was a raise. */
   readonly raised: boolean
 }
-
-/** Time above the cap at the lowest SM clock after which the memory clock is lowered, ms. */
-const LOWER_AFTER_MS = 200
-/**
- * Time for which a higher memory clock must fit the cap before it is tried, ms. `MAX_DOUBLINGS` limits how often it
- * doubles.
- */
-const RAISE_AFTER_MS = 20_000
-const MAX_DOUBLINGS = 6
-/**
- * A raise is allowed if the power at the higher memory clock and the lowest SM clock is at most this fraction of the
- * cap.
- */
-const RAISE_BELOW = 0.95
 
 /**
  * The second, slow actuator. It lowers the memory clock by one state if the lowest SM clock does not hold the cap. It
@@ -82,13 +69,13 @@ export class MemoryClockControl {
     const index = this.#statesMhz.indexOf(memClockMhz)
     const infeasibleSinceMs = infeasible ? (this.#state.infeasibleSinceMs ?? timeMs) : null
     const higher = memClockMhz < homeMhz ? this.#statesMhz[index + 1] : undefined
-    const room = !infeasible && higher !== undefined && lowestPowerW(higher) <= RAISE_BELOW * powerCapW
+    const room = !infeasible && higher !== undefined && lowestPowerW(higher) <= control.memoryRaiseShare * powerCapW
     const roomSinceMs = room ? (this.#state.roomSinceMs ?? timeMs) : null
     this.#state = { ...this.#state, infeasibleSinceMs, roomSinceMs }
-    if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= LOWER_AFTER_MS && index > 0) {
+    if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= 2 * control.sampleMs && index > 0) {
       return this.#go(this.#statesMhz[index - 1]!, raised ? failedRaises + 1 : failedRaises, false)
     }
-    const patienceMs = RAISE_AFTER_MS * 2 ** Math.min(MAX_DOUBLINGS, failedRaises)
+    const patienceMs = control.memoryRaiseMs * 2 ** Math.min(control.memoryDoublings, failedRaises)
     if (roomSinceMs !== null && timeMs - roomSinceMs >= patienceMs) return this.#go(higher!, failedRaises, true)
     return memClockMhz
   }

@@ -6,7 +6,6 @@ const KEPT_MS = control.maxDelayMs + SECOND_MS + 2 * control.delayStepMs + 4 * c
 /** One step of the history; it describes the time slot that ends with the step. */
 export interface HistorySample {
   readonly timeMs: number
-  readonly capW: number
   /** Model power of the clock that ran in the slot, W. */
   readonly modelW: number
   /** Time integral of the model's power up to the end of the slot, W ms. */
@@ -15,7 +14,7 @@ export interface HistorySample {
   readonly readW: number | null
 }
 
-/** Caps, model power and readings of the last seconds. */
+/** Model power and readings of the last seconds. */
 export class PowerHistory {
   readonly #samples: HistorySample[]
 
@@ -31,11 +30,11 @@ export class PowerHistory {
     return this.#samples.at(-1)
   }
 
-  add(timeMs: number, capW: number, modelW: number, readW: number | null): void {
+  add(timeMs: number, modelW: number, readW: number | null): void {
     const last = this.newest
     if (last?.timeMs === timeMs) this.#samples.pop()
     const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
-    this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
+    this.#samples.push({ timeMs, modelW, modelWMs, readW })
     while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
   }
 
@@ -69,8 +68,15 @@ export class PowerHistory {
 
   /** Mean of the readings after a time (W), and their number. */
   readings(afterMs: number): { readonly meanW: number; readonly count: number } {
-    const readW = this.#samples.flatMap(({ timeMs, readW }) => (timeMs > afterMs && readW !== null ? [readW] : []))
-    return { meanW: mean(readW), count: readW.length }
+    let sumW = 0
+    let count = 0
+    for (let i = this.#firstAfter(afterMs); i < this.#samples.length; i++) {
+      const { readW } = this.#samples[i]!
+      if (readW === null) continue
+      sumW += readW
+      count++
+    }
+    return { meanW: sumW / count, count }
   }
 
   /** The reading of the step at or before a time, W; null if none arrived in that step. */
@@ -81,9 +87,21 @@ export class PowerHistory {
 
   /** Standard deviation of the model power over the slots since a time, W; 0 if there is none. */
   modelSdW(fromMs: number): number {
-    const slotsW = this.#samples.flatMap(({ timeMs, modelW }) => (timeMs > fromMs ? [modelW] : []))
-    const meanW = mean(slotsW)
-    return slotsW.length === 0 ? 0 : Math.sqrt(mean(slotsW.map((slotW) => (slotW - meanW) ** 2)))
+    const first = this.#firstAfter(fromMs)
+    const slots = this.#samples.length - first
+    if (slots === 0) return 0
+    let meanW = 0
+    for (let i = first; i < this.#samples.length; i++) meanW += this.#samples[i]!.modelW
+    meanW /= slots
+    let sumW2 = 0
+    for (let i = first; i < this.#samples.length; i++) sumW2 += (this.#samples[i]!.modelW - meanW) ** 2
+    return Math.sqrt(sumW2 / slots)
+  }
+
+  #firstAfter(timeMs: number): number {
+    let first = this.#samples.length
+    while (first > 0 && this.#samples[first - 1]!.timeMs > timeMs) first--
+    return first
   }
 
   #integral(timeMs: number): number {
@@ -92,8 +110,4 @@ export class PowerHistory {
     const { timeMs: endMs, modelW, modelWMs } = this.#samples[i]!
     return modelWMs - modelW * (endMs - timeMs)
   }
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

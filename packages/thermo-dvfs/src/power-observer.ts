@@ -93,12 +93,8 @@ export class PowerObserver {
     return Math.sqrt(this.state.noiseVarW2)
   }
 
-  /**
-   * Update the estimate with one reading.
-   *
-   * @returns reading minus expectation, W
-   */
-  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
+  /** Update the estimate with one reading. */
+  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): void {
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
     this.#watchNoise(readW, modelW, full)
@@ -109,23 +105,22 @@ export class PowerObserver {
     // At part load a reading is a lower bound. So if it is above the estimate it counts, however uncertain the estimate
     // is.
     const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
-    const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
+    const boundW = Math.max((control.changedShare / 2) * modelW, control.outlier * sdW)
     // One reading alone is not evidence, however high it is.
     const excessW = Math.min(innovationW, 5 * control.noiseSd * modelW)
     s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
     const isLow = full && innovationW < -boundW
     if (!isLow) s.lowSinceMs = null
-    if (innovationW < 0 && !lowCounts) return innovationW
+    if (innovationW < 0 && !lowCounts) return
     if (isLow) s.lowSinceMs ??= timeMs
     const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs
     const heavier = s.highWMs >= control.noiseSd * modelW * SECOND_MS
-    if (!heavier && !lighter && (!full || s.highWMs > 0 || isLow)) return innovationW
+    if (!heavier && !lighter && (!full || s.highWMs > 0 || isLow)) return
     const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
     const gain = varW2 / (varW2 + readVarW2)
     s.ratio += (gain * innovationW) / modelW
     s.ratioVar = ((1 - gain) * varW2) / modelW ** 2
     s.referenceW = modelW
-    return innovationW
   }
 
   #watchNoise(readW: number, modelW: number, full: boolean): void {

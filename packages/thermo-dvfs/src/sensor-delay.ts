@@ -2,8 +2,6 @@ import { control } from './constants.js'
 import type { PowerHistory } from './power-history.js'
 
 const CANDIDATES = control.maxDelayMs / control.delayStepMs + 1
-/** Distance in time between the two compared readings, in steps between candidates. */
-const APART = 2
 
 export interface SensorDelayState {
   /**
@@ -47,13 +45,13 @@ export class SensorDelay {
   observe(history: PowerHistory, readW: number, windowMs: number, noiseSdW: number): boolean {
     const { losses } = this.state
     const nowMs = history.newest!.timeMs
-    const beforeW = history.readAt(nowMs - APART * control.delayStepMs)
+    const beforeW = history.readAt(nowMs - control.delayApart * control.delayStepMs)
     if (beforeW === null) return false
-    const modelW = Array.from({ length: CANDIDATES + APART }, (_, i) => {
+    const modelW = Array.from({ length: CANDIDATES + control.delayApart }, (_, i) => {
       const endMs = nowMs - control.sampleMs - i * control.delayStepMs
       return history.modelMeanW(endMs - windowMs, endMs)
     })
-    const changesW = losses.map((_, i) => (i < CANDIDATES ? modelW[i]! - modelW[i + APART]! : 0))
+    const changesW = losses.map((_, i) => (i < CANDIDATES ? modelW[i]! - modelW[i + control.delayApart]! : 0))
     if (Math.max(...changesW) - Math.min(...changesW) < control.outlier * noiseSdW) return false
     for (let i = 0; i <= CANDIDATES; i++) losses[i]! += Math.abs(readW - beforeW - changesW[i]!) / noiseSdW
     // The losses are bounded, so that one or two clock changes can overrule the present estimate.

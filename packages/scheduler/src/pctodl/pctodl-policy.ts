@@ -64,18 +64,11 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#options = options
     this.#planner = new Planner(options)
     this.#controlled = new ControlledTenants(options.predictor, options.without)
-    const { payBackS = PAY_BACK_S, partition, predictor } = options
+    const { payBackS = PAY_BACK_S, predictor } = options
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#tenantPlan = new TenantPlan({ predictor, payBackS, plan })
     this.#shedding = new LoadShedding(predictor)
-    if (options.shadow) {
-      const { sharePercentStep, memClocksMhz } = partition ?? {}
-      this.#shadow = new ShadowOptimizer(predictor, {
-        ...(sharePercentStep === undefined ? {} : { sharePercentStep }),
-        ...(memClocksMhz === undefined ? {} : { memClocksMhz }),
-        ...options.shadow,
-      })
-    }
+    if (options.shadow) this.#shadow = new ShadowOptimizer(predictor, options.shadow)
   }
 
   /** Last decision of the SM clock controller, for logs and reports. */
