@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { replayedTimes } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
 import { trafficOf } from '../src/cli/traffic-options.js'
 import { fleetOf, planFleet, planSegments, type ServiceProfile, simulatePlan } from '../src/index.js'
-import { fleetMapColumns, parseFleetMap } from '../src/map/fleet-map.js'
+import { formatDeploymentMap, parseDeploymentMap } from '../src/map/deployment-map.js'
+import { fleetMapColumns, formatFleetMap, parseFleetMap } from '../src/map/fleet-map.js'
 
 const point = { sizeGpcs: 1 as const, batchSize: 1, processes: 1, processThroughput: 10, latencyMs: 100 }
 const net: ServiceProfile = { model: 'net', points: [point] }
@@ -57,6 +61,16 @@ describe('what makes no sense is refused with its field, its value and what was 
     )
   })
 
+  it('in traces of one moment, with the option that names them', () => {
+    const file = path.join(mkdtempSync(path.join(tmpdir(), 'pctodl-segments-trace-')), 'azure.csv')
+    writeFileSync(file, 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n')
+    const given = { gate: 'tail', latencyShare: 0.45, burstiness: 1, rateError: 0, timeError: 0 } as const
+    expect(() => trafficOf({ ...given, arrivals: `azure:${file}` })).toThrow(
+      /^--arrivals: got '.*everything arrives at 0/,
+    )
+    rmSync(path.dirname(file), { recursive: true })
+  })
+
   it('in options without the gate that they are for', () => {
     const given = { gate: 'latency', latencyShare: 0.45, burstiness: 1, rateError: 0.05, timeError: 0.05 } as const
     expect(trafficOf(given)).toEqual({})
@@ -70,4 +84,20 @@ describe('what makes no sense is refused with its field, its value and what was 
       expect(() => trafficOf({ ...given, arrivals })).toThrow(`--arrivals: got '${arrivals}', expected on-off:`)
     }
   })
+})
+
+it('a name with commas or quotes comes back from a map as it was written', () => {
+  for (const model of ['a,b', 'a "b"', '"', ' a', "it's", 'モデル']) {
+    const gpus = [{ index: 0, segments: [{ model, start: 0, sizeGpcs: 4 as const, batchSize: 2, processes: 1 }] }]
+    expect(parseDeploymentMap(formatDeploymentMap(gpus), 'map.csv')).toEqual(gpus)
+    const segments = [{ profile: '1g.5gb', start: 0, model, batchSize: 2, processes: 1 }]
+    const boards = [{ gpu: 'A100', node: 0, index: 0, segments }]
+    expect(parseFleetMap(formatFleetMap(boards), 'map.csv')).toEqual(boards)
+  }
+})
+
+it('simulates a request in years with the latency of its batch', async () => {
+  const rare = { ...objective, ratePerS: 1e-300 }
+  const plan = await planSegments([net], [rare])
+  expect(simulatePlan(plan, [net], { requests: 100 })[0]!.p99Ms).toBeCloseTo(100, 3)
 })

@@ -53,6 +53,18 @@ describe('a simulated queue', () => {
     expect(outcome.late).toBeLessThan(500)
   })
 
+  it('counts what comes first only without a warm-up', () => {
+    // Fifty at once wait for each other; all later ones find a free worker.
+    const crowd = () => {
+      let count = 0
+      return { nextMs: () => Math.max(0, ++count - 50) * 10 }
+    }
+    const run = (fresh?: boolean) =>
+      simulateQueue([{ workers: 1, batchMs: Float64Array.of(0, 5) }], crowd(), 5, 1000, fresh)
+    expect(run().late).toBe(0)
+    expect(run(true).late).toBeGreaterThan(49)
+  })
+
   it('ends with the requests', () => {
     const run = (count: number) => {
       let timeMs = 0

@@ -141,6 +141,32 @@ describe('planning until all are kept', () => {
     expect(made).toBe(13)
   })
 
+  it('gives no more room than needed, to an eighth of the last increase, and stops where nothing is left to save', async () => {
+    let made = 0
+    const plan = (needs: Record<string, number>, costOf: (times: number) => number) => {
+      made = 0
+      return untilKept(
+        { gate: 'tail' },
+        (gate) => {
+          made++
+          const times = 'times' in gate ? gate.times : undefined
+          return Promise.resolve(Object.fromEntries(Object.keys(needs).map((model) => [model, times?.get(model) ?? 0])))
+        },
+        (times) => Object.keys(needs).filter((model) => times[model]! < needs[model]!),
+        (times) => costOf(Object.values(times).reduce((sum, each) => sum + (each < Infinity ? each : 0), 0)),
+      )
+    }
+    expect(await plan({ much: 6.4, little: 0.3, none: 0 }, (times) => times)).toEqual({
+      much: 6.5,
+      little: 0.375,
+      none: 0,
+    })
+    expect(await plan({ much: 6.4 }, () => 1)).toEqual({ much: 7 })
+    // Eight plans until it is in time, and one with the margin before.
+    expect(made).toBe(9)
+    expect((await plan({ never: 99, little: 0.3 }, (times) => times))['little']).toBe(0.375)
+  })
+
   it('gives more room each time', () => {
     const margins = [0, 1, 2, 6, 11].map(marginOf)
     expect(margins[0]).toBe(1)

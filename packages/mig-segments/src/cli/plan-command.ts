@@ -46,10 +46,7 @@ interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions 
   readonly consolidate?: boolean
 }
 
-/**
- * Maximum number of boards of a plan whose services are simulated at rising rates until they break their objectives.
- * For larger plans this takes too long.
- */
+/** Boards up to which a plan's services are simulated at rising rates until they break. More take too long. */
 const MAX_SIMULATED_BOARDS = 400
 
 /** Options that only apply to new plans for one type of board, by commander's attribute names. */

@@ -57,10 +57,7 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
   return 0
 }
 
-/**
- * Writes one folder per period, with the maps that lead to it, one for each step. The first period's folder contains
- * only its map.
- */
+/** Writes one folder per period, with a map for each step that leads to it; the first has only its map. */
 function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number): string[] {
   rmSync(folder, { recursive: true, force: true })
   let before: readonly MappedBoard[] = []

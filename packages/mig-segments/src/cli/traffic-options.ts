@@ -60,7 +60,7 @@ function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number]
   }
   const file = rest.join(':')
   if ((kind === 'azure' || kind === 'burstgpt') && file !== '') {
-    const recorded = fromAnywhere(readTrace(file, kind === 'azure' ? parseAzureLlmTrace : parseBurstGptTrace))
+    const recorded = readTrace(file, kind === 'azure' ? parseAzureLlmTrace : parseBurstGptTrace)
     return (ratePerS) => faster(recorded, ratePerS / recorded.meanRatePerS)
   }
   throw new UsageError(
@@ -68,9 +68,9 @@ function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number]
   )
 }
 
-function readTrace(file: string, parse: typeof parseAzureLlmTrace): ArrayLike<number> {
+function readTrace(file: string, parse: typeof parseAzureLlmTrace): ArrivalProcess {
   try {
-    return parse(readFileSync(file, 'utf8')).timesMs
+    return fromAnywhere(parse(readFileSync(file, 'utf8')).timesMs)
   } catch (error) {
     throw new UsageError(`--arrivals: got '${file}', expected a trace that can be read (${(error as Error).message})`)
   }

@@ -113,13 +113,16 @@ async function scheduleOnce(
   const { maxIterations = DEFAULT_MAX_ITERATIONS, maxLate = 0, periodS, migrationS, parkedW } = options
   const still = await planOnce(fleet, peaks, gate, maxIterations)
   const can = new Set(still.served.map(({ model }) => model))
-  const byModel = (a: ServiceObjective, b: ServiceObjective) => (a.model < b.model ? -1 : 1)
-  const asked = periods.map((of) => of.filter(({ model }) => can.has(model)).sort(byModel))
+  const asked = periods.map((of) =>
+    of.filter(({ model }) => can.has(model)).sort((a, b) => (a.model < b.model ? -1 : 1)),
+  )
   const goal: Goal = { kind: 'energy', periodS, migrationS, parkedW }
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
   const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
   const inUseJ = (boards: readonly FleetBoard[], h: number) =>
-    periodS * (boards.reduce((sum, board) => sum + idleOf(fleet, board) - parkedW, 0) + servingW(boards, asked[h]!))
+    periodS *
+    (boards.reduce((sum, board) => sum + fleet.lanes[laneOf(fleet, board)]!.idleW - parkedW, 0) +
+      servingW(boards, asked[h]!))
   let boundJ = 0
   let requests = 0
   let late = 0
@@ -194,10 +197,6 @@ async function scheduleOnce(
   }
 }
 
-function idleOf(fleet: CheckedFleet, board: Pick<FleetBoard, 'gpu' | 'smClockMhz'>): number {
-  return fleet.lanes[laneOf(fleet, board)]!.idleW
-}
-
 /** Energy of a change: before they answer requests, new instances draw power, and boards that come into use idle. */
 function wayJ(
   fleet: CheckedFleet,
@@ -211,7 +210,7 @@ function wayJ(
   const byBoard = grouped(created, placeOf)
   const wayS = migrationS * Math.max(0, ...[...byBoard.values()].map(({ length }) => length))
   const fresh = [...byBoard].filter(([place]) => !before.has(place))
-  const moreW = fresh.reduce((sum, [, [first]]) => sum + idleOf(fleet, first!) - parkedW, 0)
+  const moreW = fresh.reduce((sum, [, [first]]) => sum + fleet.lanes[laneOf(fleet, first!)]!.idleW - parkedW, 0)
   return created.reduce((sum, instance) => sum + migrationS * wattsOf(instance), 0) + wayS * moreW
 }
 

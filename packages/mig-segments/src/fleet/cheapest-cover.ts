@@ -21,10 +21,10 @@ export function cheapestCover(items: readonly CoverItem[], ratePerS: number): nu
   }
   const order = [...best.values()]
   order.sort((a, b) => a.price / a.ratePerS - b.price / b.ratePerS || b.ratePerS - a.ratePerS)
-  if (order.length === 0) return Number.POSITIVE_INFINITY
+  if (order.length === 0) return Infinity
   const enough = ratePerS * TOLERANCE
   const ratio = (i: number) => order[i]!.price / order[i]!.ratePerS
-  let least = Number.POSITIVE_INFINITY
+  let least = Infinity
   let nodes = 0
   const visit = (i: number, left: number, cost: number): void => {
     const item = order[i]!

@@ -14,10 +14,7 @@ export interface CheckedGroup {
   readonly nodeCapW: number
 }
 
-/**
- * The boards of a group that run at one SM clock. A clock applies to a whole board; the plan chooses the number of
- * boards at each clock.
- */
+/** The boards of a group at one SM clock, which applies to a whole board. The plan chooses their number. */
 export interface Lane {
   /** Index of the group in the fleet. */
   readonly group: number
@@ -50,7 +47,7 @@ const MAX_PRICE_RATIO = 1e6
  *   measured power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
  */
-export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet, reason?: string): CheckedFleet {
+export function checkFleet({ groups, powerW = Infinity }: Fleet, reason?: string): CheckedFleet {
   check(groups.length > 0, 'fleet.groups', groups.length, 'at least one group of boards')
   check(powerW === Infinity || isPositive(powerW), 'fleet.powerW', powerW, 'watts above 0')
   const limited =
@@ -76,7 +73,7 @@ export function laneOf(
 }
 
 function checkGroup(group: BoardGroup, at: string, reason: string | undefined): CheckedGroup {
-  const none = Number.POSITIVE_INFINITY
+  const none = Infinity
   const { gpu, profiles, boards = none, price = 1, boardsPerNode = 8, boardCapW = none, nodeCapW = none } = group
   const idleW = typeof group.idleW === 'object' ? Math.max(...Object.values(group.idleW ?? {})) : group.idleW
   const geometry = geometryOf(gpu)

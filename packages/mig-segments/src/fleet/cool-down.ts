@@ -36,7 +36,7 @@ interface Swap {
  * @returns whether all boards are within the cap
  */
 export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
-  if (boards.length === 0 || capW === Number.POSITIVE_INFINITY) return true
+  if (boards.length === 0 || capW === Infinity) return true
   const byWatts = [...boards].sort((a, b) => a.drawnW - b.drawnW)
   for (let round = 0; round <= 20 * boards.length; round++) {
     const hottest = byWatts.at(-1)!

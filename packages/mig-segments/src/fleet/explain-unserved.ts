@@ -27,7 +27,7 @@ export function unserved(
   }
   const ran = profiles.flatMap(({ points }) => points).filter((point) => point.processThroughput > 0)
   if (ran.length === 0) return because('never-ran', ' ran in no profiled instance; profile smaller batches')
-  const uncapped = fleet.groups.map((group) => ({ ...group, boardCapW: Number.POSITIVE_INFINITY }))
+  const uncapped = fleet.groups.map((group) => ({ ...group, boardCapW: Infinity }))
   if (fleet.limited && fleetRows({ ...fleet, groups: uncapped }, [objective], gate).length > 0) {
     const what = `: every instance that keeps ${latencyMs} ms draws more than a board's power limit leaves above idle`
     return because('power', `${what}; raise the limit`)
@@ -64,14 +64,9 @@ export async function withKeepable(
   const within = (latencyMs: number): ServiceObjective => ({ model, ratePerS, latencyMs })
   const estimated = (latencyMs: number) => fleetRows(fleet, [within(latencyMs)], gate).length > 0
   const rounded = (ms: number) => Number(ms.toPrecision(4))
-  let low = fromMs
-  let high = fromMs
-  do {
-    low = high
-    high *= 1.25
-    if (high > MAX_TIMES_LONGER * fromMs) return service
-  } while (!estimated(high))
-  let could = rounded(1.0005 * minHolding(low, high, 0.02, estimated))
+  const shortestMs = minHolding(fromMs, (ms) => 1.25 * ms, MAX_TIMES_LONGER * fromMs, 0.02, estimated)
+  if (shortestMs === null) return service
+  let could = rounded(1.0005 * shortestMs)
   for (let plans = 1; plans <= MAX_PLANS; plans++) {
     try {
       if (await kept(within(could))) return unserved(service, fleet, gate, could)

@@ -32,10 +32,7 @@ export interface FleetPlan {
   readonly lowerBoundCost: number
   /** Power of all boards at full load, W; NaN if the power of any instance was not measured. */
   readonly powerW: number
-  /**
-   * Power of all boards at the planned rates, W. Requests are divided in proportion to the rates of a service's
-   * instances.
-   */
+  /** Power of all boards at the planned rates, W, if each instance gets its share of its service's requests. */
   readonly meanPowerW: number
   /** Lower bound on the power of plans of this cost that use the points of `fleetRows`, W; 0 if none was proved. */
   readonly lowerBoundPowerW: number
@@ -67,10 +64,7 @@ export function totalsOf(
   })
   const cost = boards.reduce((sum, { group }) => sum + groups[group]!.price, 0)
   return {
-    boards,
-    served,
-    unserved,
-    cost,
+    ...{ boards, served, unserved, cost },
     lowerBoundCost: Math.min(cost, lowerBoundCost),
     powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
     meanPowerW: meanPowerOf(boards, served),

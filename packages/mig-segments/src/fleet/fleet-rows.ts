@@ -134,7 +134,7 @@ function waysOf(
     return [fitting.map((of) => ({ of, ratePerS: throughputOf(of.measured) }))]
   }
   const late = gate.times?.get(model) ?? 0
-  if (late === Number.POSITIVE_INFINITY) return []
+  if (late === Infinity) return []
   const { burstiness = 1 } = gate.traffic
   const hard = underErrors({ model, ratePerS: ratePerS * marginOf(late), latencyMs }, gate.traffic)
   const goal = { ...hard, burstiness }
@@ -209,7 +209,7 @@ function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
   const batch = ({ parts }: FleetRow) => parts[0]!.point.batchSize
   rows.sort((a, b) => rate(b) - rate(a) || (a.powerW ?? 0) - (b.powerW ?? 0) || batch(a) - batch(b))
   if (!frugal) return rows.slice(0, 1)
-  let least = Number.POSITIVE_INFINITY
+  let least = Infinity
   return rows.filter(({ powerW = 0 }) => {
     if (powerW >= least) return false
     least = powerW

@@ -185,8 +185,7 @@ export function freePlace(
     if (board.gpu === geometry.key) drawnW.set(board.node, (drawnW.get(board.node) ?? 0) + board.powerW)
   }
   const hasWatts = (place: number) =>
-    nodeCapW === Number.POSITIVE_INFINITY ||
-    (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
+    nodeCapW === Infinity || (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
   // A node beyond all places in use has free places, unless the number of boards limits it.
   const count = Math.min(boards, [...taken, ...before].reduce((a, b) => Math.max(a, b), 0) + 1 + boardsPerNode)
   const at = (place: number) => ({ node: Math.floor(place / boardsPerNode), index: place % boardsPerNode })

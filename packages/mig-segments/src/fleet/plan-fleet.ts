@@ -51,8 +51,10 @@ export const CHECK_SEED = 7919
 const CHECKED_LATE = 0.008
 /** Number of times that a service gets a larger margin before it counts as not served. */
 const MAX_TIMES = 11
-/** Samples of each process in the check. Chance decides whether many workers near their capacity fall behind. */
-const RENEWAL_SAMPLES = 4
+/** Where between a late and a kept margin further ones are tried in turn. */
+const BETWEEN = [1 / 2, 1 / 2, 1 / 2, 0]
+/** Samples of each process in the check, one without a warm-up. Chance decides whether many workers fall behind. */
+const RENEWAL_SAMPLES = 5
 /** Samples of a process whose rate changes over time. One sample has few bursts, even if it has many requests. */
 const CORRELATED_SAMPLES = 20
 /** Standard deviations of p99 in these samples by which its mean must be below the objective. */
@@ -63,7 +65,7 @@ const CHECKED_PER_SLOT = 100
 const MAX_GPUS = 100_000
 
 /** Fractions of the power above idle that are tried in turn until the limits of single boards and nodes are kept. */
-const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
+export const ROOMS: readonly number[] = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
 
 /**
  * Chooses boards of several types, the clock and MIG layout of each, and what runs in each instance. All rates are
@@ -84,7 +86,8 @@ export async function planFleet(
 ): Promise<FleetPlan> {
   const { maxIterations = DEFAULT_MAX_ITERATIONS } = options
   const checked = checkFleet(fleet)
-  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, maxIterations, then))
+  const planBy = (how: FleetGate) => planOnce(checked, objectives, how, maxIterations, then)
+  return checkedByRequests(fleet, options, planBy, ({ cost }) => cost)
 }
 
 /** Plans with `untilKept`. For each service that is not served, the plan names an objective that could be met. */
@@ -92,11 +95,12 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   fleet: Fleet,
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
+  costOf?: (plan: Plan) => number,
 ): Promise<Plan> {
   const { checkRequests: requests = DEFAULT_CHECK_REQUESTS, maxIterations = DEFAULT_MAX_ITERATIONS } = options
   const check = { requests, seed: CHECK_SEED, inTime: new Set<string>() }
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) => lateInFleet(made, fleet, options, check)
-  const plan = await untilKept(options, planBy, lateIn)
+  const plan = await untilKept(options, planBy, lateIn, costOf)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
     const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, maxIterations), lateIn)
@@ -131,7 +135,8 @@ export function lateInFleet(
   for (const way of statedArrivals(traffic)) {
     const p99sMs: number[][] = served.map(() => [])
     for (let sample = 0; sample < (way.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES); sample++) {
-      const how = { ...way, seed: seed + sample, dispatch, requests, perSlot: CHECKED_PER_SLOT, only }
+      const fresh = sample === RENEWAL_SAMPLES - 1
+      const how = { ...way, seed: seed + sample, dispatch, requests, perSlot: CHECKED_PER_SLOT, only, fresh }
       simulateFleet(hard, fleet, how).forEach((outcome, m) => {
         p99sMs[m]!.push(outcome.p99Ms)
         if (isLate(outcome)) only.delete(outcome.model)
@@ -160,26 +165,47 @@ function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic
  * Makes a plan. With the gate `tail`, it plans again with larger margins for the services that are late in the check,
  * until none is late. A service that is still late after eleven times is dropped, so every service of the plan was in
  * time in the check.
+ *
+ * @param costOf if given, smaller margins are tried as long as a plan with them may cost less
  */
 export async function untilKept<Plan>(
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
   lateIn: (plan: Plan) => Iterable<string>,
+  costOf?: (plan: Plan) => number,
 ): Promise<Plan> {
   const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
   assertTraffic(options)
   checkInteger('checkRequests', checkRequests, 0, MAX_REQUESTS)
   const gate = gateOf(options)
+  if (gate.kind === 'latency') return planBy(gate)
+  const planWith = (times: ReadonlyMap<string, number>) => planBy({ ...gate, times })
+  const lateOf = (plan: Plan) => new Set(checkRequests > 0 ? lateIn(plan) : [])
   const times = new Map<string, number>()
-  for (;;) {
-    const plan = await planBy(gate.kind === 'tail' ? { ...gate, times } : gate)
-    const late = gate.kind === 'tail' && checkRequests > 0 ? [...lateIn(plan)] : []
-    if (late.length === 0) return plan
+  /** For each service that was late, the largest number of times that does not suffice. */
+  const low = new Map<string, number>()
+  let best = await planWith(times)
+  for (let late = lateOf(best); late.size > 0; late = lateOf(best)) {
     for (const model of late) {
-      const count = (times.get(model) ?? 0) + 1
-      times.set(model, count > MAX_TIMES ? Number.POSITIVE_INFINITY : count)
+      const count = times.get(model) ?? 0
+      low.set(model, count)
+      times.set(model, count < MAX_TIMES ? count + 1 : Infinity)
     }
+    best = await planWith(times)
   }
+  for (const [model, count] of times) if (count === Infinity) low.delete(model)
+  for (const part of costOf ? BETWEEN : []) {
+    // No margins between these cost less than this.
+    const least = await planWith(new Map([...times, ...low]))
+    if (costOf!(best) <= costOf!(least)) break
+    const tried = new Map(times)
+    for (const [model, count] of low) tried.set(model, part * count + (1 - part) * times.get(model)!)
+    const plan = await planWith(tried)
+    const late = lateOf(plan)
+    for (const model of low.keys()) (late.has(model) ? low : times).set(model, tried.get(model)!)
+    if (late.size === 0 && costOf!(plan) < costOf!(best)) best = plan
+  }
+  return best
 }
 
 /** @throws PctodlError `NOT_SUPPORTED` for one queue for all instances of a service */

@@ -30,10 +30,8 @@ export interface RunningBoard extends MappedBoard {
 /** What the program minimises. */
 export type Goal =
   | { readonly kind: 'cost' }
-  /** Power at full load, among boards that cost no more than `maxCost`. */
-  | { readonly kind: 'watts'; readonly maxCost: number }
-  /** Compute slices of instances, among boards that cost no more than `maxCost`. */
-  | { readonly kind: 'slices'; readonly maxCost: number }
+  /** Power at full load, or compute slices of instances, among boards that cost no more than `maxCost`. */
+  | { readonly kind: 'watts' | 'slices'; readonly maxCost: number }
   /** Number of instances created (a restart counts half); then cost; then capacity that services lack meanwhile. */
   | { readonly kind: 'moves'; readonly maxCost: number }
   /** Energy of a period: boards in use (compared with parked ones), answering requests, and creating instances. */
@@ -98,7 +96,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   // Prices are divided by the lowest price, so that the solver's tolerances do not depend on the user's unit.
   const unit = Math.min(...groups.map(({ price }) => price))
   const price = (group: number) => groups[group]!.price / unit
-  const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Number.POSITIVE_INFINITY
+  const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Infinity
   // Small enough that all boards together weigh less than half an instance.
   const moveWeight = 0.4 / Math.max(1, maxCost)
   const kJ = 1e-3
@@ -257,7 +255,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const costGap = groups.every((_, g) => price(g) === 1) ? 0.999 : 1e-6
   const gap = { cost: costGap, watts: 0.5, slices: 0.999, moves: 1e-3, energy: 0.5 }[goal.kind]
   const relativeGap = goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP
-  const size = goal.kind === 'moves' ? CHANGE_SIZE : Number.POSITIVE_INFINITY
+  const size = goal.kind === 'moves' ? CHANGE_SIZE : Infinity
   const made: LinearProgram = { sense: 'minimize', variables, constraints }
   const answer = await search(made, maxIterations, gap, relativeGap, size, program.start?.values)
 
@@ -270,12 +268,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     values: answer.values,
     instances: Int32Array.from(rowAt, at),
     boards: boardAt.map((of) => Int32Array.from(of, at)),
-    kept: running.map(({ instances }, b) =>
-      instances.map((_, i) => {
-        const on = stand[b]?.kept[i]
-        return on !== undefined && on !== null && at(on) === 1
-      }),
-    ),
+    kept: running.map(({ instances }, b) => instances.map((_, i) => at(stand[b]?.kept[i] ?? -1) === 1)),
     placed: running.map((_, b) =>
       (stand[b]?.places ?? []).flatMap(({ at: each, ...place }) => (at(each) === 1 ? [place] : [])),
     ),
@@ -290,8 +283,7 @@ function times(terms: readonly Term[], factor: number): Term[] {
 
 function waysOf(rows: readonly FleetRow[], service: number): number[] {
   const own = rows.filter(({ parts }) => parts.some((part) => part.service === service))
-  const ways = own.reduce((most, { way = 0 }) => Math.max(most, way + 1), 1)
-  return Array.from({ length: ways }, (_, way) => way)
+  return [...new Set(own.map(({ way = 0 }) => way))]
 }
 
 /**
@@ -329,10 +321,7 @@ function coverCuts(
 const LOOSE = 2
 /** If the relaxed solution has more whole units than this, most are fixed and the reduced program is solved first. */
 const MANY = 60
-/**
- * Number of variables up to which a change gets all iterations. Larger programs get fewer iterations, because each
- * takes longer.
- */
+/** Variables up to which a change gets all iterations. In larger programs, each iteration takes longer. */
 const CHANGE_SIZE = 80
 
 /**
@@ -355,7 +344,7 @@ async function search(
   const limits = { maxIterations, tolerance: FEASIBILITY }
   const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
   if (relaxed.status === 'infeasible') return relaxed
-  const bound = relaxed.status === 'optimal' ? relaxed.bound : Number.NEGATIVE_INFINITY
+  const bound = relaxed.status === 'optimal' ? relaxed.bound : -Infinity
   const absoluteGap = Number.isFinite(bound) ? Math.max(minGap, relativeGap * bound) : minGap
   const options = { ...limits, absoluteGap }
   let best = known && { values: known, objective: worth(known) }

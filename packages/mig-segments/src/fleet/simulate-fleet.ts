@@ -13,6 +13,8 @@ import { checkFleet, type Lane } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
 import type { FleetBoard } from './place-fleet.js'
 
+/** Lowest simulated rate, requests/s. At lower ones, times in double precision would not resolve a batch. */
+const LOWEST_RATE = 1e-6
 /** Maximum number of requests that are counted for a service. More would need too much memory. */
 export const MAX_REQUESTS = 1e7
 
@@ -45,7 +47,8 @@ export function simulateFleet(
   const { lanes } = checkFleet(fleet)
   const enough = (of: readonly WorkerKind[]) =>
     Math.min(2e6, perSlot * of.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0))
-  return plan.served.map(({ model, ratePerS, latencyMs }, m) => {
+  return plan.served.map(({ model, ratePerS: asked, latencyMs }, m) => {
+    const ratePerS = Math.max(LOWEST_RATE, asked)
     if (only && !only.has(model)) return { model, requests: 0, late: 0, p99Ms: Number.NaN }
     const kinds = kindsOf(plan.boards, lanes, model)
     const stream = 1000 * seed + m
@@ -53,7 +56,7 @@ export function simulateFleet(
       const process = arrivals?.(ratePerS) ?? gammaArrivals({ ratePerS, burstiness })
       const workers = kinds.map(({ count, workers: each, batchMs }) => ({ workers: count * each, batchMs }))
       const counted = Math.max(requests, enough(workers))
-      return { model, ...simulateQueue(workers, process.start(stream), latencyMs, counted) }
+      return { model, ...simulateQueue(workers, process.start(stream), latencyMs, counted, options.fresh) }
     }
     // Each instance gets a random part of the requests, which is less bursty than all of them. The caller's own
     // arrivals are divided request by request.
@@ -64,7 +67,7 @@ export function simulateFleet(
     // Instances of a kind get the same traffic, so one is simulated for all.
     const outcomes = kinds.map((kind, k) => {
       const counted = Math.max(10_000, enough([kind]), Math.ceil(requests * kind.share * kind.count))
-      return simulateQueue([kind], part(kind.share).start(stream + 100 * k), latencyMs, counted)
+      return simulateQueue([kind], part(kind.share).start(stream + 100 * k), latencyMs, counted, options.fresh)
     })
     const late = outcomes.reduce((sum, of, k) => sum + (kinds[k]!.count * kinds[k]!.share * of.late) / of.requests, 0)
     const p99Ms = Math.max(...outcomes.map((each) => each.p99Ms))

@@ -74,6 +74,14 @@ export function csvRows(text: string, file: string): CsvRow[] {
   }
 }
 
+/** A row of a CSV file. Cells that would not be read as they are, such as names with commas, are quoted. */
+export function csvLine(cells: readonly (string | number)[]): string {
+  const written = cells.map((cell) =>
+    /[",\r\n]|^\s|\s$/.test(`${cell}`) ? `"${`${cell}`.replaceAll('"', '""')}"` : cell,
+  )
+  return written.join()
+}
+
 /** The rows below a header, which must be one of `headers`. */
 export function csvTable(text: string, file: string, headers: readonly (readonly string[])[]): CsvRow[] {
   const [header, ...rows] = csvRows(text, file)
@@ -84,10 +92,7 @@ export function csvTable(text: string, file: string, headers: readonly (readonly
   throw new SegmentFileError(file, 1, null, found === undefined ? 'an empty file' : quoted(found), expected)
 }
 
-/**
- * Returns NaN for anything but a plain decimal number. `Number` alone would read blanks as 0 and accept `0x10` and
- * `Infinity`.
- */
+/** Returns NaN for anything but a plain decimal number. `Number` would read blanks as 0 and accept `0x10`. */
 export function toNumber(text: string): number {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
 }

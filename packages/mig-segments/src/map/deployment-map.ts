@@ -8,7 +8,7 @@ import {
   segmentSizes,
 } from '@pctodl/platform'
 import { check, checkInteger } from '../check.js'
-import { csvTable } from './csv-rows.js'
+import { csvLine, csvTable } from './csv-rows.js'
 import type { MappedBoard } from './fleet-map.js'
 
 /** Header of a deployment map in ParvaGPU's format. `Num instance` is the node. */
@@ -36,7 +36,7 @@ export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: num
   for (const { index, segments } of gpus) {
     const place = [Math.floor(index / gpusPerNode), index % gpusPerNode]
     for (const { model, start, sizeGpcs, batchSize, processes } of inPublishedOrder(segments)) {
-      lines.push([...place, model, start, sizeGpcs, batchSize, processes].join())
+      lines.push(csvLine([...place, model, start, sizeGpcs, batchSize, processes]))
     }
   }
   return `${lines.join('\n')}\n`

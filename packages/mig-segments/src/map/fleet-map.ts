@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { freePlacements, InvalidInputError, MAX_MPS_CLIENTS, type MigGeometry, migGeometries } from '@pctodl/platform'
-import { csvTable } from './csv-rows.js'
+import { csvLine, csvTable } from './csv-rows.js'
 
 /** Columns of a fleet's map. If boards are locked to an SM clock, there is a last column `Clock`, MHz. */
 export const fleetMapColumns: readonly string[] = 'Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc'.split(
@@ -39,7 +39,7 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
   const lines = boards.flatMap(({ gpu, node, index, smClockMhz, segments }) =>
     segments.map(({ profile, start, model, batchSize, processes }) =>
-      [gpu, node, index, profile, start, model, batchSize, processes, ...(clocked ? [smClockMhz ?? ''] : [])].join(','),
+      csvLine([gpu, node, index, profile, start, model, batchSize, processes, ...(clocked ? [smClockMhz ?? ''] : [])]),
     ),
   )
   const header = [...fleetMapColumns, ...(clocked ? [CLOCK_COLUMN] : [])]

@@ -6,10 +6,7 @@ import { type DeployAction, mpsDirectory, renderAction, samePlace, smiCalls } fr
 import { type DeployedSegment, type TargetSegment, writeDeployment } from './deployment-state.js'
 import { readGpus, readLayout, smi, smiUnless } from './mig-layout.js'
 
-/**
- * Performs actions one after another, and stores the state after each. An interrupted deployment is resumed by
- * deploying again.
- */
+/** Performs actions and stores the state after each. To resume an interrupted deployment, deploy again. */
 export async function applyActions(
   actions: readonly DeployAction[],
   deployed: readonly DeployedSegment[],

@@ -13,10 +13,7 @@ export interface TargetSegment extends MappedFleetSegment {
   readonly smClockMhz?: number | undefined
 }
 
-/**
- * A segment that is deployed on this node. Models that share an instance are one segment each, with a common MPS
- * daemon.
- */
+/** A segment that is deployed on this node: one for each model of an instance, with a common MPS daemon. */
 export interface DeployedSegment extends TargetSegment {
   /** Id of the GPU instance, as listed by `nvidia-smi mig -lgi`. */
   readonly instanceId: number

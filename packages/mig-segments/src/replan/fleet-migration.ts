@@ -44,7 +44,6 @@ export function fleetMigrationOrder(
   fleet: CheckedFleet,
   needed: ReadonlyMap<string, number>,
 ): Migration {
-  const inTheWay = (a: FleetInstance, b: FleetInstance) => exclude(a, b, fleet)
   const present = new Set<FleetInstance>()
   const capacity = new Map<string, number>()
   const steps: FleetStep[] = []
@@ -76,7 +75,7 @@ export function fleetMigrationOrder(
   const toRemove = new Set(removed)
   const createWhatFits = (): void => {
     for (const instance of toCreate) {
-      if ([...present].some((other) => inTheWay(instance, other))) continue
+      if ([...present].some((other) => exclude(instance, other, fleet))) continue
       if (!keepWatts(fleet, [...present, instance])) continue
       toCreate.delete(instance)
       start('create', instance, [])
@@ -92,7 +91,7 @@ export function fleetMigrationOrder(
   }
   createWhatFits()
   while (toCreate.size > 0 && toRemove.size > 0) {
-    const blocking = [...toRemove].filter((old) => [...toCreate].some((instance) => inTheWay(instance, old)))
+    const blocking = [...toRemove].filter((old) => [...toCreate].some((instance) => exclude(instance, old, fleet)))
     removeBestOf(blocking.length > 0 ? blocking : [...toRemove])
     createWhatFits()
   }

@@ -11,6 +11,7 @@ import {
   DEFAULT_MAX_ITERATIONS,
   type FleetOptions,
   planOnce,
+  ROOMS,
 } from '../fleet/plan-fleet.js'
 import { type RunningBoard, solveProgram } from '../fleet/program.js'
 import { grouped } from '../grouped.js'
@@ -50,9 +51,6 @@ export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW' | 'lower
   /** Steps in an order that keeps services up; see `FleetStep.shortfalls`. */
   readonly steps: readonly FleetStep[]
 }
-
-/** Fractions of the power above idle that are tried in turn, as in plans from scratch. */
-const ROOMS = [1, 0.94, 0.85, 0.7]
 
 /**
  * Changes a running fleet to new objectives with the fewest instances created, by an integer program. Boards in use

@@ -17,7 +17,7 @@ export function batchTimes(
   points: readonly InstancePoint[],
   { processes, batchSize }: Pick<InstancePoint, 'processes' | 'batchSize'>,
 ): Float64Array {
-  const times = new Float64Array(batchSize + 1).fill(Number.POSITIVE_INFINITY)
+  const times = new Float64Array(batchSize + 1).fill(Infinity)
   for (const point of points) {
     if (point.processes !== processes || point.batchSize > batchSize) continue
     times[point.batchSize] = Math.min(times[point.batchSize]!, point.latencyMs)

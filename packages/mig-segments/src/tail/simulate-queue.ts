@@ -29,6 +29,8 @@ export interface SimulationOptions {
   readonly dispatch?: Dispatch
   /** Requests counted for each service; with `split`, at least 10 000 for each kind of instance. Default 100 000. */
   readonly requests?: number
+  /** Whether requests are counted from the first on, which finds all workers free. Default: after a warm-up. */
+  readonly fresh?: boolean
   /** Minimum number of requests per place in a batch: large services turn late only after many batches. Default 0. */
   readonly perSlot?: number
   /** Default 1. */
@@ -47,7 +49,8 @@ export interface SimulatedService extends QueueOutcome {
  * to a full batch; of several free workers, the fastest is first.
  *
  * @param objectiveMs latency above which a request is late, ms
- * @param requests number of requests that are counted, after a warm-up of a tenth as many or of ten full batches of
+ * @param requests number of requests that are counted
+ * @param fresh whether they are the first; otherwise, they follow a warm-up of a tenth as many or of ten full batches of
  *   each worker, whichever is more
  */
 export function simulateQueue(
@@ -55,6 +58,7 @@ export function simulateQueue(
   arrivals: Arrivals,
   objectiveMs: number,
   requests: number,
+  fresh = false,
 ): QueueOutcome {
   const rate = ({ batchMs }: WorkerKind) => (batchMs.length - 1) / batchMs.at(-1)!
   const sorted = [...kinds].sort((a, b) => rate(b) - rate(a))
@@ -63,7 +67,7 @@ export function simulateQueue(
   /** Busy workers, ordered by the end of their batch, ms. */
   const running = new IndexedHeap(kindOf.length)
   const slots = sorted.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0)
-  const skipped = Math.max(Math.floor(requests / 10), 10 * slots)
+  const skipped = fresh ? 0 : Math.max(Math.floor(requests / 10), 10 * slots)
   const latencies = new Float64Array(requests)
   let waiting = new Float64Array(1024)
   let first = 0

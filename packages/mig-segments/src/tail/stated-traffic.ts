@@ -11,10 +11,7 @@ export interface StatedTraffic {
    * workers then take smaller batches.
    */
   readonly burstiness?: number
-  /**
-   * Further arrival processes that a plan must tolerate, such as on/off traffic or a recorded trace, each scaled to a
-   * rate.
-   */
+  /** Further arrival processes, such as on/off traffic or a recorded trace, each scaled to a rate. */
   readonly arrivals?: readonly ((ratePerS: number) => ArrivalProcess)[]
   /** Relative error by which rates may be higher than stated, 0 to 1. Default 0.05. */
   readonly rateError?: number

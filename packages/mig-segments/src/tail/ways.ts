@@ -32,10 +32,7 @@ export interface Placeable {
   readonly singleMs: number
 }
 
-/**
- * Instances that a service may combine: one point for each slot, and the fraction of the service's requests that it
- * answers in time.
- */
+/** One point for each slot that a service may use, and the share of its requests that it answers in time. */
 export type Way<T extends Placeable = Placeable> = readonly { readonly of: T; readonly share: number }[]
 
 /** A p99 objective under stated traffic. */
@@ -167,31 +164,36 @@ function fastest<T extends Placeable>(placeables: readonly T[]): T | undefined {
 
 /** Smallest capacity that meets the objective, requests/s; null if none does. */
 function minCapacity(chosen: readonly Placeable[], { ratePerS, latencyMs, burstiness }: TailGoal): number | null {
-  const most = (of: (each: Placeable) => number) => Math.max(...chosen.map(of))
-  const workerPerS = most(({ point }) => point.processThroughput)
-  const largestBatch = most(({ point }) => point.batchSize)
-  const fullBatchMs = most(({ point }) => point.latencyMs)
-  const shape = { ratePerS, burstiness, largestBatch, fullBatchMs, singleMs: most((each) => each.singleMs) }
+  const highest = (of: (each: Placeable) => number) => Math.max(...chosen.map(of))
+  const workerPerS = highest(({ point }) => point.processThroughput)
+  const largestBatch = highest(({ point }) => point.batchSize)
+  const fullBatchMs = highest(({ point }) => point.latencyMs)
+  const shape = { ratePerS, burstiness, largestBatch, fullBatchMs, singleMs: highest((each) => each.singleMs) }
   const enough = (capacityPerS: number) => {
     // A lower bound on the number of workers, whichever instances make up the capacity.
     const workers = Math.max(1, Math.ceil((capacityPerS / workerPerS) * (1 - 1e-9)))
     return isInTime({ ...shape, capacityPerS, workers }, latencyMs)
   }
-  const least = ratePerS / maxUtilisation(burstiness)
-  if (enough(least)) return least
-  let low = least
-  let high = least
-  do {
-    low = high
-    high = 1.5 * high + workerPerS
-    if (high > 200 * (ratePerS + workerPerS)) return null
-  } while (!enough(high))
-  return minHolding(low, high, 5e-4, enough)
+  const most = 200 * (ratePerS + workerPerS)
+  return minHolding(ratePerS / maxUtilisation(burstiness), (value) => 1.5 * value + workerPerS, most, 5e-4, enough)
 }
 
-/** The smallest value from which a condition holds, by bisection between one at which it does not and one at which it does. */
-export function minHolding(from: number, to: number, precision: number, holds: (value: number) => boolean): number {
-  let [low, high] = [from, to]
+/**
+ * The smallest value from which a condition holds: `next` enlarges a value until it does, then bisection finds the place.
+ *
+ * @returns null if it does not hold for any of these values up to `most`
+ */
+export function minHolding(
+  from: number,
+  next: (value: number) => number,
+  most: number,
+  precision: number,
+  holds: (value: number) => boolean,
+): number | null {
+  if (holds(from)) return from
+  let [low, high] = [from, next(from)]
+  while (high <= most && !holds(high)) [low, high] = [high, next(high)]
+  if (high > most) return null
   while (high - low > precision * high) {
     const middle = (low + high) / 2
     if (holds(middle)) high = middle
