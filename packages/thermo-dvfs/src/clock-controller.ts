@@ -4,6 +4,7 @@ import { assertObservation, assertPlant } from './clock-input.js'
 import type { ClockObservation } from './clock-observation.js'
 import { assertClockOptions, type ClockControllerOptions, type ClockMechanism } from './clock-options.js'
 import { control, SECOND_MS } from './constants.js'
+import { windowBudgetW } from './energy-window.js'
 import { type HistorySample, PowerHistory } from './power-history.js'
 import { PowerObserver, type PowerObserverState } from './power-observer.js'
 import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
@@ -15,10 +16,11 @@ const LONG_AGO_MS = -1e9
 export interface ClockMemory {
   started: boolean
   timeMs: number
+  capW: number
   plannedCapW: number
   /** Time of the last new cap, plan or ceiling, ms. */
   plannedMs: number
-  /** Clock index that follows from the estimate and the dwell time. */
+  /** Clock index that follows from the estimate and the dwell time, before the energy window lowers it. */
   base: number
   /** Index of the requested clock. */
   index: number
@@ -171,15 +173,16 @@ export class ClockController {
     const first = !m.started
     const durationMs = first ? 0 : seen.timeMs - m.timeMs
     const capW = (seen.powerCapW * this.#capFactor) / (this.#without.has('cross-check') ? 1 : this.#sensor.correction)
-    if (first) this.#begin(seen)
+    if (first) this.#begin(seen, capW)
     m.timeMs = seen.timeMs
     const ran = this.#ranIndex(seen)
-    this.#observe(seen, ran, durationMs)
+    const innovationW = this.#observe(seen, ran, durationMs)
+    m.capW = capW
     const meanW = this.#meanOfSecondW(seen)
     const held = this.#held(seen, capW)
     const planned = this.#decideBase(seen, { capW, meanW, held, first })
     const trims = this.#trims(held)
-    const limited = Math.min(trims ? m.base + 1 : m.base, m.ceiling)
+    const limited = Math.min(trims ? m.base + 1 : this.#limited(capW, ran, innovationW), m.ceiling)
     // While a reading is above the cap, the clock does not rise. After a change of clock, it rises only after the dwell
     // time, unless the plan or cap is new.
     const above = this.#sensor.newestW > seen.powerCapW
@@ -202,9 +205,10 @@ export class ClockController {
     return this.#answer(seen, capW, meanW)
   }
 
-  #begin({ timeMs }: ClockObservation): void {
+  #begin({ timeMs }: ClockObservation, capW: number): void {
     const m = this.#m
     m.started = true
+    m.capW = capW
     m.changedMs = timeMs
     m.timeMs = timeMs
     this.#observer.begin(this.#modelW[m.index]!)
@@ -229,8 +233,12 @@ export class ClockController {
     return throttled ? Math.min(measured, m.index) : m.index
   }
 
-  /** Learn from one observation. */
-  #observe(seen: ClockObservation, ran: number, durationMs: number): void {
+  /**
+   * Learn from one observation.
+   *
+   * @returns reading minus expectation, W; 0 without a reading
+   */
+  #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
     const modelW = this.#modelW[ran]!
@@ -248,7 +256,7 @@ export class ClockController {
       this.#history.settle(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
     }
     if (active) m.activeMs = timeMs
-    this.#history.add(timeMs, modelW, readW)
+    this.#history.add(timeMs, m.capW, modelW, readW)
     if (ran < m.index) {
       m.trimmedMs = timeMs
       m.trimmedIndex = this.#runningIndex(ran)
@@ -269,7 +277,7 @@ export class ClockController {
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
     const lowCounts = (this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs) && !this.#sensor.contradicted
-    if (readW === null || durationMs === 0 || this.#without.has('offset')) return
+    if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
       if (this.#delay.observe(this.#history, readW, windowMs, sdW)) this.#observer.doubt()
@@ -296,9 +304,10 @@ export class ClockController {
       lowCounts,
       noticeMs,
     }
-    this.#observer.observe(innovation)
+    const innovationW = this.#observer.observe(innovation)
     // When the power falls, the comparison with the other meters starts again.
     if (this.#observer.state.lowSinceMs === timeMs && !this.#sensor.contradicted) this.#sensor.askAnew()
+    return innovationW
   }
 
   /** Mean power reading of the last second, W; null if too few readings arrived. */
@@ -391,6 +400,29 @@ export class ClockController {
       m.holdOffMs *= 2
     }
     m.base = Math.max(0, index)
+  }
+
+  /**
+   * Returns the index of the base clock, or of the highest clock below it that does not let a coming one-second window
+   * exceed the cap's energy.
+   */
+  #limited(capW: number, ran: number, innovationW: number): number {
+    const m = this.#m
+    if (this.#without.has('energy-window')) return m.base
+    const noiseW = control.outlier * this.#observer.noiseSdW
+    const budgetW = windowBudgetW(this.#history, {
+      nowMs: m.timeMs,
+      capW,
+      presentW: this.#power(ran),
+      slotW: ({ timeMs, modelW }) => {
+        const expectedW = this.#observer.power(modelW)
+        const readMs = timeMs + this.#delay.delayMs + control.sampleMs
+        const averaged = this.#sensor.windowMs === SECOND_MS
+        const errorW = averaged ? innovationW : (this.#history.readAt(readMs) ?? expectedW) - expectedW
+        return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
+      },
+    })
+    return budgetW >= Math.min(this.#power(m.base), capW) ? m.base : Math.min(m.base, this.#highest(budgetW))
   }
 
   /**
@@ -523,6 +555,7 @@ function newMemory(ceiling: number): ClockMemory {
   return {
     started: false,
     timeMs: 0,
+    capW: 0,
     plannedCapW: 0,
     plannedMs: 0,
     base: 0,

@@ -4,6 +4,7 @@ import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
 export const clockMechanisms = [
   'offset',
   'delay',
+  'energy-window',
   'board-limit',
   'low-belief',
   'back-off',

@@ -6,6 +6,7 @@ const KEPT_MS = control.maxDelayMs + SECOND_MS + 2 * control.delayStepMs + 4 * c
 /** One step of the history; it describes the time slot that ends with the step. */
 export interface HistorySample {
   readonly timeMs: number
+  readonly capW: number
   /** Model power of the clock that ran in the slot, W. */
   readonly modelW: number
   /** Time integral of the model's power up to the end of the slot, W ms. */
@@ -14,7 +15,7 @@ export interface HistorySample {
   readonly readW: number | null
 }
 
-/** Model power and readings of the last seconds. */
+/** Caps, model power and readings of the last seconds. */
 export class PowerHistory {
   readonly #samples: HistorySample[]
 
@@ -30,11 +31,11 @@ export class PowerHistory {
     return this.#samples.at(-1)
   }
 
-  add(timeMs: number, modelW: number, readW: number | null): void {
+  add(timeMs: number, capW: number, modelW: number, readW: number | null): void {
     const last = this.newest
     if (last?.timeMs === timeMs) this.#samples.pop()
     const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
-    this.#samples.push({ timeMs, modelW, modelWMs, readW })
+    this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
     while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
   }
 

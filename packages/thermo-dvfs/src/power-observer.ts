@@ -93,8 +93,12 @@ export class PowerObserver {
     return Math.sqrt(this.state.noiseVarW2)
   }
 
-  /** Update the estimate with one reading. */
-  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): void {
+  /**
+   * Update the estimate with one reading.
+   *
+   * @returns reading minus expectation, W
+   */
+  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
     this.#watchNoise(readW, modelW, full)
@@ -111,16 +115,17 @@ export class PowerObserver {
     s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
     const isLow = full && innovationW < -boundW
     if (!isLow) s.lowSinceMs = null
-    if (innovationW < 0 && !lowCounts) return
+    if (innovationW < 0 && !lowCounts) return innovationW
     if (isLow) s.lowSinceMs ??= timeMs
     const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs
     const heavier = s.highWMs >= control.noiseSd * modelW * SECOND_MS
-    if (!heavier && !lighter && (!full || s.highWMs > 0 || isLow)) return
+    if (!heavier && !lighter && (!full || s.highWMs > 0 || isLow)) return innovationW
     const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
     const gain = varW2 / (varW2 + readVarW2)
     s.ratio += (gain * innovationW) / modelW
     s.ratioVar = ((1 - gain) * varW2) / modelW ** 2
     s.referenceW = modelW
+    return innovationW
   }
 
   #watchNoise(readW: number, modelW: number, full: boolean): void {
