@@ -14,7 +14,7 @@ const most: Readonly<Record<Kind, readonly [number, number, number, number, numb
   stands: [0.17, 1.07, 3.55, 0.2, 10.8],
   steps: [0, 1.58, 22, 0.19, 0],
   late: [0, 5.18, 25.4, 0.16, 0],
-  limited: [0.48, 2.89, 21.3, 0.67, 0],
+  limited: [0.48, 3.4, 21.3, 0.67, 0],
   pauses: [0, 1.03, 1.76, 0.08, 0],
   loads: [1.28, 1.13, 22, 0.07, 0],
   setters: [0, 1.48, 4.81, 0.1, 2.58],

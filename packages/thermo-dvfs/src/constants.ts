@@ -4,7 +4,10 @@ export const SECOND_MS = 1000
 export const control = {
   /** Highest estimated power at which a clock may be chosen. */
   targetShare: 0.997,
-  /** Estimated power above which a clock is lowered. A board limit at or below it counts as a limit at the cap. */
+  /**
+   * Estimated power above which a clock is lowered, and energy allowed in a one-second window, relative to the cap's
+   * energy. A board limit at or below it counts as a limit at the cap.
+   */
   lowerShare: 1.004,
   /** A one-second mean above this shows that the board's limit leaks, or that the clock is too high. */
   leakShare: 1.007,
@@ -59,7 +62,7 @@ export const control = {
   delayEvidence: 30,
   /**
    * Time of three readings, ms. A raise needs a reading that is newer than this, and one-second averages are averaged
-   * over it.
+   * over it. One-second windows that end more than this time ahead are kept within the cap's energy.
    */
   shortMs: 300,
   /**

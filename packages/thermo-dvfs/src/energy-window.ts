@@ -17,7 +17,7 @@ export interface WindowOutlook {
  */
 export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, slotW }: WindowOutlook): number {
   const { samples } = history
-  const spareWMs = (control.windowShare - 1) * capW * SECOND_MS
+  const spareWMs = (control.lowerShare - 1) * capW * SECOND_MS
   let budgetW = Number.POSITIVE_INFINITY
   // Windows that begin later contain less of the past, so the sum grows from the newest slot backwards.
   let excessWMs = (presentW - capW) * control.sampleMs
