@@ -280,7 +280,7 @@ export class ClockController {
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
-      if (this.#delay.observe(this.#history, readW, windowMs, sdW)) this.#observer.doubt()
+      this.#delay.observe(this.#history, readW, windowMs, sdW)
     }
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)

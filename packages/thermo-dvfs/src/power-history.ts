@@ -90,13 +90,11 @@ export class PowerHistory {
   modelSdW(fromMs: number): number {
     const first = this.#firstAfter(fromMs)
     const slots = this.#samples.length - first
-    if (slots === 0) return 0
     let meanW = 0
-    for (let i = first; i < this.#samples.length; i++) meanW += this.#samples[i]!.modelW
-    meanW /= slots
-    let sumW2 = 0
-    for (let i = first; i < this.#samples.length; i++) sumW2 += (this.#samples[i]!.modelW - meanW) ** 2
-    return Math.sqrt(sumW2 / slots)
+    for (let i = first; i < this.#samples.length; i++) meanW += this.#samples[i]!.modelW / slots
+    let varW2 = 0
+    for (let i = first; i < this.#samples.length; i++) varW2 += (this.#samples[i]!.modelW - meanW) ** 2 / slots
+    return Math.sqrt(varW2)
   }
 
   #firstAfter(timeMs: number): number {

@@ -69,11 +69,6 @@ export class PowerObserver {
     this.state.ratioVar += control.changedShare ** 2
   }
 
-  /** Widen the uncertainty, because a wrong sensor delay misdated the readings from which the ratio was learnt. */
-  doubt(): void {
-    this.state.ratioVar = Math.max(this.state.ratioVar, control.changedShare ** 2)
-  }
-
   /** Estimated board power for a model power, W. */
   power(modelW: number): number {
     return this.state.ratio * modelW

@@ -37,32 +37,25 @@ export class SensorDelay {
     return losses[chosen]! <= control.delayEvidence && Math.max(...losses) > control.delayEvidence
   }
 
-  /**
-   * Compare one reading with the candidates.
-   *
-   * @returns true if another delay was chosen
-   */
-  observe(history: PowerHistory, readW: number, windowMs: number, noiseSdW: number): boolean {
-    const { losses } = this.state
+  /** Compare one reading with the candidates. */
+  observe(history: PowerHistory, readW: number, windowMs: number, noiseSdW: number): void {
+    const { losses, chosen } = this.state
     const nowMs = history.newest!.timeMs
     const beforeW = history.readAt(nowMs - control.delayApart * control.delayStepMs)
-    if (beforeW === null) return false
+    if (beforeW === null) return
     const modelW = Array.from({ length: CANDIDATES + control.delayApart }, (_, i) => {
       const endMs = nowMs - control.sampleMs - i * control.delayStepMs
       return history.modelMeanW(endMs - windowMs, endMs)
     })
     const changesW = losses.map((_, i) => (i < CANDIDATES ? modelW[i]! - modelW[i + control.delayApart]! : 0))
-    if (Math.max(...changesW) - Math.min(...changesW) < control.outlier * noiseSdW) return false
+    if (Math.max(...changesW) - Math.min(...changesW) < control.outlier * noiseSdW) return
     for (let i = 0; i <= CANDIDATES; i++) losses[i]! += Math.abs(readW - beforeW - changesW[i]!) / noiseSdW
     // The losses are bounded, so that one or two clock changes can overrule the present estimate.
     const bound = 4 * control.delayEvidence
     const minLoss = Math.min(...losses.slice(0, CANDIDATES))
     for (let i = 0; i <= CANDIDATES; i++) losses[i] = Math.max(-bound, Math.min(bound, losses[i]! - minLoss))
-    const { chosen } = this.state
     const best = losses.indexOf(0)
     const overruled = best > chosen ? Math.min(losses[chosen]!, losses[CANDIDATES]!) : losses[chosen]!
-    if (overruled <= control.delayEvidence) return false
-    this.state.chosen = best
-    return true
+    if (overruled > control.delayEvidence) this.state.chosen = best
   }
 }
