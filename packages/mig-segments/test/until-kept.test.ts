@@ -1,4 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
+import { PctodlError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import { marginOf } from '../src/fleet/fleet-rows.js'
@@ -175,4 +176,19 @@ describe('planning until all are kept', () => {
     // The largest rate that a service gets, as the README says.
     expect(margins.at(-1)).toBeCloseTo(7, 0)
   })
+})
+
+it('keeps the plan that it has if the search finds none with smaller margins', async () => {
+  const marginsOf = (gate: { readonly times?: ReadonlyMap<string, number> }) => gate.times?.get('net') ?? 0
+  const kept = await untilKept(
+    { gate: 'tail' },
+    async (gate) => {
+      const margin = marginsOf(gate as { readonly times?: ReadonlyMap<string, number> })
+      if (margin % 1 > 0) throw new PctodlError('NO_PLAN', 'no packing was found')
+      return margin
+    },
+    (margin) => (margin < 2 ? ['net'] : []),
+    (margin) => margin,
+  )
+  expect(kept).toBe(2)
 })

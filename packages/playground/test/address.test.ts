@@ -320,3 +320,8 @@ describe('a malformed link', () => {
     }
   })
 })
+
+it('a link may name a network by an alias, and a parameter file as its system does', () => {
+  expect(placeOf('#/run?model=MobileNetV2').run.model).toBe('mobilenet_v2')
+  expect(placeOf('#/run?gpu=MINE.JSON').run.board).toBe('MINE.JSON')
+})

@@ -208,6 +208,13 @@ describe('the clock', () => {
     expect(served.for(100_000, usual).applied.smClockMhz).toBe(before)
   })
 
+  it.each([0, 0.05])('falls again after late requests if the service then gets %d requests/s', (search) => {
+    const services = both.map((service) => ({ ...service, maxBatchSize: 48 }))
+    const served = new Served({ services }).for(9000, usual).for(15_000, { ...usual, late: 0.03 })
+    expect(served.applied.smClockMhz).toBeGreaterThan(1000)
+    expect(served.for(150_000, { ...usual, search }).applied.smClockMhz).toBeLessThan(500)
+  })
+
   it('is asked for again while the board refuses it', () => {
     const served = new Served({}).for(9000, usual)
     const { length } = served.actions.filter(({ action }) => action.smClockMhz)

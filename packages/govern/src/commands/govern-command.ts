@@ -75,14 +75,14 @@ function openLog(file: string): number {
 
 /** One status line: redrawn on a terminal, otherwise printed when the clock or its reason changes. */
 function newView(stdout: TextOutput, isDryRun: boolean) {
-  let shown = ''
-  // Sums over the steps, W: the measured power, and what the clock would have saved.
-  let [drawnW, savedW] = [0, 0]
-  const saving = () => (isDryRun && drawnW > 0 ? [`expected to save ${((100 * savedW) / drawnW).toFixed(0)} %`] : [])
+  let [shown, drawnJ, savedJ, atMs] = ['', 0, 0, NaN]
+  const saving = () => (isDryRun && drawnJ > 0 ? [`expected to save ${((100 * savedJ) / drawnJ).toFixed(0)} %`] : [])
   return {
-    show({ smClockMhz, reason, powerW, predictedW, services }: GovernStep): void {
-      drawnW += powerW ?? 0
-      savedW += powerW === null || predictedW === null ? 0 : powerW - predictedW
+    show({ at, smClockMhz, reason, powerW, predictedW, services }: GovernStep): void {
+      const seconds = Math.max(0, Date.parse(at) - atMs) / 1000 || 0
+      atMs = Date.parse(at)
+      drawnJ += seconds * (powerW ?? 0)
+      savedJ += seconds * ((powerW ?? 0) - (predictedW ?? powerW ?? 0))
       const held = smClockMhz === null ? "operator's clocks" : `${isDryRun ? 'would hold ' : ''}${smClockMhz} MHz`
       const clock = `${held} (${reason})`
       if (clock === shown && !stdout.isTTY) return

@@ -5,8 +5,8 @@ export interface Reading {
   readonly weight: number
 }
 
-/** Number of passes over the coefficients at each update; they start from the last solution. */
-const PASSES = 20
+/** Number of passes over the coefficients at each update. With few, the first batch times are too short. */
+const PASSES = 200
 
 /** Linear least squares with coefficients of at least 0. Old readings count less with each update. */
 export class NonNegativeFit {

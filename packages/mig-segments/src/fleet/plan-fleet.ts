@@ -194,13 +194,18 @@ export async function untilKept<Plan>(
     best = await planWith(times)
   }
   for (const [model, count] of times) if (count === Infinity) low.delete(model)
+  const tryWith = (margins: ReadonlyMap<string, number>) =>
+    planWith(margins).catch((error: unknown) => {
+      if ((error as PctodlError).code !== 'NO_PLAN') throw error
+      return best
+    })
   for (const part of costOf ? BETWEEN : []) {
     // No margins between these cost less than this.
-    const least = await planWith(new Map([...times, ...low]))
+    const least = await tryWith(new Map([...times, ...low]))
     if (costOf!(best) <= costOf!(least)) break
     const tried = new Map(times)
     for (const [model, count] of low) tried.set(model, part * count + (1 - part) * times.get(model)!)
-    const plan = await planWith(tried)
+    const plan = await tryWith(tried)
     const late = lateOf(plan)
     for (const model of low.keys()) (late.has(model) ? low : times).set(model, tried.get(model)!)
     if (late.size === 0 && costOf!(plan) < costOf!(best)) best = plan

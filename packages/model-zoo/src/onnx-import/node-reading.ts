@@ -70,7 +70,6 @@ export class NodeReading {
   }
 }
 
-/** Thrown if a shape or value depends on an unknown operator, or on values that are computed at run time. */
 /** The order of the axes of a transposition. By default, all axes are reversed. */
 export function permutationOf(node: NodeReading): readonly number[] {
   return node.ints('perm') ?? (node.inputs[0]?.shape ?? []).map((_, i, { length }) => length - 1 - i)
@@ -81,6 +80,7 @@ export function fail(): never {
   throw new Unknown()
 }
 
+/** Thrown if a shape or value depends on an unknown operator, or on values that are computed at run time. */
 export class Unknown extends Error {}
 
 /** Index of an axis. Negative numbers count from the last axis. */

@@ -1,4 +1,4 @@
-import { networkNames } from '@pctodl/platform'
+import { networkName, networkNames } from '@pctodl/platform'
 import { firstSubject, type StorySubject } from '../learn/story.js'
 import { firstPlan, type PlanQuestion } from '../plan/plan-question.js'
 import { firstServicesQuestion, goals, type ServicesQuestion } from '../plan-services/services-question.js'
@@ -39,10 +39,21 @@ const boards = [...new Set(tasks.map(({ board }) => board))]
 /** Only the user's page knows which parameter files are open. */
 const board: Kind<string> = {
   expected: `one of ${boards.join(', ')}, or an opened parameter file (.json)`,
-  read: (word) => (boards.includes(word) || word.endsWith('.json') ? word : undefined),
+  read: (word) => (boards.includes(word) || /.\.json$/i.test(word) ? word : undefined),
   write: String,
 }
 const network = text('the name of a network')
+const shippedNetwork: Kind<string> = {
+  expected: `one of ${networkNames.join(', ')}`,
+  read: (word) => {
+    try {
+      return networkName(word)
+    } catch {
+      return undefined
+    }
+  },
+  write: String,
+}
 const seed = whole(0, Number.MAX_SAFE_INTEGER)
 
 const networks = list<PlanQuestion['networks'][number]>('networks, as resnet50,vgg19:2 with weights', {
@@ -134,7 +145,7 @@ export const servicesPlanWords: Vocabulary<ServicesQuestion> = {
 
 export const runWords: Vocabulary<RunQuestion> = {
   gpu: field(firstRun, 'board', board, true),
-  model: field(firstRun, 'model', oneOf<string>(networkNames), true),
+  model: field(firstRun, 'model', shippedNetwork, true),
   caps: field(firstRun, 'caps', caps, true),
   policies: field(firstRun, 'policies', someOf(policyNames), true),
   seed: field(firstRun, 'seed', seed),

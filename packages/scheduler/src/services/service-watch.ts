@@ -21,6 +21,7 @@ export class ServiceWatch {
   admitted = 1
   /** Rises with late requests, 0..`MAX_CAUTION`. */
   caution = 0
+  #timeMs = 0
   #decided = 0
   #missed = 0
 
@@ -53,12 +54,12 @@ export class ServiceWatch {
     this.queued = queued
     const decided = completed + shed + failed
     const missed = late + shed + failed
-    const more = decided - this.#decided
-    if (more > 0) {
-      const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
-      const minute = 60 * Math.max(1, this.rate.meanPerS(30))
-      this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (FULL * minute)))
-    }
+    const perS = this.rate.meanPerS(30)
+    // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
+    const more = perS < 1 && timeMs > 30_000 ? (timeMs - this.#timeMs) / 1000 : decided - this.#decided
+    const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
+    this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (60 * FULL * Math.max(1, perS))))
+    this.#timeMs = timeMs
     this.#decided = decided
     this.#missed = missed
   }
