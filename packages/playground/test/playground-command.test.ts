@@ -73,7 +73,7 @@ describe('pctodl playground', () => {
     }
     const zipped = await ask(await address, { headers: { 'accept-encoding': 'gzip, br' } })
     expect(zipped.encoding).toBe('gzip')
-    expect(zipped.body.length).toBeLessThan(250_000)
+    expect(zipped.body.length).toBeLessThan(260_000)
     for (const where of ['/package.json', '/index.html.bak']) {
       expect((await ask(await address, { path: where })).status).toBe(404)
     }
