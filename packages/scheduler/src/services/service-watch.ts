@@ -4,11 +4,11 @@ import { ArrivalRate } from './arrival-rate.js'
 /**
  * Share of late requests that is tolerated; more raises the caution. It is below the 1 % that the p99 objective allows.
  */
-const BUDGET = 0.004
+const BUDGET = 0.003
 /** Caution reaches 1 at this number of late requests beyond the tolerated ones, as a share of a minute's requests. */
 const FULL = 0.006
 /** Highest caution. More would keep a high clock for minutes after a single burst. */
-const MAX_CAUTION = 0.8
+const MAX_CAUTION = 0.88
 /** At caution 1, the policy prepares for the last minute's peak rate times this factor. */
 const MAX_FACTOR = 1.4
 
