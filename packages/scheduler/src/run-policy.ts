@@ -180,7 +180,7 @@ class Run {
       const { activeShare, stallNoticeMs } = this.#activity.update(timeMs, counters)
       const meterPowerW = this.#options.meter?.() ?? null
       const services = this.#services?.readings()
-      // Both objects list their fields: with spreads of objects, a simulated run takes a tenth longer.
+      // Both objects list their fields: with spreads of objects, a simulated run takes a third longer.
       const { smClockMhz, memClockMhz, powerLimitW } = actuator.applied
       this.#options.onEvent?.({
         timeMs,
