@@ -17,6 +17,7 @@ const titles = [
   'longest stay above, s',
   'highest above, %',
   'throughput over directcap: median / worst',
+  'clock changes a minute: mean / most',
 ]
 
 /** Formats one line for each kind of case, and lists the cases that miss a bound. */
@@ -28,6 +29,7 @@ export function tableOf(results: readonly ScenarioResult[]): {
     const of = (policy: ScenarioPolicy) => results.filter((r) => r.kind === kind && r.policy === policy)
     const ours = of('pctodl')
     const above = ours.map((r) => r.avoidablePercent)
+    const changes = ours.map((r) => r.clockChangesPerMinute)
     const ratios = ours.flatMap((r) =>
       same('directcap', r, results)
         .filter((d) => d.failure === null && d.avoidablePercent <= MAX_ABOVE_PERCENT && d.throughput > 0)
@@ -42,6 +44,7 @@ export function tableOf(results: readonly ScenarioResult[]): {
       (Math.max(0, ...ours.map((r) => r.longestMs)) / 1000).toFixed(1),
       Math.max(0, ...ours.map((r) => r.peakPercent)).toFixed(1),
       medianAndMin(ratios),
+      changes.length > 0 ? `${mean(changes).toFixed(1)} / ${Math.max(...changes).toFixed(1)}` : '-',
     ]
   })
   const policies = [...new Set(results.map(({ policy }) => policy))]

@@ -256,7 +256,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       if (calm && spanMs > 4000 + lagMs && activity === 1) {
         tallies.error.push(Math.abs(action.estimatedPowerW / trueW[next]! - 1))
       }
-      // What is said of tenants that are gone is wrong at once.
+      // After a new plan, the estimate of the former tenants must not make the cap infeasible.
       if (is('infeasible') && spanMs < 2000 && action.status === 'infeasible' && secondW < powerCapW) tallies.wrong++
       if (spanMs > (is('readings') ? 2500 : 6000 + 2 * lagMs)) {
         tallies.said++

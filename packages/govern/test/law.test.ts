@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import { findGpuSpec } from '@pctodl/platform'
 import { poissonArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
@@ -113,12 +114,17 @@ describe('the law against the serving engine', () => {
   })
 
   it('holds a language model to its histogram, for less energy', async () => {
-    const trial = await drawLlm('steady', 23, 240)
-    const alone = await runLlm(trial, null)
-    const run = await runLlm(trial, 'law')
-    expect(run.attainment).toBeGreaterThanOrEqual(Math.min(0.99, alone.attainment - 0.005))
-    expect(run.joules).toBeLessThan(0.9 * alone.joules)
-    expect(Math.min(...run.clocksMhz.slice(-100))).toBeGreaterThan(0)
+    const attainments: number[] = []
+    for (const seed of [22, 23, 24]) {
+      const trial = await drawLlm('steady', seed, 240)
+      const alone = await runLlm(trial, null)
+      const run = await runLlm(trial, 'law')
+      attainments.push(run.attainment)
+      expect(run.joules).toBeLessThan(0.9 * alone.joules)
+      expect(Math.min(...run.clocksMhz.slice(-100))).toBeGreaterThan(0)
+    }
+    // One run has about a thousand requests, so its share of late ones is uncertain.
+    expect(mean(attainments)).toBeGreaterThanOrEqual(0.99)
   })
 
   it('does not take a load beyond all measure for none', async () => {

@@ -9,6 +9,8 @@ const BUDGET = 0.003
 const FULL = 0.006
 /** Highest caution. More would keep a high clock for minutes after a single burst. */
 const MAX_CAUTION = 0.88
+/** The tolerated number follows from the mean rate of this time, s. */
+const MEAN_S = 30
 /** At caution 1, the policy prepares for the last minute's peak rate times this factor. */
 const MAX_FACTOR = 1.4
 
@@ -54,9 +56,9 @@ export class ServiceWatch {
     this.queued = queued
     const decided = completed + shed + failed
     const missed = late + shed + failed
-    const perS = this.rate.meanPerS(30)
+    const perS = this.rate.meanPerS(MEAN_S)
     // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
-    const more = perS < 1 && timeMs > 30_000 ? (timeMs - this.#timeMs) / 1000 : decided - this.#decided
+    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - this.#timeMs) / 1000 : decided - this.#decided
     const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
     this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (60 * FULL * Math.max(1, perS))))
     this.#timeMs = timeMs
