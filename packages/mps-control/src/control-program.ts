@@ -11,16 +11,12 @@ export interface ControlProgramOptions {
   readonly timeoutMs?: number
 }
 
-/** A command that every daemon has. Without it, the text of `help` is not a list of commands. */
-const VERB_OF_ALL = 'get_server_list'
-
 /** NVIDIA's MPS control program, for the daemon of one place. Each call sends one command, with a time limit. */
 export class ControlProgram {
   readonly #place: MpsPlace
   readonly #program: string
   readonly #timeoutMs: number
   #found: FoundProgram | undefined
-  #verbs: ReadonlySet<string> | undefined
 
   constructor(
     place: MpsPlace,
@@ -32,7 +28,9 @@ export class ControlProgram {
   }
 
   async version(): Promise<string> {
-    return (await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })).output
+    const { output } = await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })
+    // A copyright follows.
+    return output.split('\n')[0]!
   }
 
   /**
@@ -44,7 +42,6 @@ export class ControlProgram {
     environment: Readonly<Record<string, string>>,
     signal?: AbortSignal,
   ): Promise<void> {
-    this.#verbs = undefined
     const words = ['-d', ...args]
     const { exitCode, output } = await this.#run(words, '', { environment, timeoutMs: this.#timeoutMs, signal })
     if (exitCode === 0) return
@@ -64,12 +61,12 @@ export class ControlProgram {
 
   /** Sends a command that only some versions have. @throws MpsError `NOT_SUPPORTED`, `MPS_REFUSED` */
   async askIfKnown(line: string): Promise<string[]> {
-    const [verb = ''] = line.split(' ')
-    this.#verbs ??= new Set((await this.ask('help')).map((text) => text.trim().split(/\s+/)[0]!))
-    const isLacking = this.#verbs.has(VERB_OF_ALL) && !this.#verbs.has(verb)
-    const answer = isLacking ? [] : await this.ask(line)
-    if (isLacking || answer.some((text) => /unrecognized command|unknown command/i.test(text))) {
-      throw new MpsError('NOT_SUPPORTED', `this MPS daemon has no command '${verb}'; it takes a newer driver`)
+    const answer = await this.ask(line)
+    if (answer.some((text) => /unrecognized command|unknown command/i.test(text))) {
+      throw new MpsError(
+        'NOT_SUPPORTED',
+        `this MPS daemon has no command '${line.split(' ')[0]}'; it takes a newer driver`,
+      )
     }
     const complaint = answer.find((text) => /not found|invalid|usage:|fail|error/i.test(text))
     if (complaint) throw new MpsError('MPS_REFUSED', `the MPS daemon refuses '${line}': ${complaint.trim()}`)

@@ -134,7 +134,10 @@ export class MpsPlace {
   pidInFile(): number | null {
     if (!isPrivate(this.pipeDirectory)) return null
     try {
-      const pid = Number(readOwnFile(path.join(this.pipeDirectory, PID_FILE), MAX_FILE_BYTES)?.trim() || Number.NaN)
+      // NVIDIA's daemon lets everybody write to its pid file. The folder keeps others out, except a user whose clients
+      // it serves; that user can at most name another process, and `#isDaemonHere` asks the kernel about it.
+      const text = readOwnFile(path.join(this.pipeDirectory, PID_FILE), MAX_FILE_BYTES, 0)
+      const pid = Number(text?.trim() || Number.NaN)
       return Number.isInteger(pid) && pid > 0 ? pid : null
     } catch (cause) {
       throw unusable(this.pipeDirectory, cause)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -26,7 +26,33 @@ const json = async (...argv: string[]) => {
   return JSON.parse(stdout)
 }
 
+// Passes of this model with random weights, measured on one H100 at its limit of 700 W.
+const [, ...passes] = readFileSync(path.join(import.meta.dirname, '../../../evidence/H100/operators.csv'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => line.split(','))
+
 describe('pctodl llm', () => {
+  it.each(
+    passes.map(([kind, , , , , batch, length, , , , ms, , watts, , , lowestClock]) => ({
+      phase: kind!.replace('llm_', ''),
+      batch: Number(batch),
+      length: Number(length),
+      ms: Number(ms),
+      watts: Number(watts),
+      throttled: Number(lowestClock) < 1980,
+    })),
+  )('predicts $phase of $batch x $length tokens as measured on an H100', async (measured) => {
+    const { phase, batch, length, ms, watts, throttled } = measured
+    // A prefill of several prompts takes as long as one after the other.
+    const sizes = phase === 'prefill' ? ['--prompt', `${length}`] : ['--batch', `${batch}`, '--context', `${length}`]
+    const predicted = (await json('--gpu', 'H100', ...sizes))[phase]
+    const passesAlike = phase === 'prefill' ? batch : 1
+    expect(Math.abs((passesAlike * predicted.ms) / ms - 1)).toBeLessThan(0.06)
+    expect(Math.abs(predicted.powerW / watts - 1)).toBeLessThan(0.05)
+    expect(predicted.smClockMhz < 1980).toBe(throttled)
+  })
+
   it('prints both phases, the clock of the fewest joules, and what nobody has measured', async () => {
     const { code, stdout } = await call('--gpu', 'H200', '--power-cap', '500', '--batch', '32')
     expect(code).toBe(0)

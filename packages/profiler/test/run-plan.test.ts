@@ -104,6 +104,29 @@ describe('runPlan', () => {
     expect(rows[0]).toMatchObject({ status: 'unknown', failed: true, throughput: Number.NaN })
   })
 
+  it('counts the time that reading the sensors takes', async () => {
+    const profiled = board('A100')
+    const { gpu, clock } = profiled
+    // A real H100 takes 3 to 17 ms.
+    const slow = new Proxy(gpu, {
+      get: (target, name) => {
+        if (name === 'sample') return () => clock.sleep(10).then(() => target.sample())
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const plan = makePlan(gpu.spec, {
+      models: [],
+      memClocksMhz: [1215],
+      seed: 1,
+      single: { tenants: [quarter], smClockMhz: 1005 },
+    })
+    const rows: ProfileRow[] = []
+    await runPlan({ ...profiled, gpu: slow }, plan, { onRow: (row) => rows.push(row) })
+    const { energyJ, windowMs, powerAverageW } = rows[0]!
+    expect(energyJ! / (windowMs / 1000) / powerAverageW).toBeCloseTo(1, 1.5)
+  })
+
   it('says that power could not be read instead of writing zero', async () => {
     const { rows } = await profile('A100', { single: { tenants: [quarter], smClockMhz: null } }, [
       { kind: 'telemetry-failing', atMs: 0 },

@@ -108,8 +108,6 @@ export class MpsDaemon {
     switch (verb) {
       case '':
         return answer()
-      case 'help':
-        return answer(...commands)
       case 'get_server_list':
         return answer(...this.#servers.map((server) => server.pid))
       case 'start_server': {
@@ -161,11 +159,11 @@ export class MpsDaemon {
           return answer(percentage.toFixed(1))
         })
       case 'get_default_device_pinned_mem_limit':
-        return answer(this.#deviceMemoryLimits.get(args[0] ?? '') ?? '')
+        return answer(...[this.#deviceMemoryLimits.get(args[0] ?? '') ?? []].flat())
       case 'set_default_device_pinned_mem_limit':
         if (!args[0] || !/^\d+[GM]$/i.test(args[1] ?? '')) return answer('Invalid device memory limit')
         this.#deviceMemoryLimits.set(args[0], args[1]!)
-        return answer(args[1]!)
+        return answer()
       case 'get_default_client_priority':
         return answer(this.#defaultPriority)
       case 'set_default_client_priority':
@@ -183,7 +181,7 @@ export class MpsDaemon {
       case 'quit':
         return this.#quit(args[0] === '-t' ? 1000 * Number(args[1]) : undefined)
       default:
-        return answer(`Unrecognized command: ${verb}`)
+        return answer(`Unknown command "${verb}"`)
     }
   }
 
@@ -255,26 +253,6 @@ export class MpsDaemon {
     return ['PID       ID    SERVER    DEVICE                  NAMESPACE  COMMAND', ...rows]
   }
 }
-
-const commands = [
-  'get_server_list',
-  'get_server_status <PID>',
-  'start_server -uid <user id>',
-  'shutdown_server <PID> [-f]',
-  'get_client_list <PID>',
-  'get_device_client_list [<PID>]',
-  'get_default_active_thread_percentage',
-  'set_default_active_thread_percentage <percentage>',
-  'get_active_thread_percentage <PID>',
-  'set_active_thread_percentage <PID> <percentage>',
-  'get_default_device_pinned_mem_limit <dev>',
-  'set_default_device_pinned_mem_limit <dev> <value>',
-  'get_default_client_priority',
-  'set_default_client_priority <priority>',
-  'terminate_client <server PID> <client PID>',
-  'ps [-p PID]',
-  'quit [-t TIMEOUT]',
-]
 
 function percentageOf(text: string | undefined): number | undefined {
   const percentage = Number(text)

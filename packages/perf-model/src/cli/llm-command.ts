@@ -99,6 +99,11 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     unsupported: notes([
       [
         'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
+        board.name !== 'H100',
+      ],
+      [
+        'Watts, and the clock under a cap, follow nine passes of one model measured on one H100 at 700 W; lower caps and formats other than bfloat16 are not measured.',
+        board.name === 'H100',
       ],
       [
         'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',

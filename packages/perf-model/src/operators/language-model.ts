@@ -19,7 +19,7 @@ export interface PassEstimate {
   readonly energyJ: number
 }
 
-/** One prefill or decode step on a board, at each SM clock up to the default one, in steps of a megahertz. */
+/** One prefill or decode step on a board, at each SM clock up to the default one. */
 export class LanguageModelPass {
   /** Estimates with rising clock. */
   readonly estimates: readonly PassEstimate[]
@@ -37,9 +37,9 @@ export class LanguageModelPass {
       count: operator.count,
     }))
     this.wattsFrom = operators.flatMap(({ wattsFrom }) => wattsFrom ?? [])
-    const { lowestClockMhz, boostClockMhz } = board
-    this.estimates = Array.from({ length: Math.floor(boostClockMhz - lowestClockMhz) + 1 }, (_, i) => {
-      const smClockMhz = lowestClockMhz + i
+    const { smClocksMhz, boostClockMhz } = board
+    const clocks = smClocksMhz.filter((clock) => clock <= boostClockMhz)
+    this.estimates = clocks.map((smClockMhz) => {
       let [seconds, energyJ] = [0, 0]
       for (const { at, count } of operators) {
         const cost = at(smClockMhz / boostClockMhz)

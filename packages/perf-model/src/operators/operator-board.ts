@@ -20,7 +20,8 @@ export interface OperatorBoard {
   readonly memoryGiB: number
   readonly smCount: number
   readonly boostClockMhz: number
-  readonly lowestClockMhz: number
+  /** SM clocks that can be set at the default memory clock, ascending, MHz. */
+  readonly smClocksMhz: readonly number[]
   readonly powerLimitW: number
   /** Assumed board power when idle at its operating clocks, W. */
   readonly idleW: number
@@ -77,7 +78,7 @@ function operatorBoard(spec: GpuSpec): OperatorBoard {
     memoryGiB: spec.memoryBytes / 2 ** 30,
     smCount: spec.smCount,
     boostClockMhz: spec.boostClockMhz,
-    lowestClockMhz: smClocksAt(spec, memClockMhz)![0]!,
+    smClocksMhz: smClocksAt(spec, memClockMhz)!,
     powerLimitW: spec.powerLimitW.default,
     idleW: idleOf(spec),
   }

@@ -10,15 +10,25 @@ const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
 /** Serving backends whose kernels were measured, in order of preference. */
 const backends = ['vllm', 'trtllm'] as const
 
-/** Assumed energy per byte of memory traffic, pJ. */
+/**
+ * Boards whose power was measured by passes of a language model (`evidence/`): energy per FLOP and per byte at the
+ * default clock, pJ, and decrease of the relative voltage per unit of relative clock. A narrower format is assumed to
+ * draw as much at the same fraction of its peak.
+ */
+const measuredEnergy: Readonly<Record<string, { perFlop: number; perByte: number; voltageSlope: number }>> = {
+  H100: { perFlop: 1.4, perByte: 132, voltageSlope: 0.8 },
+}
+/** Assumed energy per byte that does not depend on the SM clock, pJ. */
 const memoryPjPerByte = 45
 /**
  * Lower bound of the relative voltage. It and `voltageSlope` are fitted to an RTX 3090 under power limits
  * (`scripts/check-language-models.ts`).
  */
 const voltageFloor = 0.8
-/** Decrease of the relative voltage per unit of relative clock. */
+/** Decrease of the relative voltage per unit of relative clock, for boards without `measuredEnergy`. */
 const voltageSlope = 1.3
+/** Board with the same chip. */
+const chipOf = ({ measuredAs }: OperatorBoard) => (measuredAs === 'H200' ? 'H100' : measuredAs)
 
 /** Time and board power of one operator. */
 export interface OperatorCost {
@@ -57,16 +67,28 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   }
   const work = operatorWork(operator, board)
   const seconds = lawTime(time, work)
-  const traits = powerTraits(work, dtype, board, seconds)
-  const own = find((law) => law.power !== undefined)?.power
-  const from = board.measuredAs in usage ? board.measuredAs : board.measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
-  const watts = own ? lawPower(own, traits, board) : lawPower(usage[from]!, traits.slice(0, usageTraits), board)
+  const { watts, from } = powerOf()
   const atDefault = { seconds, watts: Math.max(watts, board.idleW) }
   return {
     work,
     atDefault,
     wattsFrom: from === board.name ? null : from,
     at: (clock) => atClock(atDefault, work, board, clock),
+  }
+
+  function powerOf(): { watts: number; from: string } {
+    const { measuredAs } = board
+    const traits = powerTraits(work, dtype, board, seconds)
+    const own = find((law) => law.power !== undefined)?.power
+    if (own) return { watts: lawPower(own, traits, board), from: measuredAs }
+    const energy = measuredEnergy[measuredAs]
+    if (energy) {
+      const perFlop = (energy.perFlop * peakFlops(board, 'bfloat16')) / peakFlops(board, dtype)
+      const joules = 1e-12 * (perFlop * work.flop + energy.perByte * work.bytes)
+      return { watts: board.idleW + joules / seconds, from: measuredAs }
+    }
+    const from = measuredAs in usage ? measuredAs : measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
+    return { watts: lawPower(usage[from]!, traits.slice(0, usageTraits), board), from }
   }
 }
 
@@ -84,6 +106,9 @@ export function atClock(
   const seconds = (atDefault.seconds * smoothMax(computeS / clock, memoryS)) / smoothMax(computeS, memoryS)
   const energyJ = (atDefault.watts - board.idleW) * atDefault.seconds
   const memoryJ = Math.min(0.6 * energyJ, memoryPjPerByte * 1e-12 * work.bytes)
-  const voltage = Math.max(voltageFloor, 1 - voltageSlope * (1 - clock))
+  const voltage = Math.max(
+    voltageFloor,
+    1 - (measuredEnergy[chipOf(board)]?.voltageSlope ?? voltageSlope) * (1 - clock),
+  )
   return { seconds, watts: board.idleW + ((energyJ - memoryJ) * voltage ** 2 + memoryJ) / seconds }
 }

@@ -100,7 +100,8 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
     }
   } while (!isLongEnough(start, window, options))
 
-  const windowMs = window.length * options.sampleMs
+  // Reading a real board's sensors takes milliseconds, so the window is longer than its pauses.
+  const windowMs = Math.round(window.at(-1)!.telemetry.timeMs - start.telemetry.timeMs)
   const unread = window.filter((observation) => powerOf(observation) === null).length
   if (2 * unread > window.length) {
     const message = `power could not be read in ${unread} of ${window.length} readings`

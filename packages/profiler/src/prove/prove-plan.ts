@@ -79,10 +79,11 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
     seed,
     measure: {
       ...defaultMeasure,
-      settleWindowMs: 2000,
-      settleMinMs: 2000,
-      settleMaxMs: 3000,
-      windowMaxMs: 4000,
+      settleWindowMs: 1500,
+      settleMinMs: 1500,
+      settleMaxMs: 2000,
+      windowMinMs: 2000,
+      windowMaxMs: 2000,
     },
     rows,
   }

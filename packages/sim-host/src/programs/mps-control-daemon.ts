@@ -25,7 +25,9 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
   if (!accepted) return 1
   makeFolder(pipeDirectory())
   for (const file of [controlPipe(), pidFile()]) rmSync(file, { force: true })
-  writeFileSync(pidFile(), `${process.pid}\n`, { flag: 'wx' })
+  writeFileSync(pidFile(), `${process.pid}`, { flag: 'wx' })
+  // As with the real daemon (driver 580.159), everybody who can enter the folder may write to the file.
+  chmodSync(pidFile(), 0o666)
   const log = logger()
 
   return new Promise((resolve) => {
