@@ -61,6 +61,8 @@ class Sensors(threading.Thread):
 
     def between(self, start, end):
         rows = [row for row in self.readings if start <= row[0] <= end]
+        if not rows:
+            raise RuntimeError("no reading within the window")
         # The counter moves in steps: its slope is that between two steps.
         steps = [b for a, b in zip(rows, rows[1:]) if b[1] != a[1]]
         slope = (steps[-1][1] - steps[0][1]) / (steps[-1][0] - steps[0][0]) if len(steps) > 1 else math.nan

@@ -201,23 +201,26 @@ function productsOf(spec: GpuSpec, from: KnownBoard, power: PowerPhysics): Pick<
 }
 
 /**
- * Voltage curves by process, each measured on one chip of the process. With them, the power of compute-bound kernels at
- * ten clocks of a V100 (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 %.
+ * Voltage curves by chip or process, each measured on one chip. With them, the power of compute-bound kernels at ten
+ * clocks of a V100 (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 %. The slope of GH100 is that of an
+ * H100 at its limit, from 1485 to 1980 MHz (`evidence/H100`); its floor is assumed to equal the A100's.
  */
 const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonly floor: number }>> = {
   'TSMC 16FF': { slope: 0.77, floor: 0.74 },
   'TSMC 12FFN': { slope: 0.77, floor: 0.74 },
+  GH100: { slope: 0.8, floor: 0.72 },
 }
 
 /**
  * Derives the voltage curve of a board from a calibrated board. Boards with the same chip have the same voltage at the
  * same clock, so a lower boost clock is a lower point on the same curve. Another chip gets the curve that was measured
- * for its process. Without a measurement, it gets the calibrated board's curve, relative to its own boost clock.
+ * for it or for its process. Without a measurement, it gets the calibrated board's curve, relative to its own boost clock.
  */
 function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
   const { voltageSlope, voltageFloor } = power
   if (spec.chip !== known.chip) {
-    const { slope, floor } = measuredVoltage[spec.process] ?? { slope: voltageSlope, floor: voltageFloor }
+    const { slope, floor } = measuredVoltage[spec.chip] ??
+      measuredVoltage[spec.process] ?? { slope: voltageSlope, floor: voltageFloor }
     return { voltageAtBoost: 1, slope, floor }
   }
   const boost = spec.boostClockMhz / known.boostClockMhz

@@ -53,9 +53,10 @@ const movement: Readonly<Record<string, number>> = {
 /**
  * Factor on arithmetic energy for chips that draw more than their process suggests. For GB202 it is identified on
  * networks of an RTX PRO 6000 Max-Q at its limit of 300 W, for AD102 on large products of an L40S (205 TFLOP/s), which
- * is assumed to run at its limit of 350 W.
+ * is assumed to run at its limit of 350 W, for GH100 on large products of an H100 at its limit (621 TFLOP/s at 692 W,
+ * `evidence/H100`).
  */
-const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5 }
+const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5, GH100: 1.2 }
 
 interface Memory {
   /** Energy per byte of traffic, in DRAM and its interface, pJ. */

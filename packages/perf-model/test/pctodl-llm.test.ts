@@ -26,15 +26,17 @@ const json = async (...argv: string[]) => {
   return JSON.parse(stdout)
 }
 
-// Passes of this model with random weights, measured on one H100 at its limit of 700 W.
-const [, ...passes] = readFileSync(path.join(import.meta.dirname, '../../../evidence/H100/operators.csv'), 'utf8')
+// Passes of this model with random weights, measured on two H100 at their limit of 700 W. The energies are those of the first.
+const passes = readFileSync(path.join(import.meta.dirname, '../../../evidence/H100/operators.csv'), 'utf8')
   .trim()
   .split('\n')
   .map((line) => line.split(','))
+  .filter(([, kind]) => kind!.startsWith('llm_'))
 
 describe('pctodl llm', () => {
   it.each(
-    passes.map(([kind, , , , , batch, length, , , , ms, , watts, , , lowestClock]) => ({
+    passes.map(([unit, kind, , , , , batch, length, , , , ms, , watts, , , lowestClock]) => ({
+      unit,
       phase: kind!.replace('llm_', ''),
       batch: Number(batch),
       length: Number(length),
@@ -42,7 +44,7 @@ describe('pctodl llm', () => {
       watts: Number(watts),
       throttled: Number(lowestClock) < 1980,
     })),
-  )('predicts $phase of $batch x $length tokens as measured on an H100', async (measured) => {
+  )('predicts $phase of $batch x $length tokens as measured on H100 number $unit', async (measured) => {
     const { phase, batch, length, ms, watts, throttled } = measured
     // A prefill of several prompts takes as long as one after the other.
     const sizes = phase === 'prefill' ? ['--prompt', `${length}`] : ['--batch', `${batch}`, '--context', `${length}`]

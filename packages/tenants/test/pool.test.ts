@@ -67,6 +67,18 @@ describe('InferencePool', () => {
     }
   })
 
+  it('waits for the first batch of another size, and does not call its preparation a stall', async () => {
+    const { pool, events } = poolOf({ perSampleMs: 1, prepareMs: 1500 })
+    await pool.apply([tenant('a', 50)])
+    await eventually(() => pool.counters()[0]!.batches > 5, 'batches of the first size')
+    const before = pool.counters()[0]!
+    await pool.apply([tenant('a', 50, 8)])
+    const after = pool.counters()[0]!
+    expect(after.id).toBe(before.id)
+    expect(after.samples - 2 * after.batches).toBeGreaterThan(before.samples - 2 * before.batches)
+    expect(events.map(({ kind }) => kind)).toEqual(['started'])
+  })
+
   it('keeps the processes whose network and share stay', async () => {
     const { pool } = poolOf()
     await pool.apply([tenant('a', 50), tenant('b', 30)])

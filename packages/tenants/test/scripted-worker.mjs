@@ -1,6 +1,6 @@
 /**
  * A worker of the tests that speaks the protocol and needs no model: batches of a fixed time per sample. Its options say how it
- * behaves: perSampleMs, memoryBatch (largest batch that fits), dieAfterBatches, hangAfterBatches, stallAfterBatches
+ * behaves: perSampleMs, memoryBatch (largest batch that fits), prepareMs (once for each batch size), dieAfterBatches, hangAfterBatches, stallAfterBatches
  * and stallMs (heartbeats go on), fallAfterBatches, garbage, loadMs, eventLog, speaks (the version that it says it speaks),
  * answersTwice, readyAfterFailing (it says that it has failed, and then that it is ready), strayMs (a child that holds its output
  * open for so long).
@@ -13,6 +13,8 @@ const now = () => Number(process.hrtime.bigint()) / 1e6
 const send = (report) => writeSync(1, `${JSON.stringify(report)}\n`)
 let start
 let batchSize
+let prepared
+let completed
 let drain
 let silent = false
 const counters = { samples: 0, batches: 0, latencySumMs: 0, lastCompletionMs: 0 }
@@ -21,7 +23,7 @@ const asked = []
 let wake
 
 function report(id) {
-  send({ type: 'progress', ...counters, batchSize, latenciesMs, ...(id === undefined ? {} : { id }) })
+  send({ type: 'progress', ...counters, batchSize: completed, latenciesMs, ...(id === undefined ? {} : { id }) })
   latenciesMs = []
   const { samples, batches } = counters
   if (start.logFile) appendFileSync(start.logFile, `${JSON.stringify({ samples, batches })}\n`)
@@ -58,6 +60,7 @@ setInterval(() => silent || send({ type: 'heartbeat', atMs: now() }), 100)
 function begin(command) {
   start = command
   batchSize = command.batchSize
+  completed = batchSize
   note('start')
   send({ type: 'hello', version: start.options.speaks ?? start.version, runtime: 'scripted', device: 'none' })
   if (start.options.garbage) writeSync(1, `${start.options.garbage}\n`)
@@ -119,33 +122,39 @@ function next() {
   }
   if (!fits()) return
   const size = batchSize
+  const prepareMs = size === prepared ? 0 : (start.options.prepareMs ?? 0)
+  prepared = size
   const startedMs = now()
-  setTimeout(() => {
-    const atMs = now()
-    counters.samples += run?.requests ?? size
-    counters.batches++
-    counters.latencySumMs += atMs - startedMs
-    counters.lastCompletionMs = atMs
-    latenciesMs.push(atMs - startedMs)
-    report()
-    if (counters.batches === dieAfterBatches) end(3)
-    if (run && counters.batches !== stallAfterBatches) {
-      const answer = { type: 'answered', id: run.id, atMs, batchMs: atMs - startedMs }
-      send(answer)
-      if (start.options.answersTwice) send(answer)
-    }
-    if (counters.batches === hangAfterBatches) {
-      silent = true
-      return
-    }
-    if (counters.batches === fallAfterBatches) {
-      counters.samples = 0
-      counters.batches = 0
-    }
-    if (counters.batches === stallAfterBatches) {
-      if (stallMs !== undefined) setTimeout(next, stallMs)
-      return
-    }
-    next()
-  }, perSampleMs * size)
+  setTimeout(
+    () => {
+      const atMs = now()
+      completed = size
+      counters.samples += run?.requests ?? size
+      counters.batches++
+      counters.latencySumMs += atMs - startedMs
+      counters.lastCompletionMs = atMs
+      latenciesMs.push(atMs - startedMs)
+      report()
+      if (counters.batches === dieAfterBatches) end(3)
+      if (run && counters.batches !== stallAfterBatches) {
+        const answer = { type: 'answered', id: run.id, atMs, batchMs: atMs - startedMs }
+        send(answer)
+        if (start.options.answersTwice) send(answer)
+      }
+      if (counters.batches === hangAfterBatches) {
+        silent = true
+        return
+      }
+      if (counters.batches === fallAfterBatches) {
+        counters.samples = 0
+        counters.batches = 0
+      }
+      if (counters.batches === stallAfterBatches) {
+        if (stallMs !== undefined) setTimeout(next, stallMs)
+        return
+      }
+      next()
+    },
+    prepareMs + perSampleMs * size,
+  )
 }

@@ -102,7 +102,7 @@ function estimate(options: LlmOptions, graphs: Graphs) {
         board.name !== 'H100',
       ],
       [
-        'Watts, and the clock under a cap, follow nine passes of one model measured on one H100 at 700 W; lower caps and formats other than bfloat16 are not measured.',
+        'Watts, and the clock under a cap, follow nine passes of one model, measured on two H100 at 700 W; lower caps and formats other than bfloat16 are not measured.',
         board.name === 'H100',
       ],
       [

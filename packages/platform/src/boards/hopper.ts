@@ -33,11 +33,15 @@ export const h100Sxm: GpuSpec = {
   key: 'H100',
   name: 'NVIDIA H100 80GB HBM3',
   aliases: ['h100sxm', 'h100sxm5', 'h100sxm580gb', 'h10080gb'],
-  clockStates: [{ memClockMhz: 2619, smClocksMhz: gh100Clocks }],
+  clockStates: [1593, 2619].map((memClockMhz) => ({ memClockMhz, smClocksMhz: gh100Clocks })),
   performanceMemClocksMhz: [2619],
   memoryBusBits: 5120,
   memoryBytes: 80 * GiB,
-  sources: ['NVIDIA, H100 datasheet: SXM5 700 W, 80 GB HBM3, 3.35 TB/s (2619 MHz on 5120 bit)', ...commonSources],
+  sources: [
+    'NVIDIA, H100 datasheet: SXM5 700 W, 80 GB HBM3, 3.35 TB/s (2619 MHz on 5120 bit)',
+    'Memory clocks: a board with driver 580.159.04 (`evidence/H100`)',
+    ...commonSources,
+  ],
 }
 
 export const h200Sxm: GpuSpec = {

@@ -81,9 +81,9 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
       ...defaultMeasure,
       settleWindowMs: 1500,
       settleMinMs: 1500,
-      settleMaxMs: 2000,
-      windowMinMs: 2000,
-      windowMaxMs: 2000,
+      settleMaxMs: 4000,
+      windowMinMs: 3000,
+      windowMaxMs: 3000,
     },
     rows,
   }
