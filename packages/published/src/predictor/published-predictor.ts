@@ -63,7 +63,6 @@ export class PublishedPredictor {
   #memUtil = 0
   #throughputAtReference = 0
   #dynamicAtReferenceW = 0
-  #measured: { readonly smUtilPercent: number; readonly memUtilPercent: number } | null = null
 
   constructor(set: PublishedSetId | null, memClockMhz: number | undefined, stages: PublishedStages) {
     this.set = set
@@ -102,25 +101,6 @@ export class PublishedPredictor {
     }
     this.#enter(shares, batches)
     this.#scale(smClockMhz, out, 0)
-  }
-
-  /**
-   * Predicts throughput and power from measured utilisations, as the Python code's test mode does.
-   *
-   * @throws InvalidInputError as `predictAll`
-   */
-  predictFromUtilisation(
-    shares: ArrayLike<number>,
-    batches: ArrayLike<number>,
-    smClockMhz: number,
-    measured: { readonly smUtilPercent: number; readonly memUtilPercent: number },
-  ): PublishedPrediction {
-    this.#measured = measured
-    try {
-      return this.predictAll(shares, batches, smClockMhz)
-    } finally {
-      this.#measured = null
-    }
   }
 
   /**
@@ -186,7 +166,6 @@ export class PublishedPredictor {
       writeWorkload(x, 9, memClock, gflops, params_M)
       smUtil = ensembles.sm.predict(x)
     }
-    if (this.#measured) smUtil = this.#measured.smUtilPercent
 
     let memSum = 0
     for (let i = 0; i < count; i++) {
@@ -207,7 +186,6 @@ export class PublishedPredictor {
       writeWorkload(x, 7, memClock, gflops, params_M)
       memUtil = ensembles.mem.predict(x)
     }
-    if (this.#measured) memUtil = this.#measured.memUtilPercent
 
     const throughputParameters = (closedForms ?? referenceDefaults).throughput
     let throughput = throughputPerUtilisation(throughputParameters, batchMean) * memUtil
