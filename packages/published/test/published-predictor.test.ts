@@ -3,8 +3,8 @@ import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { SeededRandom } from '@pctodl/numerics'
 import { ParameterFileError } from '@pctodl/perf-model/node'
-import { InvalidInputError, smClocksAt, UnknownNameError } from '@pctodl/platform'
-import { loadPublishedParameters, PublishedBoardPredictor } from '@pctodl/published'
+import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { loadPublishedParameters } from '@pctodl/published'
 import { afterAll, describe, expect, it } from 'vitest'
 import { TreeEnsemble } from '../src/predictor/tree-ensemble.js'
 import { randomTree, walk, writePublishedFolder } from './published-model.js'
@@ -102,12 +102,8 @@ describe('PublishedPredictor', () => {
   })
 
   it('predicts many clocks as it predicts one', () => {
-    const clocks = [210, 900, 1950]
-    const many = predictor.predictClocks([50, 25], [16, 8], clocks)
-    clocks.forEach((clock, i) => {
-      const one = predictor.predictAll([50, 25], [16, 8], clock)
-      expect([...many.subarray(4 * i, 4 * i + 4)]).toEqual(Object.values(one))
-    })
+    const at = predictor.prepare([50, 25], [16, 8])
+    for (const clock of [210, 900, 1950]) expect(at(clock)).toEqual(predictor.predictAll([50, 25], [16, 8], clock))
   })
 
   it.each<[string, number[], number[], number]>([
@@ -132,50 +128,6 @@ describe('PublishedPredictor', () => {
   it('takes shares above 100 together when asked', () => {
     const open = reference.predictor({ ...selection, oversubscribe: true })
     expect(open.predictAll([60, 60], [16, 16], 1200).powerW).toBeGreaterThan(0)
-  })
-})
-
-describe('PublishedBoardPredictor', () => {
-  const board = new PublishedBoardPredictor(reference, {
-    platform: '3080ti',
-    dataset: 'imagenet',
-    memoryBytes: 'unchecked',
-  })
-  const tenants = [
-    { model: 'resnet50', mpsPercent: 50, batchSize: 16 },
-    { model: 'resnet50', mpsPercent: 25, batchSize: 8 },
-  ]
-
-  it('says what the predictor says, and divides the total', () => {
-    const prediction = board.predict({ tenants, smClockMhz: 1200, memClockMhz: 9501 })
-    expect(prediction).toMatchObject(reference.predictor(selection).predictAll([50, 25], [16, 8], 1200))
-    const sum = prediction.tenants.reduce((total, tenant) => total + tenant.throughput, 0)
-    expect(sum).toBeCloseTo(prediction.throughput, 9)
-    expect(prediction.tenants[0]!.latencyMs).toBeCloseTo(16e3 / prediction.tenants[0]!.throughput, 9)
-  })
-
-  it('finds the highest clock under a cap among all of the table', () => {
-    const clocks = smClocksAt(board.spec, 9501)!
-    const power = clocks.map((smClockMhz) => board.predict({ tenants, smClockMhz, memClockMhz: 9501 }).powerW)
-    for (const cap of [100, 150, 170, 190, 1000]) {
-      const expected = clocks.filter((_, i) => power[i]! <= cap).at(-1)
-      expect(board.solveSmClock(tenants, 9501, cap)).toBe(expected)
-    }
-  })
-
-  it('refuses what the Python code cannot predict', () => {
-    const mixed = [tenants[0]!, { ...tenants[1]!, model: 'vgg19' }]
-    expect(() => board.predict({ tenants: mixed, smClockMhz: 1200, memClockMhz: 9501 })).toThrowError(
-      'one network at a time',
-    )
-    expect(() => board.predict({ tenants, smClockMhz: 1200, memClockMhz: 5001 })).toThrowError('memClockMhz')
-    expect(() => board.predict({ tenants: [], smClockMhz: 1200, memClockMhz: 9501 })).toThrowError(
-      'at least one tenant',
-    )
-    expect(
-      () => new PublishedBoardPredictor(reference, { platform: 'A100', dataset: 'imagenet', memoryBytes: 'unchecked' }),
-    ).toThrowError(InvalidInputError)
-    expect(board.memoryBytes(tenants[0]!)).toBe(0)
   })
 })
 

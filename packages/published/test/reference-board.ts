@@ -82,13 +82,11 @@ export class PublishedBoard implements Predictor {
 
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     const clocks = smClocksAt(this.spec, memClockMhz)!
-    const numbers = this.#models.get(memClockMhz)!.predictClocks(
+    const at = this.#models.get(memClockMhz)!.prepare(
       tenants.map((tenant) => tenant.mpsPercent),
       tenants.map((tenant) => tenant.batchSize),
-      clocks,
     )
-    for (let i = clocks.length - 1; i >= 0; i--) if (numbers[4 * i + 3]! <= powerCapW) return clocks[i]
-    return undefined
+    return clocks.findLast((clock) => at(clock).powerW <= powerCapW)
   }
 
   memoryBytes(): number {

@@ -1,6 +1,7 @@
 import type { FailureKind } from '@pctodl/gpu-sim'
 import type { LayerGraph } from '@pctodl/model-zoo'
 import { InvalidInputError, type Tenant, type TenantCounters } from '@pctodl/platform'
+import { z } from 'zod'
 
 /**
  * Protocol version, incremented when the meaning of a message changes. A request may name its version; other versions
@@ -33,7 +34,7 @@ export interface AttachRequest {
   readonly pipeDirectory: string
   readonly tenant: Tenant
   /** Work to run instead of the tenant's network. */
-  readonly work?: GivenWork
+  readonly work?: GivenWork | undefined
   /** Whether the process runs a batch only when it sends a `step` request. */
   readonly stepwise: boolean
 }
@@ -104,11 +105,61 @@ export interface BoardsReply {
   readonly boards: readonly BoardReply[]
 }
 
-const MAX_BATCH_SIZE = 65_536
-const MAX_TEXT = 4096
-/** Maximum length of a name in the process table. */
-const MAX_NAME = 95
-const MAX_ID = 2 ** 32 - 1
+const id = z.int().max(2 ** 32 - 1)
+const batchSize = z.int().min(1).max(65_536)
+const text = z
+  .string()
+  .max(4096)
+  .regex(/^\P{Cc}*$/u, 'text without control characters')
+/** Names have the length of a name in the process table. */
+const name = text.max(95)
+
+const request = <Kind extends ControlRequest['kind'], Shape extends z.ZodRawShape>(kind: Kind, shape: Shape) =>
+  z.object({ kind: z.literal(kind), protocol: z.literal(CONTROL_PROTOCOL).optional(), ...shape })
+
+const controlRequest: z.ZodType<ControlRequest> = z.discriminatedUnion(
+  'kind',
+  [
+    request('attach', {
+      pid: id.min(1),
+      uid: id.min(0).default(0),
+      name,
+      gpu: text.default('0'),
+      pipeDirectory: text.default(''),
+      tenant: z
+        .object({
+          model: name.default('unnamed'),
+          batchSize: batchSize.default(1),
+          mpsPercent: z.number().min(0).max(100).default(100),
+        })
+        .prefault({}),
+      work: z
+        .object({
+          kernels: z.int().min(1).max(4096),
+          flops: z.int().min(1).max(1e15),
+          elements: z.int().min(1).max(1e12),
+          weights: z.int().min(0).max(1e12),
+        })
+        .optional(),
+      stepwise: z.boolean().default(false),
+    }),
+    request('step', { batchSize }),
+    request('batch-size', { batchSize }),
+    request('set', {
+      gpuIndex: id.min(0),
+      operation: id.min(0),
+      first: z.number(),
+      second: z.number(),
+      third: z.number().default(0),
+      uid: id.min(0),
+    }),
+    request('mps-daemon', { pipeDirectory: text, visible: text.default('') }),
+    request('mps-command', { line: text }),
+    request('counters', {}),
+    request('boards', {}),
+  ],
+  { error: 'attach, step, boards, counters or batch-size' },
+)
 
 /**
  * Checks a received message.
@@ -116,65 +167,10 @@ const MAX_ID = 2 ** 32 - 1
  * @throws InvalidInputError for an invalid request
  */
 export function parseControlRequest(message: unknown): ControlRequest {
-  const request = new Fields('request', message)
-  if (request.value('protocol') !== undefined) request.integer('protocol', CONTROL_PROTOCOL, CONTROL_PROTOCOL)
-  const kind = request.text('kind', MAX_NAME)
-  switch (kind) {
-    case 'attach': {
-      const given = request.value('work')
-      const tenant = new Fields('tenant', request.value('tenant') ?? (given === undefined ? undefined : {}))
-      return {
-        kind,
-        pid: request.integer('pid', 1, MAX_ID),
-        uid: request.integer('uid', 0, MAX_ID, 0),
-        name: request.text('name', MAX_NAME),
-        gpu: request.text('gpu', MAX_TEXT, '0'),
-        pipeDirectory: request.text('pipeDirectory', MAX_TEXT, ''),
-        tenant: {
-          model: tenant.text('model', MAX_NAME, given === undefined ? undefined : 'given'),
-          batchSize: tenant.integer('batchSize', 1, MAX_BATCH_SIZE, 1),
-          mpsPercent: tenant.number('mpsPercent', 0, 100, 100),
-        },
-        ...(given === undefined ? {} : { work: givenWork(new Fields('work', given)) }),
-        stepwise: request.value('stepwise') === true,
-      }
-    }
-    case 'step':
-    case 'batch-size':
-      return { kind, batchSize: request.integer('batchSize', 1, MAX_BATCH_SIZE) }
-    case 'set':
-      return {
-        kind,
-        gpuIndex: request.integer('gpuIndex', 0, MAX_ID),
-        operation: request.integer('operation', 0, MAX_ID),
-        first: request.integer('first', -Number.MAX_VALUE, Number.MAX_VALUE),
-        second: request.integer('second', -Number.MAX_VALUE, Number.MAX_VALUE),
-        third: request.integer('third', -Number.MAX_VALUE, Number.MAX_VALUE, 0),
-        uid: request.integer('uid', 0, MAX_ID),
-      }
-    case 'mps-daemon':
-      return {
-        kind,
-        pipeDirectory: request.text('pipeDirectory', MAX_TEXT),
-        visible: request.text('visible', MAX_TEXT, ''),
-      }
-    case 'mps-command':
-      return { kind, line: request.text('line', MAX_TEXT) }
-    case 'counters':
-    case 'boards':
-      return { kind }
-    default:
-      throw new InvalidInputError('request.kind', kind, 'attach, step, boards, counters or batch-size')
-  }
-}
-
-function givenWork(fields: Fields): GivenWork {
-  return {
-    kernels: fields.integer('kernels', 1, 4096),
-    flops: fields.integer('flops', 1, 1e15),
-    elements: fields.integer('elements', 1, 1e12),
-    weights: fields.integer('weights', 0, 1e12),
-  }
+  const { data, error } = controlRequest.safeParse(message, { reportInput: true })
+  if (data) return data
+  const { path, input, message: expected } = error.issues[0]!
+  throw new InvalidInputError(['request', ...path].join('.'), input, expected.replace(/^.*: expected /, ''))
 }
 
 /** Returns the network that executes the given work. Equal work gets the same network name. */
@@ -197,40 +193,5 @@ export function givenNetwork({ kernels, flops, elements, weights }: GivenWork): 
     peakActivationElements: elements,
     prefetched: true,
     unknownOperators: [],
-  }
-}
-
-/** Reads the fields of a received object and checks their values. */
-class Fields {
-  readonly #name: string
-  readonly #fields: Readonly<Record<string, unknown>>
-
-  constructor(name: string, value: unknown) {
-    if (typeof value !== 'object' || value === null) throw new InvalidInputError(name, value, 'an object')
-    this.#name = name
-    this.#fields = value as Readonly<Record<string, unknown>>
-  }
-
-  value(field: string): unknown {
-    return Object.hasOwn(this.#fields, field) ? this.#fields[field] : undefined
-  }
-
-  integer(field: string, min: number, max: number, otherwise?: number): number {
-    const value = this.number(field, min, max, otherwise)
-    if (Number.isInteger(value)) return value
-    throw new InvalidInputError(`${this.#name}.${field}`, value, 'an integer')
-  }
-
-  number(field: string, min: number, max: number, otherwise?: number): number {
-    const value = this.value(field) ?? otherwise
-    if (typeof value === 'number' && value >= min && value <= max) return value
-    throw new InvalidInputError(`${this.#name}.${field}`, value, `a number of ${min} to ${max}`)
-  }
-
-  text(field: string, maxLength: number, otherwise?: string): string {
-    const value = this.value(field) ?? otherwise
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
-    if (typeof value === 'string' && value.length <= maxLength && !/[\u0000-\u001f\u007f]/.test(value)) return value
-    throw new InvalidInputError(`${this.#name}.${field}`, value, `text of at most ${maxLength} characters`)
   }
 }

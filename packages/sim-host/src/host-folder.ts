@@ -27,8 +27,6 @@ export interface HostFolderOptions {
   readonly library: string
   /** Folder that contains `<program>.cjs` for every host program. */
   readonly programsFolder: string
-  /** Folder in which the host's folder is created. Default: the system's folder for temporary files. */
-  readonly parent?: string
 }
 
 /**
@@ -39,9 +37,9 @@ export class HostFolder {
   readonly path: string
   readonly #removeAtExit = () => this.remove()
 
-  constructor({ library, programsFolder, parent = tmpdir() }: HostFolderOptions) {
-    removeStaleFolders(parent)
-    this.path = mkdtempSync(join(parent, PREFIX))
+  constructor({ library, programsFolder }: HostFolderOptions) {
+    removeStaleFolders()
+    this.path = mkdtempSync(join(tmpdir(), PREFIX))
     process.once('exit', this.#removeAtExit)
     writeFileSync(join(this.path, OWNER_FILE), `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`)
     // A command that root starts may drop its privileges, but must still reach the boards, as with device files.
@@ -104,10 +102,10 @@ export class HostFolder {
 }
 
 /** Removes the folders of hosts that were killed. */
-function removeStaleFolders(parent: string): void {
-  for (const name of readdirSync(parent)) {
+function removeStaleFolders(): void {
+  for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(PREFIX)) continue
-    const folder = join(parent, name)
+    const folder = join(tmpdir(), name)
     try {
       if (lstatSync(folder).uid !== process.geteuid?.()) continue
       const [pid, startTime] = readFileSync(join(folder, OWNER_FILE), 'utf8').trim().split(' ')

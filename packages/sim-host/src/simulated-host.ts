@@ -42,22 +42,16 @@ export interface SimulatedHostOptions {
   readonly load?: readonly HostTenantLoad[]
   /** Who may change a board. Default `root`, as with the driver. */
   readonly privilege?: Privilege
-  /** Faults and their times, for every board. Default: none. */
+  /** Faults and their times, for every board. Default: none. For one board: `host.gpus[0].strike`. */
   readonly faults?: FaultScenario
-  /** Faults of individual boards, by board index. They replace `faults` for these boards. */
-  readonly boardFaults?: Readonly<Record<number, FaultScenario>>
   /** Coefficients of the board's model that replace the defaults, for example the start time of a process. */
   readonly physics?: BoardPhysics
   /** MIG profiles into which each board is divided at the start, e.g. `3g.20gb`. Default: MIG mode is off. */
   readonly mig?: readonly string[]
-  /** Folder in which the host's private folder is created. Default: the system's folder for temporary files. */
-  readonly parentFolder?: string
   /** Folder in which the compiled library is cached. Default: a folder in the user's cache. */
   readonly cacheFolder?: string
   /** Folder of the built host programs. Default: the build output of this package. */
   readonly programsFolder?: string
-  /** C compiler for the native library. Default: `$CC`, or `cc` if no prebuilt library fits. */
-  readonly compiler?: string
 }
 
 /** Interval at which the host checks the board files for requests, ms. */
@@ -132,19 +126,17 @@ export class SimulatedHost {
           seed: seed + i,
           mps: 'off',
           ...(options.physics ? { physics: options.physics } : {}),
-          ...faultsOf(options, i),
+          ...(options.faults ? { faults: options.faults } : {}),
         }),
     )
     const library = nativeLibrary({
       sourceFolder: join(packageFolder(), 'native'),
       prebuiltFolder: join(packageFolder(), 'prebuilt'),
       ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }),
-      ...(options.compiler === undefined ? {} : { compiler: options.compiler }),
     })
     const place = new HostFolder({
       library,
       programsFolder: options.programsFolder ?? builtPrograms(),
-      ...(options.parentFolder === undefined ? {} : { parent: options.parentFolder }),
     })
     try {
       // If only root may change a board, no other user may write the file: a writer could also block readers.
@@ -306,11 +298,6 @@ export class SimulatedHost {
     this.#standIns.push(standIn)
     return standIn
   }
-}
-
-function faultsOf({ faults, boardFaults }: SimulatedHostOptions, gpuIndex: number): { faults?: FaultScenario } {
-  const own = boardFaults?.[gpuIndex] ?? faults
-  return own ? { faults: own } : {}
 }
 
 function environmentOf(place: HostFolder): Record<string, string> {

@@ -1,7 +1,7 @@
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { GraphNode, NetworkGraph, WeightTensor } from '../network-graph.js'
 import { elementCount, type Shape } from '../shapes.js'
-import { activationMoments, type Moments, secondMoment } from './activation-moments.js'
+import { meanSquares } from './mean-squares.js'
 import type { Payload } from './proto-message.js'
 import { floatValues } from './tensor-values.js'
 
@@ -23,7 +23,7 @@ interface Range {
 const SPREAD = 0.1
 /**
  * Fraction of a norm's output variance that does not depend on the image. Because SiLU and gates grow faster than their
- * input, a small error of the estimated moments would grow from layer to layer; the constant part damps this growth.
+ * input, a small error of the estimated mean squares would grow from layer to layer; the constant part damps this growth.
  */
 const CONSTANT_SHARE = 0.2
 
@@ -37,10 +37,9 @@ export function seededWeights(
   shapes: ReadonlyMap<string, Shape>,
   seed: number,
 ): readonly SeededTensor[] {
-  const moments = activationMoments(graph, shapes)
+  const squares = meanSquares(graph, shapes)
   return graph.nodes.flatMap((node) => {
-    const input = moments.get(node.inputs[0] ?? '') ?? { mean: 0, variance: 1 }
-    const ranges = rangesOf(node, input)
+    const ranges = rangesOf(node, squares.get(node.inputs[0] ?? '') ?? 1)
     return [...node.weights, ...node.buffers].map((tensor, i) => {
       const range = ranges[i] ?? around(0)
       return { tensor, values: uniformValues(tensor, range, seedFrom(graph.name, seed, tensor.name)) }
@@ -49,16 +48,17 @@ export function seededWeights(
 }
 
 /**
- * Ranges of the random values of a node's weights and buffers, in their order. `input` has the moments of the node's
- * input.
+ * Ranges of the random values of a node's weights and buffers, in their order.
+ *
+ * @param inputSquare mean square of the node's input
  */
-function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
+function rangesOf(node: GraphNode, inputSquare: number): readonly Range[] {
   switch (node.kind) {
     case 'conv2d':
     case 'linear':
-      return [heRange(node.weights[0]?.shape ?? [], input), around(0)]
+      return [heRange(node.weights[0]?.shape ?? [], inputSquare), around(0)]
     case 'batchNorm':
-      return [...normRanges(), around(input.mean), { center: input.variance, halfWidth: SPREAD * input.variance }]
+      return [...normRanges(), around(0), { center: inputSquare, halfWidth: SPREAD * inputSquare }]
     case 'layerNorm':
       return normRanges()
     default:
@@ -68,12 +68,12 @@ function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
 
 /**
  * The uniform distribution of He et al. (arXiv 1502.01852), which keeps the output's variance at 1. The output is a sum
- * over the fan-in, with weights of variance halfWidth^2 / 3. After a ReLU, the input's second moment is 1/2; the half
- * width is then sqrt(6 / fan-in), as in the paper.
+ * over the fan-in, with weights of variance halfWidth^2 / 3. After a ReLU, the input's mean square is 1/2; the half width
+ * is then sqrt(6 / fan-in), as in the paper.
  */
-function heRange(shape: readonly number[], input: Moments): Range {
+function heRange(shape: readonly number[], inputSquare: number): Range {
   const fanIn = elementCount(shape.slice(1))
-  return { center: 0, halfWidth: Math.sqrt(3 / (fanIn * secondMoment(input))) }
+  return { center: 0, halfWidth: Math.sqrt(3 / (fanIn * inputSquare)) }
 }
 
 /**

@@ -14,9 +14,6 @@ export interface PartitionOptions {
   readonly params?: string
   readonly dataset: string
   readonly variant: 'standard' | 'vectorized'
-  readonly maxTenants?: number
-  readonly maxShare?: number
-  readonly maxBatch?: number
   readonly explain?: boolean
   readonly json?: boolean
 }
@@ -30,7 +27,7 @@ interface Board {
 /** Runs `pctodl published partition`. Returns exit code 1 if the search finds no tenant. */
 export function partition(options: PartitionOptions, { stdout, stderr }: Terminal): number {
   const { spec, model } = asUsage(() => ({ spec: findGpuSpec(options.gpu), model: networkName(options.model) }))
-  const { powerCap: powerCapW, maxTenants, maxShare, maxBatch, memClock } = options
+  const { powerCap: powerCapW, memClock } = options
   const board = options.params === undefined ? shipped(spec.key, model) : imported(options.params, options, model)
   const startMs = performance.now()
   const result = asUsage(() =>
@@ -41,9 +38,6 @@ export function partition(options: PartitionOptions, { stdout, stderr }: Termina
       smClocksMhz: smClocksAt(spec, board.memClocksMhz[0]!)!,
       memClocksMhz: memClock === undefined ? board.memClocksMhz : [memClock],
       variant: options.variant,
-      ...(maxTenants === undefined ? {} : { maxTenants }),
-      ...(maxShare === undefined ? {} : { maxSharePercent: maxShare }),
-      ...(maxBatch === undefined ? {} : { maxTotalBatch: maxBatch }),
     }),
   )
   const elapsedMs = performance.now() - startMs

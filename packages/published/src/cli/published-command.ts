@@ -72,9 +72,6 @@ export const published: CommandFunction = async (argv, terminal) => {
       oneOf('standard', 'vectorized'),
       'standard',
     )
-    .option('--max-tenants <n>', 'most tenants', integerFrom(1))
-    .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
-    .option('--max-batch <n>', 'largest sum of all batch sizes', integerFrom(1))
     .option('--explain', 'show the steps of the search')
     .option('--json', 'print JSON')
     .action(subcommands.action(async (options: PartitionOptions) => partition(options, terminal)))

@@ -43,9 +43,6 @@ export interface PublishedStages {
   readonly oversubscribe: boolean
 }
 
-/** Indices of the values that `predictInto` writes. */
-export const publishedLayout = { smUtilPercent: 0, memUtilPercent: 1, throughput: 2, powerW: 3, length: 4 } as const
-
 const MEM_CLOCK_WHERE_UNKNOWN_MHZ = 9501
 const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
@@ -57,13 +54,6 @@ export class PublishedPredictor {
   readonly #stages: PublishedStages
   readonly #features = new Float64Array(14)
   readonly #own = new Float64Array(64)
-  readonly #result = new Float64Array(publishedLayout.length)
-  /** Results for the last tenants that do not depend on the SM clock. */
-  #smUtil = 0
-  #memUtil = 0
-  #throughputAtReference = 0
-  #dynamicAtReferenceW = 0
-  #measured: { readonly smUtilPercent: number; readonly memUtilPercent: number } | null = null
 
   constructor(set: PublishedSetId | null, memClockMhz: number | undefined, stages: PublishedStages) {
     this.set = set
@@ -83,68 +73,14 @@ export class PublishedPredictor {
    *   over 100
    */
   predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): PublishedPrediction {
-    this.predictInto(shares, batches, smClockMhz, this.#result)
-    const [smUtilPercent, memUtilPercent, throughput, powerW] = this.#result as unknown as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    return { smUtilPercent, memUtilPercent, throughput, powerW }
+    return this.prepare(shares, batches)(smClockMhz)
   }
 
   /**
-   * Same as `predictAll`, but allocates no memory: writes the four values to `out` in the order of `publishedLayout`.
+   * Returns `predictAll` of these tenants as a function of the SM clock. Utilisations and trees do not depend on the
+   * clock, so they are evaluated only once.
    */
-  predictInto(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number, out: Float64Array): void {
-    if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
-      throw new InvalidInputError('smClockMhz', smClockMhz, 'a clock above 0 MHz')
-    }
-    this.#enter(shares, batches)
-    this.#scale(smClockMhz, out, 0)
-  }
-
-  /**
-   * Predicts throughput and power from measured utilisations, as the Python code's test mode does.
-   *
-   * @throws InvalidInputError as `predictAll`
-   */
-  predictFromUtilisation(
-    shares: ArrayLike<number>,
-    batches: ArrayLike<number>,
-    smClockMhz: number,
-    measured: { readonly smUtilPercent: number; readonly memUtilPercent: number },
-  ): PublishedPrediction {
-    this.#measured = measured
-    try {
-      return this.predictAll(shares, batches, smClockMhz)
-    } finally {
-      this.#measured = null
-    }
-  }
-
-  /**
-   * Predicts the same tenants at many SM clocks. Utilisations and trees do not depend on the clock, so they are
-   * evaluated only once.
-   *
-   * @returns four numbers per clock, in the order of `publishedLayout`
-   */
-  predictClocks(shares: ArrayLike<number>, batches: ArrayLike<number>, smClocksMhz: ArrayLike<number>): Float64Array {
-    this.#enter(shares, batches)
-    const out = new Float64Array(smClocksMhz.length * publishedLayout.length)
-    for (let i = 0; i < smClocksMhz.length; i++) this.#scale(smClocksMhz[i]!, out, i * publishedLayout.length)
-    return out
-  }
-
-  #scale(smClockMhz: number, out: Float64Array, at: number): void {
-    const { throughput, power } = this.#stages.closedForms ?? referenceDefaults
-    out[at + publishedLayout.smUtilPercent] = this.#smUtil
-    out[at + publishedLayout.memUtilPercent] = this.#memUtil
-    out[at + publishedLayout.throughput] = scaleThroughput(throughput, this.#throughputAtReference, smClockMhz)
-    out[at + publishedLayout.powerW] = scalePower(power, this.#dynamicAtReferenceW, smClockMhz)
-  }
-
-  #enter(shares: ArrayLike<number>, batches: ArrayLike<number>): void {
+  prepare(shares: ArrayLike<number>, batches: ArrayLike<number>): (smClockMhz: number) => PublishedPrediction {
     const { closedForms, ensembles, smSystemStage, oversubscribe } = this.#stages
     const x = this.#features
     const own = this.#own
@@ -186,7 +122,6 @@ export class PublishedPredictor {
       writeWorkload(x, 9, memClock, gflops, params_M)
       smUtil = ensembles.sm.predict(x)
     }
-    if (this.#measured) smUtil = this.#measured.smUtilPercent
 
     let memSum = 0
     for (let i = 0; i < count; i++) {
@@ -207,10 +142,9 @@ export class PublishedPredictor {
       writeWorkload(x, 7, memClock, gflops, params_M)
       memUtil = ensembles.mem.predict(x)
     }
-    if (this.#measured) memUtil = this.#measured.memUtilPercent
 
-    const throughputParameters = (closedForms ?? referenceDefaults).throughput
-    let throughput = throughputPerUtilisation(throughputParameters, batchMean) * memUtil
+    const scales = closedForms ?? referenceDefaults
+    let throughput = throughputPerUtilisation(scales.throughput, batchMean) * memUtil
     if (ensembles) {
       x[0] = throughput
       x[1] = memUtil
@@ -238,10 +172,17 @@ export class PublishedPredictor {
       x[7] = this.memClockMhz === undefined ? 0.5 : memClock
       dynamicW = ensembles.power.predict(x)
     }
-    this.#smUtil = smUtil
-    this.#memUtil = memUtil
-    this.#throughputAtReference = throughput
-    this.#dynamicAtReferenceW = dynamicW
+    return (smClockMhz) => {
+      if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
+        throw new InvalidInputError('smClockMhz', smClockMhz, 'a clock above 0 MHz')
+      }
+      return {
+        smUtilPercent: smUtil,
+        memUtilPercent: memUtil,
+        throughput: scaleThroughput(scales.throughput, throughput, smClockMhz),
+        powerW: scalePower(scales.power, dynamicW, smClockMhz),
+      }
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import type { BoardReading } from '../board-file-reader.js'
 import { readBoards } from '../board-file-reader.js'
 import { BoardLostError, BoardUnavailableError } from '../host-errors.js'
 import { nvmlReturn } from '../nvml-return.js'
-import { type CsvFormat, csvQueries, csvQueryFields } from './csv-query.js'
+import { type CsvFormat, csvQueries } from './csv-query.js'
 import { parseSections, textReport, xmlReport } from './full-report.js'
 import { migCommand } from './mig-command.js'
 import { migDevicesOf } from './mig-listing.js'
@@ -122,9 +122,9 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
       csv = { name, fields: argument.split(',').map((field) => field.trim()) }
     } else if (written === '--format') {
       format = parseFormat(argument)
-    } else if (written.startsWith('--help-query-') && csvQueryFields[name.slice('help-'.length)]) {
+    } else if (written.startsWith('--help-query-') && csvQueries[name.slice('help-'.length)]) {
       const query = name.slice('help-'.length)
-      const known = csvQueryFields[query]!.map((names) => `${names.map((each) => `"${each}"`).join(' or ')}\n`)
+      const known = csvQueries[query]!.names.map((names) => `${names.map((each) => `"${each}"`).join(' or ')}\n`)
       print([`List of valid properties to query for the switch "--${query}":\n`, ...known].join('\n'))
       return undefined
     } else if (written === '--version') {
@@ -169,7 +169,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
     // With `--loop`, only the first output has a header.
     let first = true
     show = (reading) => {
-      const text = csvQueries[name]!(fields, reading, { ...chosen, header: chosen.header && first })
+      const text = csvQueries[name]!.csv(fields, reading, { ...chosen, header: chosen.header && first })
       first = false
       return text
     }

@@ -40,38 +40,27 @@ const clocksFields: readonly QueryField<ClocksRow>[] = [
   field('graphics gr', ({ smClockMhz }) => megahertz(smClockMhz), 'MHz'),
 ]
 
-const accountedFields: readonly QueryField<ProcessRow>[] = [
-  ...ofBoard<ProcessRow>(),
-  ...['pid', 'gpu_utilization', 'mem_utilization', 'max_memory_usage', 'time'].map((name) =>
-    field<ProcessRow>(name, () => null),
-  ),
-]
-
-/** Names of the fields, by query option: each field's canonical name first, then its aliases. */
-export const csvQueryFields: Readonly<Record<string, readonly (readonly string[])[]>> = Object.fromEntries(
-  Object.entries({
-    'query-gpu': gpuFields,
-    'query-compute-apps': processFields,
-    'query-supported-clocks': clocksFields,
-    'query-accounted-apps': accountedFields,
-  }).map(([option, fields]) => [option, fields.map(({ name, aliases }) => [name, ...aliases])]),
-)
-
-/** Functions that return the CSV output, by query option. */
-export const csvQueries: Readonly<
-  Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>
-> = {
-  'query-gpu': (names, reading, format) => csv(gpuFields, names, reading.boards, reading, format),
-  'query-compute-apps': (names, reading, format) => csv(processFields, names, processRows(reading), reading, format),
-  'query-supported-clocks': (names, reading, format) => csv(clocksFields, names, clocksRows(reading), reading, format),
-  'query-accounted-apps': (names, reading, format) => csv(accountedFields, names, [], reading, format),
+interface CsvQuery {
+  /** Names of the fields: each field's canonical name first, then its aliases. */
+  readonly names: readonly (readonly string[])[]
+  /** @throws SmiError with the real tool's message if a field is unknown */
+  readonly csv: (names: readonly string[], reading: SmiReading, format: CsvFormat) => string
 }
 
-/**
- * Returns the CSV output of a query.
- *
- * @throws SmiError with the real tool's message if a field is unknown
- */
+/** The queries, by option. */
+export const csvQueries: Readonly<Record<string, CsvQuery>> = {
+  'query-gpu': query(gpuFields, ({ boards }) => boards),
+  'query-compute-apps': query(processFields, processRows),
+  'query-supported-clocks': query(clocksFields, clocksRows),
+}
+
+function query<Row>(fields: readonly QueryField<Row>[], rowsOf: (reading: SmiReading) => readonly Row[]): CsvQuery {
+  return {
+    names: fields.map(({ name, aliases }) => [name, ...aliases]),
+    csv: (names, reading, format) => csv(fields, names, rowsOf(reading), reading, format),
+  }
+}
+
 function csv<Row>(
   known: readonly QueryField<Row>[],
   names: readonly string[],

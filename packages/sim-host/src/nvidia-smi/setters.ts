@@ -38,8 +38,23 @@ export function parseSetter(option: string, argument: string): Setter | undefine
     return [min, max] as const
   }
   const base = { first: 0, second: 0, done: () => '', invalid: () => `"${argument}" is not valid` }
-  const isAmpereOrLater = ({ identity }: BoardReading) => identity.architecture >= 7
-  const hasApplicationClocks = ({ identity }: BoardReading) => identity.hasApplicationClocks === 1
+  const clocks = { ...base, subject: 'clocks' }
+  const ofMemory = { supported: ({ identity }: BoardReading) => identity.architecture >= 7 }
+  const ofApplications = { supported: ({ identity }: BoardReading) => identity.hasApplicationClocks === 1 }
+  const locked = (operation: OperationName, what: 'GPU' | 'Memory', unit: 'gpu' | 'mem'): Setter => {
+    const [first, second] = range()
+    const done = ({ identity }: BoardReading) =>
+      `${what} clocks set to "(${unit}ClkMin ${first}, ${unit}ClkMax ${second})" for GPU ${identity.busId}`
+    return { ...clocks, operation, first, second, done }
+  }
+  const reset = (operation: OperationName, what: string): Setter => {
+    return { ...clocks, operation, done: ({ identity }) => `${what} clocks reset for GPU ${identity.busId}` }
+  }
+  const onOrOff = () => {
+    const first = ({ '0': 0, DISABLED: 0, '1': 1, ENABLED: 1 } as Record<string, number>)[argument.toUpperCase()]
+    if (first === undefined) throw badArgument()
+    return [first, first ? 'Enabled' : 'Disabled'] as const
+  }
   switch (option) {
     case '-pl': {
       const limitW = Number(argument)
@@ -56,28 +71,14 @@ export function parseSetter(option: string, argument: string): Setter | undefine
           `${(identity.powerMinMw / 1000).toFixed(2)} W and ${(identity.powerMaxMw / 1000).toFixed(2)} W for GPU ${identity.busId}`,
       }
     }
-    case '-lgc': {
-      const [first, second] = range()
-      const done = ({ identity }: BoardReading) =>
-        `GPU clocks set to "(gpuClkMin ${first}, gpuClkMax ${second})" for GPU ${identity.busId}`
-      return { ...base, operation: 'lockSmClock', first, second, subject: 'clocks', done }
-    }
-    case '-lmc': {
-      const [first, second] = range()
-      const done = ({ identity }: BoardReading) =>
-        `Memory clocks set to "(memClkMin ${first}, memClkMax ${second})" for GPU ${identity.busId}`
-      return { ...base, operation: 'lockMemClock', first, second, subject: 'clocks', supported: isAmpereOrLater, done }
-    }
+    case '-lgc':
+      return locked('lockSmClock', 'GPU', 'gpu')
+    case '-lmc':
+      return { ...locked('lockMemClock', 'Memory', 'mem'), ...ofMemory }
     case '-rgc':
-      return { ...base, operation: 'resetSmClock', subject: 'clocks', done: reset('GPU') }
+      return reset('resetSmClock', 'GPU')
     case '-rmc':
-      return {
-        ...base,
-        operation: 'resetMemClock',
-        subject: 'clocks',
-        supported: isAmpereOrLater,
-        done: reset('Memory'),
-      }
+      return { ...reset('resetMemClock', 'Memory'), ...ofMemory }
     case '-ac': {
       const [first, second] = range()
       const done = ({ identity }: BoardReading) =>
@@ -85,29 +86,12 @@ export function parseSetter(option: string, argument: string): Setter | undefine
       const invalid = ({ identity }: BoardReading) =>
         `Specified clock combination "(MEM ${first}, SM ${second})" is not supported for GPU ${identity.busId}. ` +
         'Run "nvidia-smi -q -d SUPPORTED_CLOCKS" to see list of supported clock combinations'
-      return {
-        ...base,
-        operation: 'setApplicationClocks',
-        first,
-        second,
-        subject: 'clocks',
-        supported: hasApplicationClocks,
-        done,
-        invalid,
-      }
+      return { ...clocks, ...ofApplications, operation: 'setApplicationClocks', first, second, done, invalid }
     }
     case '-rac':
-      return {
-        ...base,
-        operation: 'resetApplicationClocks',
-        subject: 'clocks',
-        supported: hasApplicationClocks,
-        done: reset('Applications'),
-      }
+      return { ...reset('resetApplicationClocks', 'Applications'), ...ofApplications }
     case '-pm': {
-      const first = ({ '0': 0, DISABLED: 0, '1': 1, ENABLED: 1 } as Record<string, number>)[argument.toUpperCase()]
-      if (first === undefined) throw badArgument()
-      const name = first ? 'Enabled' : 'Disabled'
+      const [first, name] = onOrOff()
       const done = ({ identity, state }: BoardReading) =>
         state.persistenceMode === first
           ? `Persistence mode is already ${name} for GPU ${identity.busId}.`
@@ -126,9 +110,7 @@ export function parseSetter(option: string, argument: string): Setter | undefine
       return { ...base, operation: 'setComputeMode', first, subject: 'compute mode', done }
     }
     case '-mig': {
-      const first = ({ '0': 0, DISABLED: 0, '1': 1, ENABLED: 1 } as Record<string, number>)[argument.toUpperCase()]
-      if (first === undefined) throw badArgument()
-      const name = first ? 'Enabled' : 'Disabled'
+      const [first, name] = onOrOff()
       const done = ({ identity: { busId } }: BoardReading, activation: number) =>
         activation === nvmlReturn.success
           ? `${name} MIG Mode for GPU ${busId}`
@@ -202,8 +184,4 @@ export async function applySetter(setter: Setter, boards: readonly BoardReading[
     output += `${setter.done(board, value)}\n`
   }
   return output
-}
-
-function reset(what: string): (board: BoardReading) => string {
-  return ({ identity }) => `${what} clocks reset for GPU ${identity.busId}`
 }
