@@ -63,11 +63,8 @@ export async function solveGroups(
   pool: readonly number[],
   gpus: number,
 ): Promise<(readonly number[])[] | null> {
-  const counts = countByPlace(pool)
-  const covered = new Set(candidates.flatMap(({ members }) => members))
-  if ([...counts.keys()].some((place) => !covered.has(place))) return null
   const solver = await loadSolver()
-  const { values } = solver.solve(partitionProgram(candidates, counts, gpus))
+  const { values } = solver.solve(partitionProgram(candidates, countByPlace(pool), gpus))
   if (values === null) return null
   return candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
 }
