@@ -88,9 +88,12 @@ class Execution {
     let isNoted = true
     try {
       if (journal !== null) await this.#resume(journal)
-      while (!due.allArrived || engine.unfinished > 0) {
+      for (;;) {
+        const isOver = due.allArrived && engine.unfinished === 0
+        // A request may come as the last job ends, or between two calls.
+        if (isOver && (requests === undefined || readRequests(requests).length === 0)) break
         const untilS = Math.min(due.nextAtS, engine.wakeAtS)
-        if (untilS === Number.POSITIVE_INFINITY && engine.isIdle && !executor.awaitsServers) {
+        if (!isOver && untilS === Number.POSITIVE_INFINITY && engine.isIdle && !executor.awaitsServers) {
           throw whoNeverRuns(engine)
         }
         const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
@@ -154,17 +157,15 @@ class Execution {
    * Returns the events of a request, or throws and returns none. A submitted job that is already known is skipped: an
    * earlier process had read the same request before it was killed.
    */
-  #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
-    if ('cancel' in request) {
-      return request.cancel.map((jobId) => {
-        const known = this.#progress.get(jobId)
-        if (known !== undefined && known.job.arrivalS <= nowS) return { type: 'cancelled', jobId }
+  #eventsOf({ submit = [], cancel = [] }: ScheduleRequest, nowS: number): EngineEvent[] {
+    for (const jobId of cancel) {
+      if ((this.#progress.get(jobId)?.job.arrivalS ?? Infinity) > nowS) {
         throw new InvalidInputError('cancel', `job ${jobId}`, 'a job that has arrived')
-      })
+      }
     }
     const { profiles, options } = this.#engine.running
     const fresh = new Map<number, Job>()
-    for (const each of request.submit) {
+    for (const each of submit) {
       const job = { ...each, arrivalS: nowS }
       assertRunnable(job, profiles, options.cluster)
       const known = this.#progress.get(job.id)?.job ?? fresh.get(job.id)
@@ -174,7 +175,10 @@ class Execution {
       }
     }
     for (const job of fresh.values()) this.#note(job)
-    return [...fresh.values()].map((job) => ({ type: 'submitted', job }))
+    return [
+      ...[...fresh.values()].map((job): EngineEvent => ({ type: 'submitted', job })),
+      ...cancel.map((jobId): EngineEvent => ({ type: 'cancelled', jobId })),
+    ]
   }
 
   #note(job: Job): void {

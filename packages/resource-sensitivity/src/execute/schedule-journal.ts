@@ -70,7 +70,8 @@ export class ScheduleJournal {
 
 function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number): T {
   try {
-    return shape.parse(JSON.parse(line))
+    // JSON has no Infinity: a budget without a limit is null.
+    return shape.parse(JSON.parse(line, (key, value) => (key === 'powerBudgetW' ? (value ?? Infinity) : value)))
   } catch (cause) {
     throw new PctodlError(
       'JOURNAL',

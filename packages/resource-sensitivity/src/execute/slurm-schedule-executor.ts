@@ -199,9 +199,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     jobOf: (jobId: number) => Job,
     signal?: AbortSignal,
   ): Promise<void> {
-    this.#startedUnixMs = startedUnixMs
     // If this machine's clock was set back, time resumes from the last time in the journal.
-    const passedMs = Math.max(this.#clock.date().getTime() - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
+    const nowUnixMs = this.#clock.date().getTime()
+    const passedMs = Math.max(nowUnixMs - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
+    this.#startedUnixMs = nowUnixMs - passedMs
     this.#startMs = this.#clock.now() - passedMs
     this.#isBehind = entries.length > 0
     for (const [i, { events, facts, actions }] of entries.entries()) {
