@@ -61,6 +61,13 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     expect(['sinfo', 'sbatch', 'squeue', 'answers'].map(times)).toEqual([3, 3, 3, 2])
   })
 
+  it('runs no job again that Slurm calls completed, although its exit code could not be written', async () => {
+    // As on a full disk, or on a network file system that does not show the file yet.
+    play('squeue', 0, 'echo 7 COMPLETED')
+    expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    expect(readFileSync(inFolder('sbatch.calls'), 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+
   it('counts from the last plan where the clock was set back while nobody watched', async () => {
     const executor = executorHere({ pollMs: 1000 })
     const grant = { cpusPerGpu: 1, memoryGbPerGpu: 1 }

@@ -474,7 +474,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const last = this.#last.get(jobId)!
     if (end.exitCode === 0) {
       last.stopping = true
-      const atS = (end.atUnixS! * 1000 - this.#startedUnixMs) / 1000
+      const atS = end.atUnixS === null ? Infinity : (end.atUnixS * 1000 - this.#startedUnixMs) / 1000
       return [{ type: 'finished', jobId, ...(this.#isBehind && { atS: Math.min(atS, this.nowS()) }) }]
     }
     const account = this.#accounts.get(jobId) ?? { doneIterations: 0, failures: 0, nodeFailures: 0 }
