@@ -57,10 +57,8 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
   }
 }
 
-interface Progress {
+interface KnownJob {
   readonly job: Job
-  runs: number
-  firstPlacedS: number | null
   end?: { readonly finishS: number; readonly outcome: ExecutedJob['outcome'] }
 }
 
@@ -69,16 +67,16 @@ class Execution {
   readonly #executor: ScheduleExecutor
   readonly #engine: ScheduleEngine
   readonly #due: DueEvents
-  /** For each job of the trace and each job submitted since. */
-  readonly #progress = new Map<number, Progress>()
-  readonly #jobOf = (jobId: number): Job => this.#progress.get(jobId)!.job
+  /** Each job of the trace and each job submitted since. */
+  readonly #known = new Map<number, KnownJob>()
+  readonly #jobOf = (jobId: number): Job => this.#known.get(jobId)!.job
 
   constructor(options: ExecuteOptions, { jobs, incidents }: CheckedOptions, executor: ScheduleExecutor) {
     this.#options = options
     this.#executor = executor
     this.#engine = new ScheduleEngine({ ...options, limitsChange: executor.changesLimits })
     this.#due = new DueEvents(jobs, incidents)
-    for (const job of jobs) this.#note(job)
+    for (const job of jobs) this.#known.set(job.id, { job })
   }
 
   async run(journal: ScheduleJournal | null): Promise<ExecutedJob[]> {
@@ -124,8 +122,9 @@ class Execution {
       }
       throw error
     }
-    return [...this.#progress.values()].map(({ job, runs, firstPlacedS, end }): ExecutedJob => {
+    return [...this.#known.values()].map(({ job, end }): ExecutedJob => {
       const { finishS, outcome } = end!
+      const { firstStartS: firstPlacedS, runs } = engine.running.find(job.id)!
       return { job, outcome, firstPlacedS, finishS, completionS: finishS - job.arrivalS, runs }
     })
   }
@@ -159,7 +158,7 @@ class Execution {
    */
   #eventsOf({ submit = [], cancel = [] }: ScheduleRequest, nowS: number): EngineEvent[] {
     for (const jobId of cancel) {
-      if ((this.#progress.get(jobId)?.job.arrivalS ?? Infinity) > nowS) {
+      if ((this.#known.get(jobId)?.job.arrivalS ?? Infinity) > nowS) {
         throw new InvalidInputError('cancel', `job ${jobId}`, 'a job that has arrived')
       }
     }
@@ -168,38 +167,28 @@ class Execution {
     for (const each of submit) {
       const job = { ...each, arrivalS: nowS }
       assertRunnable(job, profiles, options.cluster)
-      const known = this.#progress.get(job.id)?.job ?? fresh.get(job.id)
+      const known = this.#known.get(job.id)?.job ?? fresh.get(job.id)
       if (known === undefined) fresh.set(job.id, job)
       else if (known.model !== job.model || known.iterations !== job.iterations || known.gpus !== job.gpus) {
         throw new InvalidInputError('submit', `job ${job.id}`, 'an id that no other job has')
       }
     }
-    for (const job of fresh.values()) this.#note(job)
+    for (const job of fresh.values()) this.#known.set(job.id, { job })
     return [
       ...[...fresh.values()].map((job): EngineEvent => ({ type: 'submitted', job })),
       ...cancel.map((jobId): EngineEvent => ({ type: 'cancelled', jobId })),
     ]
   }
 
-  #note(job: Job): void {
-    this.#progress.set(job.id, { job, runs: 0, firstPlacedS: null })
-  }
-
   #plan(nowS: number, events: readonly EngineEvent[]): ScheduleAction[] {
     for (const event of events) {
-      if (event.type === 'submitted' && !this.#progress.has(event.job.id)) this.#note(event.job)
+      if (event.type === 'submitted' && !this.#known.has(event.job.id))
+        this.#known.set(event.job.id, { job: event.job })
       if (event.type !== 'finished' && event.type !== 'cancelled') continue
-      const progress = this.#progress.get(event.jobId)!
-      progress.end ??= { finishS: Math.max(progress.job.arrivalS, event.atS ?? nowS), outcome: event.type }
+      const known = this.#known.get(event.jobId)!
+      known.end ??= { finishS: Math.max(known.job.arrivalS, event.atS ?? nowS), outcome: event.type }
     }
-    const actions = this.#engine.plan(nowS, events)
-    for (const { type, jobId, run } of actions) {
-      if (type !== 'place' && type !== 'migrate') continue
-      const progress = this.#progress.get(jobId)!
-      progress.runs = run
-      progress.firstPlacedS ??= nowS
-    }
-    return actions
+    return this.#engine.plan(nowS, events)
   }
 }
 
