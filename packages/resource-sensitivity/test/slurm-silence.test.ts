@@ -68,6 +68,16 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     expect(readFileSync(inFolder('sbatch.calls'), 'utf8').trim().split('\n')).toHaveLength(1)
   })
 
+  it('is not resumed with its nodes in another order, which would be other servers', async () => {
+    const two = { ...rules, cluster: { servers: [{ ...cluster.servers[0]!, count: 2 }] } }
+    const execution = { ...two, journal: inFolder('journal.jsonl') }
+    play('sinfo', 0, 'printf "node0 idle\\nnode1 idle\\n"')
+    play('squeue', 0, 'echo 7 COMPLETED')
+    await executeSchedule(execution, executorHere({ nodes: ['node0', 'node1'] }))
+    const turned = executeSchedule(execution, executorHere({ nodes: ['node1', 'node0'] }))
+    await expect(turned).rejects.toThrow('the journal of another schedule')
+  })
+
   it('counts from the last plan where the clock was set back while nobody watched', async () => {
     const executor = executorHere({ pollMs: 1000 })
     const grant = { cpusPerGpu: 1, memoryGbPerGpu: 1 }

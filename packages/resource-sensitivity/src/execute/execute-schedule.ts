@@ -48,7 +48,7 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     const checked = checkOptions(options)
     const execution = new Execution(options, checked, executor)
     if (options.journal !== undefined) {
-      journal = new ScheduleJournal(options.journal, { ...checked, solver: null }, Date.now())
+      journal = new ScheduleJournal(options.journal, { ...checked, solver: null, nodes: executor.nodes }, Date.now())
     }
     return await execution.run(journal)
   } finally {
@@ -209,6 +209,8 @@ export interface ResumedJournal {
 
 /** Carries out the engine's actions and reports events. */
 export interface ScheduleExecutor {
+  /** Names of the servers, in order. A schedule is resumed only with the same ones. Default: not known. */
+  readonly nodes?: readonly string[]
   /** Whether it can change the power limit of a running job. */
   readonly changesLimits: boolean
   /** Whether an unavailable server may come back. If so, the schedule waits although no job runs. */

@@ -165,6 +165,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return this.#given
   }
 
+  get nodes(): readonly string[] {
+    return this.#options.nodes
+  }
+
   get changesLimits(): boolean {
     return this.#options.limitPower !== undefined
   }
