@@ -13,7 +13,7 @@ export {
 // Measure
 export { aggregateLaunches, parseNsightComputeCsv } from './profile/nsight-compute.js'
 export { parseMemoryLog, parseProcessMonitorLog } from './profile/monitor-logs.js'
-export { allColocationsOf, occurrencePlan } from './collect/plan-measurements.js'
+export { allColocationsOf, mostInformative, occurrencePlan } from './collect/plan-measurements.js'
 export { collectTables, measureCoRunners } from './collect/measure-co-runners.js'
 
 // Predict

@@ -4,7 +4,14 @@ import path from 'node:path'
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type TenantPool, VirtualClock } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { allColocationsOf, collectTables, measureCoRunners, parseColocationTable } from '../src/index.js'
+import {
+  allColocationsOf,
+  collectTables,
+  measureCoRunners,
+  mostInformative,
+  parseColocationTable,
+  SlowdownModel,
+} from '../src/index.js'
 import { WorkloadCatalog } from '../src/workload.js'
 import { exampleStudy } from './example-study.js'
 
@@ -149,5 +156,22 @@ describe('collecting tables', () => {
     expect(table.map(({ members }) => members.map(({ name }) => name))).toEqual(plan)
     // The two that the first run measured have no power, and keep their row without.
     expect(table.map(({ powerW }) => powerW !== undefined)).toEqual([false, false, true])
+  })
+})
+
+describe('what to measure next', () => {
+  it('is what the model is least sure of, and nothing that is known', () => {
+    const { catalog, pairs } = exampleStudy()
+    const known = pairs.filter(({ members }) => members.every(({ name }) => !name.startsWith('vgg19')))
+    const candidates = allColocationsOf([...catalog], 2)
+    const ranked = mostInformative(
+      SlowdownModel.fit(known.slice(0, 60)),
+      candidates,
+      known.map(({ members }) => members),
+    )
+    expect(ranked).toHaveLength(candidates.length - known.length)
+    expect(ranked[0]!.members.some(({ name }) => name.startsWith('vgg19'))).toBe(true)
+    for (let i = 1; i < ranked.length; i++)
+      expect(ranked[i]!.relativeWidth).toBeLessThanOrEqual(ranked[i - 1]!.relativeWidth)
   })
 })

@@ -1,6 +1,9 @@
 import { SeededRandom, shuffled } from '@pctodl/numerics'
+import { type Members, membersKey } from '../colocation.js'
 import { assertInteger } from '../input-checks.js'
+import type { SlowdownModel } from '../model/slowdown-model.js'
 import { multisetsOf } from '../select/exact-groups.js'
+import type { Workload } from '../workload.js'
 
 /** All colocations with a number of members; a workload may occur more than once (combinations with repetition). */
 export function allColocationsOf<W>(workloads: readonly W[], members: number): W[][] {
@@ -28,4 +31,25 @@ export function occurrencePlan<W>(
     for (const member of distinct) taken.set(member, (taken.get(member) ?? 0) + 1)
     return true
   })
+}
+
+/**
+ * Sorts colocations by how much their measurement would improve the model: first those without an interval, then those
+ * with the widest relative interval. To use it, measure the first few, refit and repeat.
+ *
+ * @param measured known colocations, which are left out
+ */
+export function mostInformative(
+  model: SlowdownModel,
+  candidates: readonly Members[],
+  measured: readonly Members[] = [],
+): { readonly members: Members; readonly relativeWidth: number }[] {
+  const known = new Set(measured.map(membersKey))
+  return candidates
+    .filter((members) => !known.has(membersKey(members)))
+    .map((members: readonly Workload[]) => {
+      const interval = model.predict(members).throughputSumInterval
+      return { members, relativeWidth: interval ? Math.log(interval.high / interval.low) : Infinity }
+    })
+    .sort((a, b) => (a.relativeWidth === b.relativeWidth ? 0 : b.relativeWidth - a.relativeWidth))
 }
