@@ -11,7 +11,7 @@ export {
 } from './tables/study-tables.js'
 
 // Measure
-export { aggregateLaunches, parseNsightComputeCsv, profilingCommands } from './profile/nsight-compute.js'
+export { aggregateLaunches, parseNsightComputeCsv } from './profile/nsight-compute.js'
 export { parseMemoryLog, parseProcessMonitorLog } from './profile/monitor-logs.js'
 export { allColocationsOf, mostInformative, occurrencePlan } from './collect/plan-measurements.js'
 export { collectTables, measureCoRunners } from './collect/measure-co-runners.js'
@@ -26,12 +26,6 @@ export type { GroupPower, KeptShareSource } from './select/group-judge.js'
 export { rankPartners, undecided } from './select/rank-partners.js'
 export { groupPool } from './select/group-pool.js'
 export { groupsForInstance } from './select/groups-for-instance.js'
-export {
-  chooseShares,
-  expectedShareSweep,
-  parseShareSweepTable,
-  parseSoloSweepTable,
-} from './select/mps-shares.js'
 
 // Evaluate
 export { leftOutSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'

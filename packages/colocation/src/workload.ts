@@ -34,17 +34,21 @@ export interface Workload extends KernelMetrics {
   readonly powerW?: number
 }
 
-const metricNames = [
-  'threads',
-  'smThroughputPercent',
-  'dramThroughputPercent',
-  'memoryThroughputPercent',
-  'registers',
-  'staticSharedMemory',
-  'smUtilPercent',
-  'memUtilPercent',
-  'memoryGib',
-] as const
+export type MetricName = Exclude<keyof Workload, 'name' | 'batchSize' | 'training' | 'powerW'>
+
+/** Columns of the table of workloads and the fields that they set. The published table has the same columns. */
+export const metricColumns: readonly (readonly [column: string, field: MetricName])[] = [
+  ['Threads', 'threads'],
+  ['Compute (SM) Throughput', 'smThroughputPercent'],
+  ['DRAM Throughput', 'dramThroughputPercent'],
+  ['Memory Throughput', 'memoryThroughputPercent'],
+  ['Registers', 'registers'],
+  ['Static Shared Memory', 'staticSharedMemory'],
+  ['exclusive_throughput', 'exclusiveThroughput'],
+  ['sm%', 'smUtilPercent'],
+  ['mem%', 'memUtilPercent'],
+  ['memcap', 'memoryGib'],
+]
 
 /** @throws InvalidInputError naming the workload and the field */
 export function assertWorkload(workload: Workload): void {
@@ -52,10 +56,10 @@ export function assertWorkload(workload: Workload): void {
   const assert = (field: keyof Workload, isGood: boolean, expected: string) =>
     assertInput(isGood, `${workload.name}: ${field}`, workload[field], expected)
   const { exclusiveThroughput, powerW, batchSize } = workload
-  for (const field of metricNames) {
+  assert('exclusiveThroughput', isPositive(exclusiveThroughput), 'above 0')
+  for (const [, field] of metricColumns) {
     assert(field, workload[field] === 0 || isPositive(workload[field]), 'a number of at least 0')
   }
-  assert('exclusiveThroughput', isPositive(exclusiveThroughput), 'above 0')
   assert('powerW', powerW === undefined || isPositive(powerW), 'a number of watts above 0, or none')
   assert('batchSize', Number.isInteger(batchSize) && batchSize > 0, 'an integer of at least 1')
 }

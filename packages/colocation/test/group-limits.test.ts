@@ -1,30 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { Acquaintance } from '../src/model/novelty.js'
-import { GroupJudge } from '../src/select/group-judge.js'
-import { upperBound } from '../src/select/upper-bound.js'
-import { syntheticWorkloads } from './synthetic-board.js'
-
-const workloads = syntheticWorkloads(3).map((workload, i) => ({
-  ...workload,
-  name: `n${i}_batch8-inf`,
-  memoryGib: 2 ** i,
-  batchSize: 8,
-  exclusiveThroughput: 100 * (i + 1),
-}))
-
-describe('the value that no grouping exceeds', () => {
-  it('is reached where every GPU has to be shared, however dear that is', () => {
-    for (const kept of [0.1, 0.6, 0.9]) {
-      const dear = {
-        workloads,
-        keptShares: (members: readonly number[]) => members.map(() => (members.length > 1 ? kept : 1)),
-      }
-      const judge = new GroupJudge(dear, 'speedup', {})
-      expect(upperBound(judge, [0, 0, 1, 2], 2, 2)).toBeCloseTo(4 * kept, 6)
-      expect(upperBound(judge, [0, 0, 1, 2], 2, 4)).toBeCloseTo(4, 6)
-    }
-  })
-})
 
 describe('how much of a group was seen before', () => {
   const seen = new Acquaintance([

@@ -193,8 +193,8 @@ describe('limits of a group', () => {
       [{ memoryGib: 0 }, 'memoryGib'],
       [{ minKeptShare: -0.01 }, 'minKeptShare'],
       [{ minKeptShare: 1.01 }, 'minKeptShare'],
-      [{ batchTimesMs: { other: 1 } }, 'workload of batchTimesMs'],
-      [{ batchTimesMs: { [first.name]: 0.499 * doubled(first) } }, `batchTimesMs of ${first.name}`],
+      [{ batchTimesMs: { other: 1 } }, 'workload with a batch time'],
+      [{ batchTimesMs: { [first.name]: 0.499 * doubled(first) } }, `batch time of ${first.name}`],
       [{ power: power(0) }, 'power.capW'],
     ] as const) {
       expect(() => judge(limits), message).toThrow(message)

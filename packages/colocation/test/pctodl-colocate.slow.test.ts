@@ -96,13 +96,10 @@ describe('pctodl colocate', () => {
     expect(table.stdout).not.toContain('left-out')
   })
 
-  it('divides a pool, ranks co-runners and draws the slowdowns', async () => {
-    const picture = path.join(study, 'heat.svg')
-    const { code, stdout, stderr } = await call('pair', '--study', study, '--heat-map', picture)
+  it('divides a pool and ranks co-runners', async () => {
+    const { code, stdout } = await call('pair', '--study', study)
     expect(code).toBe(0)
-    expect(stderr).toBe(`written: ${picture}\n`)
     expect(stdout).toMatch(/4 GPUs, \d\.\d\d in sum: the best there is, as predicted\n$/)
-    expect(readFileSync(picture, 'utf8')).toContain(`>${workloads[3]!.name}<`)
     const grouping = JSON.parse((await call('pair', '--study', study, '--size', '3', '--json')).stdout)
     expect(grouping.groups.flatMap((group: { members: string[] }) => group.members).sort()).toEqual(
       workloads.map(({ name }) => name).sort(),
@@ -177,8 +174,8 @@ describe('pctodl colocate', () => {
       for (const [text, said] of [
         ['x', 'expected <workload>=<ms>'],
         [`${name}=-3`, 'ms'],
-        ['nobody=5', "--slo: unknown workload of batchTimesMs 'nobody'"],
-        [`${slo},${slo}`, 'two objectives'],
+        ['nobody=5', "unknown workload with a batch time 'nobody'"],
+        [`${slo},${slo}`, 'once per workload'],
         [`${name}=${0.5 * aloneMs}`, 'ms, its time alone'],
       ]) {
         expect(await call('pair', '--study', folder, '--slo', text!)).toMatchObject({
@@ -196,16 +193,11 @@ describe('pctodl colocate', () => {
     })
   })
 
-  it('says of a pool with too many ways to divide it that it searched, and what no grouping exceeds', async () => {
+  it('says of a pool with too many ways to divide it that it searched', async () => {
     const pool = Array.from({ length: 24 }, (_, i) => workloads[i % 8]!.name).join(',')
     const { code, stdout } = await call('pair', '--study', study, '--pool', pool, '--size', '12')
     expect(code).toBe(0)
-    const said = /2 GPUs, (\S+) in sum: found by search; no grouping exceeds (\d+\.\d\d) \(gap (\d+\.\d) %\)\n$/.exec(
-      stdout,
-    )!
-    const [value, bound, gapPercent] = said.slice(1).map(Number) as [number, number, number]
-    expect(bound).toBeGreaterThanOrEqual(value)
-    expect(gapPercent).toBeCloseTo(100 * (1 - value / bound), 0)
+    expect(stdout).toMatch(/2 GPUs, \d+\.\d\d in sum: found by search; a better grouping may exist\n$/)
   })
 
   it('tells its version and its commands, and that is no failure', async () => {
@@ -232,14 +224,13 @@ describe('pctodl colocate', () => {
     })
     expect(await call('predict', '--study', path.join(study, 'none'), '--members', members)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('has no workloads.csv'),
+      stderr: expect.stringContaining('expected workloads.csv and colocations2.csv'),
     })
     expect(await call('pair', '--study', study, '--memory-gib', '0.1')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('no grouping of 8 jobs on 4 GPUs meets the limits'),
     })
     expect(await call('pair', '--study', study, '--gpus', '2')).toMatchObject({ code: 2 })
-    expect(await call('pair', '--study', study, '--heat-map', 'x.gif')).toMatchObject({ code: 2 })
     writeFileSync(path.join(study, 'colocations3.csv'), 'workload1,workload2\n')
     expect(await call('pair', '--study', study)).toMatchObject({
       code: 1,

@@ -4,7 +4,6 @@ import {
   parseMemoryLog,
   parseNsightComputeCsv,
   parseProcessMonitorLog,
-  profilingCommands,
   TableError,
 } from '../src/index.js'
 
@@ -106,21 +105,6 @@ describe('the report of Nsight Compute', () => {
       staticSharedMemory: 8 * 48,
     })
     expect(() => aggregateLaunches([])).toThrow('above 0 ns')
-  })
-
-  it('is made by commands that a shell takes as they are', () => {
-    const commands = profilingCommands({
-      workload: 'bert_batch8-inf',
-      command: ['python', 'run model.py', "--name=it's"],
-    })
-    expect(commands.profile).toBe(
-      'ncu --set full --nvtx --nvtx-include step10/ --target-processes all --force-overwrite --export ' +
-        "./bert_batch8-inf.ncu-rep python 'run model.py' '--name=it'\\''s'",
-    )
-    expect(commands.exportCsv).toBe(
-      'ncu --import ./bert_batch8-inf.ncu-rep --csv --page details --print-units base > ./bert_batch8-inf.csv',
-    )
-    expect(() => profilingCommands({ workload: 'x', command: [] })).toThrow('a program and its arguments')
   })
 })
 

@@ -8,12 +8,5 @@ export function slowdownTable(workloads: readonly Workload[], exponents: readonl
       const sum = others.reduce((total, other) => total + exponents[own]![other]!, 0)
       return others.length === 0 ? 1 : Math.exp((Math.log2(members.length) / others.length) * sum)
     })
-  return {
-    workloads,
-    keptShares,
-    maxKept: (own, others, coRunners) => {
-      const kept = (other: number) => exponents[own]![other]!
-      return keptShares([own, ...[...others].sort((a, b) => kept(b) - kept(a)).slice(0, coRunners)])[0]!
-    },
-  }
+  return { workloads, keptShares }
 }

@@ -3,8 +3,6 @@ import {
   formatColocationTable,
   formatWorkloadTable,
   parseColocationTable,
-  parseShareSweepTable,
-  parseSoloSweepTable,
   parseWorkloadTable,
   TableError,
 } from '../src/index.js'
@@ -117,60 +115,5 @@ describe('the table of colocations', () => {
     expect(tableErrorOf(() => parseColocationTable(csv.replace('w2throughput', 'second'), catalog)).column).toBe(
       'w2throughput',
     )
-  })
-})
-
-describe('the sweeps of shares', () => {
-  const header = 'workload1,workload2,"(LS10, BE90)","(LS100, BE100)"'
-
-  it('reads tuples and leaves out what failed', () => {
-    const text = `${header}\na,b,"(1.5, 20)",None\nc,d,"(None, 3)","(4, 5e-1)"\n`
-    expect(parseShareSweepTable(text)).toEqual([
-      { members: ['a', 'b'], points: [{ mpsPercents: [10, 90], throughputs: [1.5, 20] }] },
-      { members: ['c', 'd'], points: [{ mpsPercents: [100, 100], throughputs: [4, 0.5] }] },
-    ])
-  })
-
-  it('reads more than two members', () => {
-    const text = 'workload1,workload2,workload3,"(w1_100, w2_50, w3_20)"\na,b,c,"(1, 2, 3)"\n'
-    expect(parseShareSweepTable(text)[0]!.points).toEqual([{ mpsPercents: [100, 50, 20], throughputs: [1, 2, 3] }])
-  })
-
-  it('evaluates nothing and refuses what is no tuple', () => {
-    for (const cell of ['(1, process.exit())', '(1)', '1, 2', '(1, )', '(-1, 2)', '(1, 2, 3)']) {
-      const error = tableErrorOf(() => parseShareSweepTable(`${header}\na,b,"${cell}",None\n`, 'sweep.csv'))
-      expect(error).toMatchObject({ line: 2, column: '(LS10, BE90)' })
-    }
-    expect(tableErrorOf(() => parseShareSweepTable(`${header.replace('LS10', 'LS0')}\na,b,None,None\n`)).line).toBe(1)
-  })
-
-  it('reads the shares from 1 to 100, and no other column', () => {
-    const text = 'workload,1,0,100,101,1.5,note\na,5,6,7,8,9,10\n'
-    expect(parseSoloSweepTable(text).get('a')).toEqual([
-      { mpsPercents: [1], throughputs: [5] },
-      { mpsPercents: [100], throughputs: [7] },
-    ])
-    expect(() => parseSoloSweepTable('workload,0,101\na,1,2\n')).toThrow('no column headed by a share')
-    const split = (shares: string) => parseShareSweepTable(`workload1,workload2,"${shares}"\na,b,"(1, 0)"\n`)
-    expect(split('(LS1, BE100)')[0]!.points).toEqual([{ mpsPercents: [1, 100], throughputs: [1, 0] }])
-    for (const wrong of ['(LS0, BE90)', '(LS10, BE101)', '(LS10)']) {
-      expect(() => split(wrong)).toThrow('expected 2 shares from 1 to 100')
-    }
-  })
-
-  it('reads solo throughputs by share, with rows that end early', () => {
-    expect(parseSoloSweepTable('workload,10,100\na,1,4\nb,2\n')).toEqual(
-      new Map([
-        [
-          'a',
-          [
-            { mpsPercents: [10], throughputs: [1] },
-            { mpsPercents: [100], throughputs: [4] },
-          ],
-        ],
-        ['b', [{ mpsPercents: [10], throughputs: [2] }]],
-      ]),
-    )
-    expect(tableErrorOf(() => parseSoloSweepTable('workload,share\na,1\n')).line).toBe(1)
   })
 })

@@ -1,6 +1,4 @@
-import { chartConfig } from '@pctodl/report/charts'
 import { describe, expect, it } from 'vitest'
-import { slowdownChart } from '../src/cli/heat-map.js'
 import { scalingOf, standardize } from '../src/model/standardize.js'
 import { featuresOf, matern, pointsScaledBy, workloadKernels } from '../src/model/workload-kernels.js'
 import { syntheticWorkloads } from './synthetic-board.js'
@@ -57,20 +55,4 @@ describe('the features of a workload', () => {
     expect(matern(0)).toBe(1)
     expect(matern(1)).toBeCloseTo((1 + Math.sqrt(3)) * Math.exp(-Math.sqrt(3)), 12)
   })
-})
-
-it('what workloads keep beside each other is drawn in percent, in colours from none to all', () => {
-  const kept = [
-    [0.9, 0.8, 0.5],
-    [0.7, 0.6, 0.4],
-    [0.95, 0.9, 0.85],
-  ]
-  const source = {
-    workloads: workloads.slice(0, 3),
-    keptShares: ([own, other]: readonly number[]) => [kept[own!]![other!]!, kept[other!]![own!]!],
-  }
-  const chart = JSON.parse(JSON.stringify(slowdownChart(source, chartConfig)))
-  expect(chart.data.values).toHaveLength(9)
-  expect(chart.data.values[2]).toEqual({ own: workloads[0]!.name, other: workloads[2]!.name, kept: 50 })
-  expect(chart.layer[0].encoding.color.scale).toMatchObject({ domain: [0, 100], clamp: true })
 })

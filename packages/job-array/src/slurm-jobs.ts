@@ -59,15 +59,16 @@ export interface SlurmJobStart {
 export interface SlurmJobEnd {
   readonly id: string
   /**
-   * Null if the job left the queue without an exit code: it was killed, reached its time limit, or its node failed.
+   * Null if the job left the queue without an exit code: it was killed, reached its time limit, or its node failed. 0 if
+   * the job could not write its exit code, or it is not visible here yet, and Slurm's state is `COMPLETED`.
    */
   readonly exitCode: number | null
   /**
-   * Slurm's job state if there is no exit code, e.g. `NODE_FAIL`, `TIMEOUT` or `CANCELLED`; null if Slurm no longer
+   * Slurm's job state if the job wrote no exit code, e.g. `NODE_FAIL`, `TIMEOUT` or `CANCELLED`; null if Slurm no longer
    * knows the job.
    */
   readonly state: string | null
-  /** Unix time by the node's clock, s; null without an exit code. */
+  /** Unix time by the node's clock, s; null if the job wrote no exit code. */
   readonly atUnixS: number | null
   readonly logFile: string
 }
@@ -272,9 +273,11 @@ export class SlurmJobs {
       if (exit !== undefined) {
         const [atUnixS, exitCode] = exit.trim().split(' ').map(Number) as [number, number]
         ends.push({ id, exitCode, state: null, atUnixS, logFile })
-      } else if (states !== null && isOver(states.get(this.#slurmIds.get(id)!))) {
-        ends.push({ id, exitCode: null, state: states.get(this.#slurmIds.get(id)!) ?? null, atUnixS: null, logFile })
-      } else continue
+      } else {
+        const state = states?.get(this.#slurmIds.get(id)!)
+        if (states === null || !isOver(state)) continue
+        ends.push({ id, exitCode: state === 'COMPLETED' ? 0 : null, state: state ?? null, atUnixS: null, logFile })
+      }
       this.#ended.add(id)
     }
     return { starts, ends }

@@ -27,10 +27,10 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const { jobs, incidents, skipped } = checkOptions(options)
   const { onPlan, onActions, stopS = 0 } = options
   assertAtLeast('stopS', stopS, 0, 'seconds')
-  const hasTypes = options.cluster.servers.some(({ gpuType }) => gpuType !== undefined)
-  const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
+  const steps: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   const startS = Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY)
   const engine = new ScheduleEngine(options, startS)
+  const { power } = engine
   const due = new DueEvents(jobs, incidents)
   /** Ends of runs that were told to stop; under a power budget, other jobs wait for them. */
   const leaving: { readonly atS: number; readonly event: EngineEvent }[] = []
@@ -43,20 +43,20 @@ export function simulate(options: SimulationOptions): SimulationResult {
     events.push(...due.takeUntil(nowS))
     const actions = engine.plan(nowS, events)
     if (actions.length > 0) onActions?.(nowS, actions)
-    if (hasTypes) {
+    if (power !== null) {
       for (const { type, jobId, run } of actions) {
         if (type === 'preempt') leaving.push({ atS: nowS + stopS, event: { type: 'left', jobId, run } })
       }
       // Plans of one moment are one.
-      if (power.at(-1)?.fromS === nowS) power.pop()
-      power.push({ fromS: nowS, powerW: engine.powerW, powerBudgetW: engine.powerBudgetW })
+      if (steps.at(-1)?.fromS === nowS) steps.pop()
+      steps.push({ fromS: nowS, powerW: power.powerW, powerBudgetW: power.budgetW })
     }
     if (engine.changed) onPlan?.(engine.current())
   }
   const result = resultOf(options, engine, startS, jobs[0]!.arrivalS, skipped)
-  if (!hasTypes) return result
+  if (power === null) return result
   const idleJ = engine.running.totals.idleW * (result.lastFinishS - result.firstArrivalS)
-  return { ...result, power, energyJ: idleJ + engine.dynamicEnergyJ }
+  return { ...result, power: steps, energyJ: idleJ + power.energyJ }
 }
 
 /**

@@ -101,14 +101,14 @@ describe('a world in which anything happens at any time', () => {
           check: (holdings, _, when) => {
             const staying = holdings.filter(({ leaving }) => !leaving)
             const powerW = wattsOf(holdings)
-            const budgetW = engine.powerBudgetW + 1e-6
+            const budgetW = engine.power!.budgetW + 1e-6
             // A fall that nobody told in time: from then on it only falls.
             expect(powerW).toBeLessThanOrEqual(Math.max(budgetW, beforeW + 1e-6))
             beforeW = powerW
             if (when === 'action') return
             assertWithin(staying, kinds)
             expect(wattsOf(staying)).toBeLessThanOrEqual(budgetW)
-            expect(engine.powerW).toBeCloseTo(powerW, 6)
+            expect(engine.power!.powerW).toBeCloseTo(powerW, 6)
           },
         })
       }),

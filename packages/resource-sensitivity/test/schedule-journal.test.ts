@@ -99,6 +99,12 @@ describe('a schedule that is killed', () => {
     ...{ jobs: 12, jobsPerHour: 6, profiles: exampleProfiles, seed: 8, durations: shortDurations },
     gpuCounts: [1, 2, 4].map((gpus) => ({ gpus, probability: 1 / 3 })),
   })
+  /** Short, because requests are looked for twice a second. */
+  const brief = jobs.map((job) => ({
+    ...job,
+    arrivalS: job.arrivalS / 200,
+    iterations: Math.ceil(job.iterations / 200),
+  }))
   // Without resizes an action is told from others by its run.
   const rules = { cluster, profiles: exampleProfiles, jobs, policy: 'srtf', mechanism: 'fair' } as const
 
@@ -144,11 +150,6 @@ describe('a schedule that is killed', () => {
   it('takes jobs and cancellations while it runs, each once wherever it is killed, and refuses what cannot be', async () => {
     const random = new SeededRandom(9)
     const requests = path.join(folder, 'requests')
-    const brief = jobs.map((job) => ({
-      ...job,
-      arrivalS: job.arrivalS / 200,
-      iterations: Math.ceil(job.iterations / 200),
-    }))
     mkdirSync(requests, { mode: 0o700 })
     const world = new LastingWorld()
     const refused: string[] = []
@@ -243,6 +244,96 @@ describe('a schedule that is killed', () => {
       [0, 'finished'],
       [1, 'finished'],
     ])
+  })
+
+  it('takes a request that comes as the last job ends, and one that comes after', async () => {
+    const requests = path.join(folder, 'requests')
+    mkdirSync(requests, { mode: 0o700 })
+    const execution = { ...rules, jobs: brief.slice(0, 1), journal: path.join(folder, 'journal.jsonl'), requests }
+    const world = new LastingWorld()
+    const more = (id: number) => ({ submit: [{ id, model: jobs[0]!.model, iterations: 50, gpus: 1 }] })
+    const first = await executeSchedule(
+      {
+        ...execution,
+        onEvents: (_, events) => {
+          if (events.some((event) => event.type === 'finished' && event.jobId === jobs[0]!.id)) {
+            requestOfSchedule(requests, more(100))
+          }
+        },
+      },
+      new MortalExecutor(world, 1e9),
+    )
+    expect(first.map(({ job }) => job.id)).toEqual([jobs[0]!.id, 100])
+    requestOfSchedule(requests, more(101))
+    const second = await executeSchedule(execution, new MortalExecutor(world, 1e9))
+    expect(second.map(({ job, outcome }) => [job.id, outcome])).toEqual(
+      [jobs[0]!.id, 100, 101].map((id) => [id, 'finished']),
+    )
+    expect(readdirSync(requests)).toEqual([])
+  })
+
+  it('takes a submission before its cancellation, in whichever order their names stand', async () => {
+    const requests = path.join(folder, 'requests')
+    mkdirSync(requests, { mode: 0o700 })
+    const job = { id: 100, model: jobs[0]!.model, iterations: 50, gpus: 1 }
+    // A clock that was set back in between.
+    writeFileSync(path.join(requests, '2.json'), JSON.stringify({ submit: [job] }), { mode: 0o600 })
+    writeFileSync(path.join(requests, '1.json'), JSON.stringify({ cancel: [100] }), { mode: 0o600 })
+    const refused: string[] = []
+    const executed = await executeSchedule(
+      { ...rules, jobs: brief.slice(0, 1), requests, onRefused: (_, { message }) => refused.push(message) },
+      new MortalExecutor(new LastingWorld(), 1e9),
+    )
+    expect(refused).toEqual([])
+    expect(executed.find((each) => each.job.id === 100)!.outcome).toBe('cancelled')
+  })
+
+  it('refuses ids that are no integers, because they name files', async () => {
+    const requests = path.join(folder, 'requests')
+    mkdirSync(requests, { mode: 0o700 })
+    for (const id of [1.5, -1]) {
+      requestOfSchedule(requests, { submit: [{ id, model: jobs[0]!.model, iterations: 50, gpus: 1 }] })
+    }
+    const refused: string[] = []
+    const execution = {
+      ...rules,
+      jobs: brief,
+      requests,
+      onRefused: (_: string, { message }: Error) => refused.push(message),
+    }
+    expect(await executeSchedule(execution, new MortalExecutor(new LastingWorld(), 1e9))).toHaveLength(jobs.length)
+    expect(refused).toEqual([expect.stringContaining('submit.0.id'), expect.stringContaining('submit.0.id')])
+  })
+
+  it('ends where another program has changed the journal, instead of adding to what nobody could read', async () => {
+    for (const change of ['', '{"timeS":1}\n']) {
+      const journal = path.join(folder, `${change.length}.jsonl`)
+      let plans = 0
+      const execution = {
+        ...{ ...rules, journal },
+        onEvents: () => {
+          if (++plans === 3) writeFileSync(journal, change)
+        },
+      }
+      const executed = executeSchedule(execution, new MortalExecutor(new LastingWorld(), 1e9))
+      await expect(executed).rejects.toMatchObject({ code: 'JOURNAL' })
+      expect(readFileSync(journal, 'utf8')).toBe(change)
+    }
+  })
+
+  it('goes on under a budget that was lifted: no limit has a place in the journal', async () => {
+    const profiles = exampleProfiles.map((profile) => ({
+      ...profile,
+      gpus: [{ gpuType: 'big', powerLimitW: 300, throughput: profile.throughput, dynamicPowerW: 250 }],
+    }))
+    const typed = { servers: [{ ...cluster.servers[0]!, gpuType: 'big', idlePowerW: 25 }] }
+    const journal = path.join(folder, 'journal.jsonl')
+    const incidents = [{ atS: 1, event: { type: 'budget', powerBudgetW: Number.POSITIVE_INFINITY } as const }]
+    const execution = { ...rules, cluster: typed, profiles, incidents, powerBudgetW: 1000, journal }
+    const world = new LastingWorld()
+    await expect(executeSchedule(execution, new MortalExecutor(world, 12))).rejects.toThrow(Killed)
+    expect(readFileSync(journal, 'utf8')).toContain('"budget"')
+    expect(await executeSchedule(execution, new MortalExecutor(world, 1e9))).toHaveLength(jobs.length)
   })
 
   it("writes through no link, and nothing where the journal is somebody else's", async () => {

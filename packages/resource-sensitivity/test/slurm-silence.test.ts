@@ -61,6 +61,45 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     expect(['sinfo', 'sbatch', 'squeue', 'answers'].map(times)).toEqual([3, 3, 3, 2])
   })
 
+  it('runs no job again that Slurm calls completed, although its exit code could not be written', async () => {
+    // As on a full disk, or on a network file system that does not show the file yet.
+    play('squeue', 0, 'echo 7 COMPLETED')
+    expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    expect(readFileSync(inFolder('sbatch.calls'), 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+
+  it('is not resumed with its nodes in another order, which would be other servers', async () => {
+    const two = { ...rules, cluster: { servers: [{ ...cluster.servers[0]!, count: 2 }] } }
+    const execution = { ...two, journal: inFolder('journal.jsonl') }
+    play('sinfo', 0, 'printf "node0 idle\\nnode1 idle\\n"')
+    play('squeue', 0, 'echo 7 COMPLETED')
+    await executeSchedule(execution, executorHere({ nodes: ['node0', 'node1'] }))
+    const turned = executeSchedule(execution, executorHere({ nodes: ['node1', 'node0'] }))
+    await expect(turned).rejects.toThrow('the journal of another schedule')
+  })
+
+  it('counts from the last plan where the clock was set back while nobody watched', async () => {
+    const executor = executorHere({ pollMs: 1000 })
+    const grant = { cpusPerGpu: 1, memoryGbPerGpu: 1 }
+    const place = { ...({ type: 'place', jobId: 0, run: 1, placement: [{ server: 0, gpus: 1 }] } as const), ...grant }
+    const nowUnixMs = Date.now()
+    // A thousand seconds had passed, and then the clock was set back by an hour. The job ended two seconds ago.
+    const startedUnixMs = nowUnixMs + 3_600_000 - 1_000_000
+    for (const [name, text] of [
+      ['intent', ''],
+      ['job', '7'],
+      ['start', `${nowUnixMs / 1000 - 9} 1 none 7`],
+      ['exit', `${nowUnixMs / 1000 - 2} 0`],
+    ]) {
+      writeFileSync(path.join(inFolder('work'), name!, '0.1'), text!, { mode: 0o600 })
+    }
+    const entries = [{ timeS: 1000, events: [], facts: [], actions: [place] }]
+    await executor.resume({ startedUnixMs, entries }, () => jobs[0]!)
+    const events = [...(await executor.next(1100)), ...(await executor.close())]
+    const { atS } = events.find((event) => event.type === 'finished') as { atS: number }
+    expect(Math.abs(atS - 998)).toBeLessThan(1)
+  })
+
   it('gives a job its time to save from when it was told, however late that was', async () => {
     play('squeue', 0, 'echo 7 RUNNING')
     play('scancel', 3, '')

@@ -32,16 +32,23 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   for (const { title, splits } of chosen) {
     terminal.stderr.write(`${title}: ${splits.length} splits\n`)
     const evaluations: Evaluation[] = []
-    for (const method of methods) {
-      evaluations.push(await evaluateMethod(method, splits, { now: () => performance.now(), signal: terminal.signal }))
-    }
+    for (const method of methods) evaluations.push(await evaluateMethod(method, splits, terminal.signal))
     evaluated.push({ title, splits: splits.length, evaluations })
   }
-  terminal.stdout.write(json ? `${JSON.stringify(evaluated, null, 2)}\n` : evaluated.map(formatSection).join('\n'))
+  terminal.stdout.write(
+    json
+      ? `${JSON.stringify(evaluated, null, 2)}\n`
+      : evaluated.map((each) => formatSection(each.title, each.splits, each.evaluations)).join('\n'),
+  )
   return 0
 }
 
-function sectionsOf({ colocations }: Study): { readonly title: string; readonly splits: readonly Split[] }[] {
+interface Section {
+  readonly title: string
+  readonly splits: readonly Split[]
+}
+
+function sectionsOf({ colocations }: Study): Section[] {
   const sizes = [...colocations]
   return [
     ...sizes.map(([size, rows]) => ({
@@ -60,22 +67,14 @@ function sectionsOf({ colocations }: Study): { readonly title: string; readonly 
   ].filter(({ splits }) => splits.length > 0 && splits.every(({ train, test }) => train.length > 1 && test.length > 1))
 }
 
-interface Section {
-  readonly title: string
-  readonly splits: number
-  readonly evaluations: readonly Evaluation[]
-}
-
-function formatSection({ title, splits, evaluations }: Section): string {
-  const columns = ['MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'in 90 %', 'width %', 'training ms']
-  const digits = [3, 1, 3, 3, 3, 1, 3, 0, 1]
-  const rows = evaluations.map(({ method, accuracy, memberCoverage, memberWidthPercent, trainingMs, ...choice }) => [
-    method,
-    ...[
-      ...[accuracy?.mse, accuracy?.mapePercent, accuracy?.spearman],
-      ...[choice.gain, choice.gainDeviation, choice.regretPerS],
-      ...[memberCoverage, memberWidthPercent, trainingMs],
-    ].map((figure, i) => figure?.toFixed(digits[i]) ?? ''),
-  ])
+function formatSection(title: string, splits: number, evaluations: readonly Evaluation[]): string {
+  const columns = ['MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'in 90 %', 'width %']
+  const digits = [3, 1, 3, 3, 3, 1, 3, 0]
+  const rows = evaluations.map(({ method, accuracy, ...choice }) => {
+    const { gain, gainDeviation, regretPerS, memberCoverage, memberWidthPercent } = choice
+    const errors = [accuracy?.mse, accuracy?.mapePercent, accuracy?.spearman]
+    const figures = [...errors, gain, gainDeviation, regretPerS, memberCoverage, memberWidthPercent]
+    return [method, ...figures.map((figure, i) => figure?.toFixed(digits[i]) ?? '')]
+  })
   return `${title} (mean of ${splits} splits)\n${formatTable(['method', ...columns], rows)}\n`
 }

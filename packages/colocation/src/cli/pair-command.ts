@@ -11,7 +11,6 @@ import {
   positiveNumber,
   UsageError,
 } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
 import { membersLabel } from '../colocation.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
 import {
@@ -26,7 +25,6 @@ import { type Grouping, groupPool } from '../select/group-pool.js'
 import { type RankedGroup, rankPartners, undecided } from '../select/rank-partners.js'
 import { allColocations, readStudy } from '../tables/study-tables.js'
 import type { Workload } from '../workload.js'
-import { writeHeatMap } from './heat-map.js'
 import { formatTable } from './table.js'
 
 interface PairOptions {
@@ -39,8 +37,7 @@ interface PairOptions {
   readonly memoryGib?: number
   readonly minKept?: number
   readonly powerCap?: number
-  readonly slo?: (readonly [workload: string, ms: number])[]
-  readonly heatMap?: string
+  readonly slo?: Record<string, number>
   readonly json?: boolean
 }
 
@@ -68,8 +65,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     .option('--memory-gib <GiB>', 'memory per GPU', positiveNumber('GiB'))
     .option('--min-kept <share>', 'share of its solo throughput that each job must retain', numberBetween(0, 1))
     .option('--power-cap <watts>', 'power cap per GPU; needs measured power in the study', positiveNumber('W'))
-    .option('--slo <workload=ms>', 'maximum mean batch time with co-runners, separated by commas', listOf(objectiveOf))
-    .option('--heat-map <file>', 'draw retained throughput for each pair of workloads (.svg or .png)')
+    .option('--slo <workload=ms>', 'maximum mean batch time with co-runners, separated by commas', batchTimesOf)
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<PairOptions>()
@@ -83,18 +79,10 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   const workloads = [...new Set([...(target === undefined ? [] : [asUsage(() => study.catalog.get(target))]), ...pool])]
   const model = SlowdownModel.fit(allColocations(study))
   const source = model.keptShareSource(workloads)
-  if (options.heatMap !== undefined) {
-    await writeHeatMap(source, options.heatMap)
-    terminal.stderr.write(`written: ${options.heatMap}\n`)
-  }
-  const { memoryGib, minKept: minKeptShare, slo, powerCap: capW } = options
+  const { memoryGib, minKept: minKeptShare, slo: batchTimesMs, powerCap: capW } = options
   const power = capW === undefined ? undefined : { capW, of: powerOf(model, workloads) }
-  const limits: GroupLimits = given({ memoryGib, minKeptShare, batchTimesMs: slo && objectivesOf(slo), power })
-  try {
-    new GroupJudge(source, options.objective, limits)
-  } catch (error) {
-    throw error instanceof PctodlError ? new UsageError(`--slo: ${error.message}`) : error
-  }
+  const limits: GroupLimits = given({ memoryGib, minKeptShare, batchTimesMs, power })
+  asUsage(() => new GroupJudge(source, options.objective, limits))
   const places = pool.map((workload) => workloads.indexOf(workload))
   const { objective, size: maxMembers, gpus, json } = options
   const print = (document: object, groups: readonly ColocationGroup[], text: (table: string) => string) => {
@@ -126,18 +114,17 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   return 1
 }
 
-/** `name=ms` */
-function objectiveOf(text: string): readonly [workload: string, ms: number] {
-  const said = /^(.+)=([^=]+)$/.exec(text)
-  if (said === null) throw new UsageError(`--slo: got '${text}', expected <workload>=<ms>`)
-  return [said[1]!, positiveNumber('ms')(said[2]!)]
-}
-
-function objectivesOf(objectives: readonly (readonly [workload: string, ms: number])[]): Record<string, number> {
-  const names = objectives.map(([name]) => name)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw new UsageError(`--slo: ${twice} has two objectives, expected one`)
-  return Object.fromEntries(objectives)
+/** `name=ms,...` */
+function batchTimesOf(text: string): Record<string, number> {
+  const times: Record<string, number> = {}
+  for (const each of listOf(String)(text)) {
+    const [, name, ms] = /^(.+)=([^=]+)$/.exec(each) ?? []
+    if (name === undefined || name in times) {
+      throw new UsageError(`--slo: got '${each}', expected <workload>=<ms>, once per workload`)
+    }
+    times[name] = positiveNumber('ms')(ms!)
+  }
+  return times
 }
 
 function powerOf(model: SlowdownModel, workloads: readonly Workload[]): GroupPower {
@@ -179,9 +166,7 @@ function formatGroups(
   return formatTable(head, rows)
 }
 
-function formatTotal({ value, bound, gapPercent, method, groups }: Grouping): string {
-  const total = `${groups.length} GPUs, ${value.toFixed(2)} in sum: `
-  if (method === 'exact') return `${total}the best there is, as predicted`
-  if (bound === Infinity) return `${total}found by search; how much better a grouping could be is not known`
-  return `${total}found by search; no grouping exceeds ${bound.toFixed(2)} (gap ${gapPercent.toFixed(1)} %)`
+function formatTotal({ value, method, groups }: Grouping): string {
+  const how = method === 'exact' ? 'the best there is, as predicted' : 'found by search; a better grouping may exist'
+  return `${groups.length} GPUs, ${value.toFixed(2)} in sum: ${how}`
 }

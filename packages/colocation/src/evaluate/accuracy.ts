@@ -31,15 +31,8 @@ export function accuracy(measured: readonly number[], predicted: readonly number
 
 /** Ranks from 0; ties share their mean rank. */
 function ranks(values: readonly number[]): number[] {
-  const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]!)
-  const result = new Array<number>(values.length)
-  for (let begin = 0; begin < order.length; ) {
-    let end = begin + 1
-    while (end < order.length && values[order[end]!] === values[order[begin]!]) end++
-    for (let i = begin; i < end; i++) result[order[i]!] = (begin + end - 1) / 2
-    begin = end
-  }
-  return result
+  const count = (isBefore: (other: number) => boolean) => values.filter(isBefore).length
+  return values.map((value) => (count((other) => other < value) + count((other) => other <= value) - 1) / 2)
 }
 
 function correlation(a: readonly number[], b: readonly number[]): number {

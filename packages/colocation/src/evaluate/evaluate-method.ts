@@ -71,71 +71,65 @@ export interface Evaluation {
   readonly memberCoverage: number | null
   /** Mean relative width of the members' 90 % intervals, `(high - low) / sqrt(high * low)`, percent. */
   readonly memberWidthPercent: number | null
-  /** Time to train on one split, ms; null without a clock. */
-  readonly trainingMs: number | null
 }
-
-type Figure =
-  | keyof Accuracy
-  | Extract<keyof Evaluation, 'gain' | 'regretPerS' | 'memberCoverage' | 'memberWidthPercent' | 'trainingMs'>
 
 /**
  * @param splits at least one
- * @param options.now a clock in ms, to time training
- * @param options.signal aborts between two splits
+ * @param signal aborts between two splits
  */
 export async function evaluateMethod(
   method: Method,
   splits: readonly Split[],
-  { now, signal }: { readonly now?: () => number; readonly signal?: AbortSignal } = {},
+  signal?: AbortSignal,
 ): Promise<Evaluation> {
-  const results: Partial<Record<Figure, number | null>>[] = []
+  const results: Omit<Evaluation, 'method' | 'gainDeviation'>[] = []
   for (const split of splits) {
     const { test } = split
     // Fitting blocks the event loop for seconds, so signals are handled between two splits.
     await new Promise((resolve) => setTimeout(resolve))
     signal?.throwIfAborted()
-    const beginMs = now?.() ?? 0
     const prepared = method.prepare(split)
-    const trainingMs = now ? now() - beginMs : null
     const sums = prepared.sumsOf?.(test)
     const gains = targetGains(test, (candidates) => prepared.scoresOf(candidates))
     results.push({
-      ...(sums && accuracy(test.map(throughputSum), sums)),
-      ...intervalsOf(prepared, test),
+      accuracy: sums ? accuracy(test.map(throughputSum), sums) : null,
       gain: mean(gains.map(({ gain }) => gain)),
       regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
-      trainingMs,
+      ...intervalFigures(prepared, test),
     })
   }
   /** Returns the mean of a figure over the splits that have it; null if none has it. */
-  const meanOf = (figure: Figure): number | null => {
-    const values = results.flatMap((result) => result[figure] ?? [])
+  const meanOf = (figure: (result: (typeof results)[number]) => number | null | undefined) => {
+    const values = results.flatMap((result) => figure(result) ?? [])
     return values.length === 0 ? null : mean(values)
   }
-  const [mse, maePerS, mapePercent, spearman] = (['mse', 'maePerS', 'mapePercent', 'spearman'] as const).map(meanOf)
-  const gains = results.map(({ gain }) => gain!)
+  const accuracyOf = (figure: keyof Accuracy) => meanOf((result) => result.accuracy?.[figure])!
+  const gains = results.map(({ gain }) => gain)
   return {
     method: method.name,
-    accuracy: mse == null ? null : { mse, maePerS: maePerS!, mapePercent: mapePercent!, spearman: spearman! },
+    accuracy: results[0]!.accuracy && {
+      mse: accuracyOf('mse'),
+      maePerS: accuracyOf('maePerS'),
+      mapePercent: accuracyOf('mapePercent'),
+      spearman: accuracyOf('spearman'),
+    },
     gain: mean(gains),
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
-    regretPerS: meanOf('regretPerS')!,
-    memberCoverage: meanOf('memberCoverage'),
-    memberWidthPercent: meanOf('memberWidthPercent'),
-    trainingMs: meanOf('trainingMs'),
+    regretPerS: meanOf(({ regretPerS }) => regretPerS)!,
+    memberCoverage: meanOf(({ memberCoverage }) => memberCoverage),
+    memberWidthPercent: meanOf(({ memberWidthPercent }) => memberWidthPercent),
   }
 }
 
 /** Returns the coverage and the relative width of a method's intervals of members; null without intervals. */
-function intervalsOf(prepared: Prepared, test: readonly Colocation[]) {
+function intervalFigures(prepared: Prepared, test: readonly Colocation[]) {
   const judged = test.flatMap((colocation) =>
     (prepared.intervalsOf?.(colocation) ?? []).map(({ low, high }, i) => {
       const measured = colocation.throughputs[i]!
       return { holds: measured >= low && measured <= high, width: (high - low) / Math.sqrt(high * low) }
     }),
   )
-  if (judged.length === 0) return null
+  if (judged.length === 0) return { memberCoverage: null, memberWidthPercent: null }
   return {
     memberCoverage: mean(judged.map(({ holds }) => (holds ? 1 : 0))),
     memberWidthPercent: 100 * mean(judged.map(({ width }) => width)),

@@ -127,7 +127,6 @@ export class SlowdownModel {
     }
     return {
       workloads,
-      maxKept: (own) => this.#maxKept(workloads[own]!),
       spreadOf: (members, objective) => {
         const prediction = this.predict(members.map((place) => workloads[place]!))
         const interval =

@@ -1,4 +1,4 @@
-import { type LinearProgram, loadSolver, type Term } from '@pctodl/numerics/programs'
+import { loadSolver, type Term } from '@pctodl/numerics/programs'
 import type { GroupJudge } from './group-judge.js'
 
 export interface CandidateGroup {
@@ -63,32 +63,21 @@ export async function solveGroups(
   pool: readonly number[],
   gpus: number,
 ): Promise<(readonly number[])[] | null> {
-  const counts = countByPlace(pool)
-  const covered = new Set(candidates.flatMap(({ members }) => members))
-  if ([...counts.keys()].some((place) => !covered.has(place))) return null
+  const terms = (place: number) =>
+    candidates.flatMap(({ members }, i): Term[] => {
+      const times = members.filter((member) => member === place).length
+      return times === 0 ? [] : [[i, times]]
+    })
   const solver = await loadSolver()
-  const { values } = solver.solve(partitionProgram(candidates, counts, gpus))
-  if (values === null) return null
-  return candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
-}
-
-function partitionProgram(
-  candidates: readonly CandidateGroup[],
-  counts: ReadonlyMap<number, number>,
-  gpus: number,
-): LinearProgram {
-  const uses = new Map([...counts.keys()].map((place) => [place, [] as Term[]]))
-  candidates.forEach(({ members }, i) => {
-    for (const [place, times] of countByPlace(members)) uses.get(place)!.push([i, times])
-  })
-  return {
+  const { values } = solver.solve({
     sense: 'maximize',
     variables: candidates.map(({ value }) => ({ objective: value, whole: true })),
     constraints: [
-      ...[...counts].map(([place, count]) => ({ terms: uses.get(place)!, atLeast: count, atMost: count })),
+      ...[...countByPlace(pool)].map(([place, count]) => ({ terms: terms(place), atLeast: count, atMost: count })),
       { terms: candidates.map((_, i): Term => [i, 1]), atMost: gpus },
     ],
-  }
+  })
+  return values && candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
 }
 
 export function countByPlace(pool: readonly number[]): Map<number, number> {

@@ -11,8 +11,6 @@ import type { Workload } from '../workload.js'
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
   keptShares(members: readonly number[]): readonly number[]
-  /** Upper bound on the share that `own` retains next to `coRunners` workloads out of `others`. Default: unknown. */
-  maxKept?(own: number, others: readonly number[], coRunners: number): number
   /** Standard deviation of the logarithm of a group's value; null if unknown. Default: values count as certain. */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }
@@ -57,9 +55,9 @@ export class GroupJudge {
     const byName = new Map(source.workloads.map((workload) => [workload.name, workload]))
     for (const [name, ms] of Object.entries(batchTimesMs)) {
       const workload = byName.get(name)
-      if (!workload) throw new UnknownNameError('workload of batchTimesMs', name, [...byName.keys()])
+      if (!workload) throw new UnknownNameError('workload with a batch time', name, [...byName.keys()])
       const alone = batchTimeMs(workload, 1)
-      assertInput(ms >= alone, `batchTimesMs of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
+      assertInput(ms >= alone, `batch time of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
     }
     assertInput(!power || power.capW > 0, 'power.capW', power?.capW, 'above 0')
     this.source = source

@@ -2,10 +2,14 @@ import { sum } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import { assertInput, assertInteger } from '../input-checks.js'
 import { candidateGroups, solveGroups } from './exact-groups.js'
-import type { ColocationGroup, GroupLimits, KeptShareSource, Objective } from './group-judge.js'
-import { GroupJudge } from './group-judge.js'
+import {
+  type ColocationGroup,
+  GroupJudge,
+  type GroupLimits,
+  type KeptShareSource,
+  type Objective,
+} from './group-judge.js'
 import { searchGroups } from './search-groups.js'
-import { upperBound } from './upper-bound.js'
 
 export interface PoolOptions {
   readonly objective: Objective
@@ -21,16 +25,13 @@ export interface Grouping {
   readonly groups: readonly ColocationGroup[]
   /** Sum over the groups. */
   readonly value: number
-  /** Upper bound on the value of any grouping. Equal to `value` if that is proved optimal; Infinity if unknown. */
-  readonly bound: number
-  /** Gap between value and bound, percent of the bound: 0 is proved optimal. */
-  readonly gapPercent: number
+  /** `exact`: no grouping has a higher value. `search`: found by local search. */
   readonly method: 'exact' | 'search'
 }
 
 /**
  * Divides a pool of jobs into groups, one per GPU, to maximise the sum of the groups' values. The result is that of an
- * integer program over all groups that meet the limits or, with too many groups, of a local search with a bound.
+ * integer program over all groups that meet the limits or, with too many groups, of a local search.
  *
  * @param pool indices in `source.workloads`; a workload that runs n times occurs n times
  * @throws InvalidInputError for invalid options
@@ -59,7 +60,5 @@ export async function groupPool(
   const none = `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'meets' : 'was found that meets'} the limits`
   if (!groups) throw new PctodlError('NO_GROUPING', `${none}; ${remedies}`)
   const named = groups.map((members) => judge.judge(members)!)
-  const value = sum(named.map((group) => group.value))
-  const bound = exact ? value : Math.max(value, upperBound(judge, pool, maxMembers, available))
-  return { groups: named, value, bound, gapPercent: 100 * (1 - value / bound), method: exact ? 'exact' : 'search' }
+  return { groups: named, value: sum(named.map(({ value }) => value)), method: exact ? 'exact' : 'search' }
 }

@@ -104,21 +104,14 @@ export interface CsvTable {
  *
  * @param file name for messages
  * @param needed required columns
- * @param options.shortRows accept short rows; their missing cells are blank
  * @throws TableError
  */
-export function parseCsvTable(
-  text: string,
-  file: string,
-  needed: readonly string[] = [],
-  { shortRows = false }: { readonly shortRows?: boolean } = {},
-): CsvTable {
+export function parseCsvTable(text: string, file: string, needed: readonly string[] = []): CsvTable {
   let columns: string[] = []
   const records = parseRecords<Record<string, string>>(text, file, {
     columns: (header: string[]) => (columns = header),
     skip_empty_lines: true,
     trim: true,
-    relax_column_count_less: shortRows,
   })
   if (records.length === 0) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
   const twice = columns.find((column, i) => columns.indexOf(column) !== i)

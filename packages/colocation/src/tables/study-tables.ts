@@ -2,22 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { type Colocation, membersLabel } from '../colocation.js'
-import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
+import {
+  metricColumns as columns,
+  type MetricName,
+  type Workload,
+  WorkloadCatalog,
+  workloadNameOf,
+} from '../workload.js'
 import { assertColumns, type CsvRow, formatCsv, parseCsvTable, TableError } from './csv-table.js'
-
-/** Columns of the table of workloads and the fields that they set. The published table has the same columns. */
-const columns = [
-  ['Threads', 'threads'],
-  ['Compute (SM) Throughput', 'smThroughputPercent'],
-  ['DRAM Throughput', 'dramThroughputPercent'],
-  ['Memory Throughput', 'memoryThroughputPercent'],
-  ['Registers', 'registers'],
-  ['Static Shared Memory', 'staticSharedMemory'],
-  ['exclusive_throughput', 'exclusiveThroughput'],
-  ['sm%', 'smUtilPercent'],
-  ['mem%', 'memUtilPercent'],
-  ['memcap', 'memoryGib'],
-] as const
 
 /** Column of mean power, W: optional, and absent from the published table. */
 const POWER = 'power'
@@ -42,13 +34,10 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
       throw row.error('workload', `got '${name}', expected '<model>_batch<size>-<train|inf>' without commas or blanks`)
     }
     const { batchSize, training } = parsed
-    const metrics = Object.fromEntries(
-      columns.map(([column, field]) => [
-        field,
-        field === 'exclusiveThroughput' ? row.positive(column) : row.notNegative(column),
-      ]),
-    ) as Record<(typeof columns)[number][1], number>
-    return { name, batchSize, training, ...metrics, ...powerOf(row) }
+    const figure = (column: string) =>
+      column === 'exclusive_throughput' ? row.positive(column) : row.notNegative(column)
+    const metrics = Object.fromEntries(columns.map(([column, field]) => [field, figure(column)]))
+    return { name, batchSize, training, ...(metrics as Record<MetricName, number>), ...powerOf(row) }
   })
   return new WorkloadCatalog(workloads)
 }
@@ -140,38 +129,29 @@ export interface Study {
   readonly colocations: ReadonlyMap<number, readonly ColocationRow[]>
 }
 
-/** Possible names of the table of workloads: the name of this project and the published name. */
-const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
-
 /**
- * Read `workloads.csv` and `colocations2.csv`, `colocations3.csv`, ... of a folder, or the published tables.
+ * Read `workloads.csv` and `colocations2.csv`, `colocations3.csv`, ... of a folder.
  *
- * @throws PctodlError `NO_STUDY` if the folder lacks a table or has two of one kind; TableError
+ * @throws PctodlError `NO_STUDY` if the folder lacks a table; TableError
  */
 export function readStudy(folder: string): Study {
   const files = existsSync(folder) ? readdirSync(folder) : []
   const read = (name: string) => readFileSync(path.join(folder, name), 'utf8')
-  const [workloads, ...more] = files.filter((name) => WORKLOADS.includes(name))
-  const fail = (found: string) => new PctodlError('NO_STUDY', `${folder} has ${found}`)
-  if (workloads === undefined || more.length > 0) {
-    const found = workloads ? `both ${WORKLOADS.join(' and ')}` : `no ${WORKLOADS.join(' or ')}`
-    throw fail(`${found}: expected a folder of measured tables, with one of them`)
+  const sizes = files.flatMap((name) => /^colocations([1-9]\d*)\.csv$/.exec(name)?.[1] ?? []).map(Number)
+  if (!files.includes('workloads.csv') || sizes.length === 0) {
+    const expected = 'expected workloads.csv and colocations2.csv (or 3, 4, ...)'
+    throw new PctodlError('NO_STUDY', `${folder} is no folder of measured tables: ${expected}`)
   }
-  const catalog = parseWorkloadTable(read(workloads), workloads)
-  const tables = files
-    .map((name) => ({ name, size: Number(/^colocations(\d+)(?:_dev)?\.csv$/.exec(name)?.[1]) }))
-    .filter(({ size }) => !Number.isNaN(size))
-    .sort((a, b) => a.size - b.size)
+  const catalog = parseWorkloadTable(read('workloads.csv'), 'workloads.csv')
   const colocations = new Map<number, ColocationRow[]>()
-  for (const { name, size } of tables) {
+  for (const size of sizes.sort((a, b) => a - b)) {
+    const name = `colocations${size}.csv`
     const rows = parseColocationTable(read(name), catalog, name)
     const members = rows[0]!.members.length
     const expected = `${members} members, expected the ${size} of its name`
     if (members !== size) throw new TableError(name, 1, undefined, expected)
-    if (colocations.has(size)) throw fail(`two tables of ${size} members, expected one`)
     colocations.set(size, rows)
   }
-  if (colocations.size === 0) throw fail('no colocations2.csv (or 3, 4, ...): expected measured colocations')
   return { catalog, colocations }
 }
 

@@ -39,8 +39,8 @@ export class ScheduleEngine {
   /** Servers that accept no jobs, since they have failed or are draining. */
   readonly #away = new Map<number, 'server-failed' | 'server-draining'>()
   readonly #actions: ActionRecord
-  /** Null if the cluster names no GPU types. */
-  readonly #power: PowerShares | null
+  /** Power and its budget; null if the cluster names no GPU types. */
+  readonly power: PowerShares | null
   /** Submitted, unfinished jobs, in the order of the last round; newer ones at the end. */
   #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
@@ -63,9 +63,9 @@ export class ScheduleEngine {
     const rules = new ShareRules(checked.cluster)
     this.#mechanism = new mechanisms[checked.mechanism](this.running, rules)
     this.#kinds = expandServers(checked.cluster)
-    this.#actions = new ActionRecord((job) => this.#power?.limitsOf(job))
-    this.#power = checked.powerBudgetW === null ? null : new PowerShares(this.running, rules, this.#actions)
-    this.running.watts = this.#power
+    this.#actions = new ActionRecord((job) => this.power?.limitsOf(job))
+    this.power = checked.powerBudgetW === null ? null : new PowerShares(this.running, rules, this.#actions)
+    this.running.watts = this.power
   }
 
   get nowS(): number {
@@ -84,7 +84,7 @@ export class ScheduleEngine {
 
   /** Time of the next scheduling round or change of the power budget, s; Infinity if neither is due. */
   get wakeAtS(): number {
-    return Math.min(this.#roundAtS, this.#power?.nextChangeS ?? Number.POSITIVE_INFINITY)
+    return Math.min(this.#roundAtS, this.power?.nextChangeS ?? Number.POSITIVE_INFINITY)
   }
 
   /** IDs of the waiting jobs in start order. */
@@ -93,22 +93,7 @@ export class ScheduleEngine {
   }
 
   get isIdle(): boolean {
-    return this.nextFinishS === Number.POSITIVE_INFINITY && this.#power?.anyLeaving !== true
-  }
-
-  /** Current power according to the profiles, idle GPUs included, W; 0 if the cluster names no GPU types. */
-  get powerW(): number {
-    return this.#power?.powerW ?? 0
-  }
-
-  /** Current power budget, W. */
-  get powerBudgetW(): number {
-    return this.#power?.budgetW ?? Number.POSITIVE_INFINITY
-  }
-
-  /** Energy of the jobs above idle since the start, J. */
-  get dynamicEnergyJ(): number {
-    return this.#power?.energyJ ?? 0
+    return this.nextFinishS === Number.POSITIVE_INFINITY && this.power?.anyLeaving !== true
   }
 
   /**
@@ -124,19 +109,19 @@ export class ScheduleEngine {
       throw new InvalidInputError('nowS', nowS, `a time not before ${this.nowS}, the time of the last plan`)
     }
     this.#assertEvents(events)
-    this.#power?.advance(nowS)
+    this.power?.advance(nowS)
     this.running.advance(nowS)
     let anew = this.#roundAtS <= nowS
     for (const event of events) {
       anew = this.#take(event, nowS) || anew
-      this.#power?.take(event)
+      this.power?.take(event)
     }
-    const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
+    const dismissed = this.power === null ? [] : this.#dismissForWatts(this.power)
     this.#decide(anew)
     const actions =
-      this.#power === null
+      this.power === null
         ? this.#actions.take(this.running.takeTouched())
-        : [...dismissed, ...this.#shareWatts(this.#power)]
+        : [...dismissed, ...this.#shareWatts(this.power)]
     this.#planNextRound(nowS)
     const { resizeCostS } = this.running.options
     for (const { type, jobId } of resizeCostS > 0 ? actions : []) {
@@ -152,7 +137,7 @@ export class ScheduleEngine {
       timeS: this.nowS,
       running: running.map((job): PlannedJob => {
         const { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput } = job.share
-        const powerLimitsW = this.#power?.limitsOf(job)
+        const powerLimitsW = this.power?.limitsOf(job)
         const grant = { cpusPerGpu, memoryGbPerGpu, throughput, ...(powerLimitsW && { powerLimitsW }) }
         return { jobId: job.id, placement: job.seats, ...grant }
       }),
@@ -220,7 +205,7 @@ export class ScheduleEngine {
         return false
       case 'budget':
         // More watts are for who waits.
-        return this.#power !== null
+        return this.power !== null
     }
   }
 
@@ -292,19 +277,19 @@ export class ScheduleEngine {
       this.events++
       this.#present = serviceOrder(running.options.policy, this.#present, this.nowS)
     }
-    const undo = this.#power && running.remember()
+    const undo = this.power && running.remember()
     const refused = new Set<EngineJob>()
-    this.#power?.frugal.clear()
+    this.power?.frugal.clear()
     for (;;) {
       if (anew) this.#mechanism.plan(this.#present, refused)
       else this.#mechanism.fill(this.#queue, refused)
       this.changed = running.anyChanged
       this.#mechanism.settle()
-      const job = this.#power?.firstRefused(this.#present)
+      const job = this.power?.firstRefused(this.#present)
       if (job === undefined) break
       undo!()
       this.#requeue()
-      const { frugal } = this.#power!
+      const { frugal } = this.power!
       if (job.state === 'waiting' && !frugal.has(job)) frugal.add(job)
       else refused.add(job)
     }
@@ -379,7 +364,7 @@ export class ScheduleEngine {
     // The job is already running, so it has no start time left.
     job.countedS = this.nowS
     this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
-    if (powerLimitsW !== undefined) this.#power?.adopt(job, powerLimitsW)
+    if (powerLimitsW !== undefined) this.power?.adopt(job, powerLimitsW)
   }
 
   #assertEvents(events: readonly EngineEvent[]): void {
@@ -395,7 +380,7 @@ export class ScheduleEngine {
         }
         if ('doneIterations' in event) assertAtLeast(`${event.type}: doneIterations`, event.doneIterations ?? 0)
       } else if ('server' in event) this.#assertServer(event.type, event.server)
-      else if (this.#power !== null) this.#power.assertBudget(event.powerBudgetW)
+      else if (this.power !== null) this.power.assertBudget(event.powerBudgetW)
       else throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
     }
   }

@@ -48,7 +48,7 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     const checked = checkOptions(options)
     const execution = new Execution(options, checked, executor)
     if (options.journal !== undefined) {
-      journal = new ScheduleJournal(options.journal, { ...checked, solver: null }, Date.now())
+      journal = new ScheduleJournal(options.journal, { ...checked, solver: null, nodes: executor.nodes }, Date.now())
     }
     return await execution.run(journal)
   } finally {
@@ -57,10 +57,8 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
   }
 }
 
-interface Progress {
+interface KnownJob {
   readonly job: Job
-  runs: number
-  firstPlacedS: number | null
   end?: { readonly finishS: number; readonly outcome: ExecutedJob['outcome'] }
 }
 
@@ -69,16 +67,16 @@ class Execution {
   readonly #executor: ScheduleExecutor
   readonly #engine: ScheduleEngine
   readonly #due: DueEvents
-  /** For each job of the trace and each job submitted since. */
-  readonly #progress = new Map<number, Progress>()
-  readonly #jobOf = (jobId: number): Job => this.#progress.get(jobId)!.job
+  /** Each job of the trace and each job submitted since. */
+  readonly #known = new Map<number, KnownJob>()
+  readonly #jobOf = (jobId: number): Job => this.#known.get(jobId)!.job
 
   constructor(options: ExecuteOptions, { jobs, incidents }: CheckedOptions, executor: ScheduleExecutor) {
     this.#options = options
     this.#executor = executor
     this.#engine = new ScheduleEngine({ ...options, limitsChange: executor.changesLimits })
     this.#due = new DueEvents(jobs, incidents)
-    for (const job of jobs) this.#note(job)
+    for (const job of jobs) this.#known.set(job.id, { job })
   }
 
   async run(journal: ScheduleJournal | null): Promise<ExecutedJob[]> {
@@ -88,9 +86,12 @@ class Execution {
     let isNoted = true
     try {
       if (journal !== null) await this.#resume(journal)
-      while (!due.allArrived || engine.unfinished > 0) {
+      for (;;) {
+        const isOver = due.allArrived && engine.unfinished === 0
+        // A request may come as the last job ends, or between two calls.
+        if (isOver && (requests === undefined || readRequests(requests).length === 0)) break
         const untilS = Math.min(due.nextAtS, engine.wakeAtS)
-        if (untilS === Number.POSITIVE_INFINITY && engine.isIdle && !executor.awaitsServers) {
+        if (!isOver && untilS === Number.POSITIVE_INFINITY && engine.isIdle && !executor.awaitsServers) {
           throw whoNeverRuns(engine)
         }
         const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
@@ -121,8 +122,9 @@ class Execution {
       }
       throw error
     }
-    return [...this.#progress.values()].map(({ job, runs, firstPlacedS, end }): ExecutedJob => {
+    return [...this.#known.values()].map(({ job, end }): ExecutedJob => {
       const { finishS, outcome } = end!
+      const { firstStartS: firstPlacedS, runs } = engine.running.find(job.id)!
       return { job, outcome, firstPlacedS, finishS, completionS: finishS - job.arrivalS, runs }
     })
   }
@@ -154,48 +156,39 @@ class Execution {
    * Returns the events of a request, or throws and returns none. A submitted job that is already known is skipped: an
    * earlier process had read the same request before it was killed.
    */
-  #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
-    if ('cancel' in request) {
-      return request.cancel.map((jobId) => {
-        const known = this.#progress.get(jobId)
-        if (known !== undefined && known.job.arrivalS <= nowS) return { type: 'cancelled', jobId }
+  #eventsOf({ submit = [], cancel = [] }: ScheduleRequest, nowS: number): EngineEvent[] {
+    for (const jobId of cancel) {
+      if ((this.#known.get(jobId)?.job.arrivalS ?? Infinity) > nowS) {
         throw new InvalidInputError('cancel', `job ${jobId}`, 'a job that has arrived')
-      })
+      }
     }
     const { profiles, options } = this.#engine.running
     const fresh = new Map<number, Job>()
-    for (const each of request.submit) {
+    for (const each of submit) {
       const job = { ...each, arrivalS: nowS }
       assertRunnable(job, profiles, options.cluster)
-      const known = this.#progress.get(job.id)?.job ?? fresh.get(job.id)
+      const known = this.#known.get(job.id)?.job ?? fresh.get(job.id)
       if (known === undefined) fresh.set(job.id, job)
       else if (known.model !== job.model || known.iterations !== job.iterations || known.gpus !== job.gpus) {
         throw new InvalidInputError('submit', `job ${job.id}`, 'an id that no other job has')
       }
     }
-    for (const job of fresh.values()) this.#note(job)
-    return [...fresh.values()].map((job) => ({ type: 'submitted', job }))
-  }
-
-  #note(job: Job): void {
-    this.#progress.set(job.id, { job, runs: 0, firstPlacedS: null })
+    for (const job of fresh.values()) this.#known.set(job.id, { job })
+    return [
+      ...[...fresh.values()].map((job): EngineEvent => ({ type: 'submitted', job })),
+      ...cancel.map((jobId): EngineEvent => ({ type: 'cancelled', jobId })),
+    ]
   }
 
   #plan(nowS: number, events: readonly EngineEvent[]): ScheduleAction[] {
     for (const event of events) {
-      if (event.type === 'submitted' && !this.#progress.has(event.job.id)) this.#note(event.job)
+      if (event.type === 'submitted' && !this.#known.has(event.job.id))
+        this.#known.set(event.job.id, { job: event.job })
       if (event.type !== 'finished' && event.type !== 'cancelled') continue
-      const progress = this.#progress.get(event.jobId)!
-      progress.end ??= { finishS: Math.max(progress.job.arrivalS, event.atS ?? nowS), outcome: event.type }
+      const known = this.#known.get(event.jobId)!
+      known.end ??= { finishS: Math.max(known.job.arrivalS, event.atS ?? nowS), outcome: event.type }
     }
-    const actions = this.#engine.plan(nowS, events)
-    for (const { type, jobId, run } of actions) {
-      if (type !== 'place' && type !== 'migrate') continue
-      const progress = this.#progress.get(jobId)!
-      progress.runs = run
-      progress.firstPlacedS ??= nowS
-    }
-    return actions
+    return this.#engine.plan(nowS, events)
   }
 }
 
@@ -216,6 +209,8 @@ export interface ResumedJournal {
 
 /** Carries out the engine's actions and reports events. */
 export interface ScheduleExecutor {
+  /** Names of the servers, in order. A schedule is resumed only with the same ones. Default: not known. */
+  readonly nodes?: readonly string[]
   /** Whether it can change the power limit of a running job. */
   readonly changesLimits: boolean
   /** Whether an unavailable server may come back. If so, the schedule waits although no job runs. */

@@ -6,6 +6,7 @@ export class JsonLines {
   /** The lines found at opening. A last line that a killed process left unfinished is cut off. */
   readonly lines: readonly string[]
   readonly #use: <T>(use: (fd: number) => T) => T
+  #size = 0
 
   /**
    * Opens the file, or creates it.
@@ -29,22 +30,29 @@ export class JsonLines {
     this.lines = this.#use((fd) => {
       const text = readFileSync(fd, 'utf8')
       const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-      if (whole !== text) ftruncateSync(fd, Buffer.byteLength(whole))
+      this.#size = Buffer.byteLength(whole)
+      if (whole !== text) ftruncateSync(fd, this.#size)
       return whole.split('\n').slice(0, -1)
     })
   }
 
-  /** Appends a line and syncs it to the disk. On a full disk, nothing of the line is kept. */
+  /**
+   * Appends a line and syncs it to the disk. On a full disk, nothing of the line is kept.
+   *
+   * @throws the failure also if another program has changed the file
+   */
   append(value: object): void {
+    const line = `${JSON.stringify(value)}\n`
     this.#use((fd) => {
-      const { size } = fstatSync(fd)
+      if (fstatSync(fd).size !== this.#size) throw new Error('another program has changed it')
       try {
-        writeFileSync(fd, `${JSON.stringify(value)}\n`)
+        writeFileSync(fd, line)
         fsyncSync(fd)
       } catch (error) {
-        ftruncateSync(fd, size)
+        ftruncateSync(fd, this.#size)
         throw error
       }
+      this.#size += Buffer.byteLength(line)
     })
   }
 }

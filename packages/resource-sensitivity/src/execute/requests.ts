@@ -8,17 +8,15 @@ import { z } from 'zod'
 import { parseJsonAs } from '../input-files.js'
 import type { Job } from '../trace.js'
 
-const request = z.union([
-  z.strictObject({
-    submit: z.array(z.object({ id: z.number(), model: z.string(), iterations: z.number(), gpus: z.number() })),
-  }),
-  z.strictObject({ cancel: z.array(z.number()) }),
-])
+const job = z.object({ id: z.int().min(0), model: z.string(), iterations: z.number(), gpus: z.number() })
+const request = z.strictObject({ submit: z.array(job).exactOptional(), cancel: z.array(z.number()).exactOptional() })
 
-/** Jobs to submit, without an arrival time (they arrive when read), or IDs of jobs to cancel. */
-export type ScheduleRequest =
-  | { readonly submit: readonly Omit<Job, 'arrivalS'>[] }
-  | { readonly cancel: readonly number[] }
+export interface ScheduleRequest {
+  /** Jobs without an arrival time: they arrive when they are read. */
+  readonly submit?: readonly Omit<Job, 'arrivalS'>[]
+  /** IDs of jobs to cancel. */
+  readonly cancel?: readonly number[]
+}
 
 /**
  * Send a request to a running schedule from any process of the same user.
@@ -35,10 +33,13 @@ export function requestOfSchedule(folder: string, asked: ScheduleRequest): strin
   return file
 }
 
-/** Reads the requests of a folder, oldest first. An incomplete file or another user's file yields an error. */
+/**
+ * Reads the requests of a folder: submissions before cancellations, as the clock may have been set back in between; then
+ * the oldest first. An incomplete file or another user's file yields an error.
+ */
 export function readRequests(folder: string): { readonly file: string; readonly request: ScheduleRequest | Error }[] {
   const names = readdirSync(workFolder(folder)).filter((name) => name.endsWith('.json'))
-  return names.sort().map((name) => {
+  const requests = names.sort().map((name) => {
     const file = path.join(folder, name)
     try {
       return { file, request: parseJsonAs<ScheduleRequest>(request, readNote(file) ?? '', file) }
@@ -46,6 +47,7 @@ export function readRequests(folder: string): { readonly file: string; readonly 
       return { file, request: error as Error }
     }
   })
+  return requests.sort((a, b) => Number('cancel' in a.request) - Number('cancel' in b.request))
 }
 
 export function forgetRequest(file: string): void {

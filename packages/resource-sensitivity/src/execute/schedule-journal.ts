@@ -52,7 +52,7 @@ export class ScheduleJournal {
       throw new InvalidInputError(
         file,
         'the journal of another schedule',
-        'the same jobs, cluster, models and rules as before, or a new work folder',
+        'the same jobs, cluster, nodes, models and rules as before, or a new work folder',
       )
     }
     if (opened === undefined) {
@@ -70,7 +70,8 @@ export class ScheduleJournal {
 
 function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number): T {
   try {
-    return shape.parse(JSON.parse(line))
+    // JSON has no Infinity: a budget without a limit is null.
+    return shape.parse(JSON.parse(line, (key, value) => (key === 'powerBudgetW' ? (value ?? Infinity) : value)))
   } catch (cause) {
     throw new PctodlError(
       'JOURNAL',

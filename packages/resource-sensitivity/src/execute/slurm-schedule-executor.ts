@@ -165,6 +165,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return this.#given
   }
 
+  get nodes(): readonly string[] {
+    return this.#options.nodes
+  }
+
   get changesLimits(): boolean {
     return this.#options.limitPower !== undefined
   }
@@ -199,9 +203,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     jobOf: (jobId: number) => Job,
     signal?: AbortSignal,
   ): Promise<void> {
-    this.#startedUnixMs = startedUnixMs
     // If this machine's clock was set back, time resumes from the last time in the journal.
-    const passedMs = Math.max(this.#clock.date().getTime() - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
+    const nowUnixMs = this.#clock.date().getTime()
+    const passedMs = Math.max(nowUnixMs - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
+    this.#startedUnixMs = nowUnixMs - passedMs
     this.#startMs = this.#clock.now() - passedMs
     this.#isBehind = entries.length > 0
     for (const [i, { events, facts, actions }] of entries.entries()) {
@@ -473,7 +478,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const last = this.#last.get(jobId)!
     if (end.exitCode === 0) {
       last.stopping = true
-      const atS = (end.atUnixS! * 1000 - this.#startedUnixMs) / 1000
+      const atS = end.atUnixS === null ? Infinity : (end.atUnixS * 1000 - this.#startedUnixMs) / 1000
       return [{ type: 'finished', jobId, ...(this.#isBehind && { atS: Math.min(atS, this.nowS()) }) }]
     }
     const account = this.#accounts.get(jobId) ?? { doneIterations: 0, failures: 0, nodeFailures: 0 }
