@@ -8,7 +8,7 @@ import {
 } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
 import type { FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
-import { PerfModel } from '../perf-model.js'
+import { assertModel, PerfModel } from '../perf-model.js'
 import { uncorrectedSd } from './fit-corrections.js'
 import { powerParameters, throughputParameters } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
@@ -66,7 +66,9 @@ const workFields: readonly (keyof NetworkWork)[] = [
  */
 export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
   assertKnownOptions('options', options, ['known', 'rows'])
+  assertModel(model)
   const { known, rows = [] } = options
+  if (!Array.isArray(rows)) throw new InvalidInputError('rows', rows, 'a list of trace rows')
   const { parameters, spec } = model
   if (typeof name !== 'string' || name.trim() === '') throw new InvalidInputError('name', name, 'the name of a network')
   if (model.networks.includes(name)) {
@@ -78,7 +80,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   }
   assertWork('work', work)
   const { unknownShare = 0 } = work
-  if (!(unknownShare <= MAX_UNKNOWN) && rows.length === 0) {
+  if (unknownShare > MAX_UNKNOWN && rows.length === 0) {
     const expected = `at most ${MAX_UNKNOWN}, or measured rows: the graph hides what its unknown operators do`
     throw new InvalidInputError('work.unknownShare', unknownShare, expected)
   }
@@ -203,6 +205,10 @@ function assertWork(field: string, work: NetworkWork): void {
     if (!(typeof value === 'number' && value >= 0 && value < Infinity)) {
       throw new InvalidInputError(`${field}.${name}`, value, 'a number of at least 0')
     }
+  }
+  const { unknownShare = 0 } = work
+  if (!(typeof unknownShare === 'number' && unknownShare >= 0 && unknownShare <= 1)) {
+    throw new InvalidInputError(`${field}.unknownShare`, unknownShare, 'a number from 0 to 1')
   }
   for (const name of ['movedMelements', 'kernels', 'peakMelements'] as const) {
     if (!(work[name] > 0)) throw new InvalidInputError(`${field}.${name}`, work[name], 'a number above 0')
