@@ -24,7 +24,7 @@ export function feasible(
     ...(domain === undefined ? {} : { domain }),
     ...(boardLimitW === undefined ? {} : { boardLimitW }),
     weightedThroughput: best.score,
-    marginW: powerCapW - prediction.powerW,
+    marginW: powerCapW - best.powerW,
     ...(capExceedanceProbability === undefined ? {} : { capExceedanceProbability }),
     ...(objective === 'throughput' ? {} : { trade: tradeOf(evaluator) }),
     evaluations: evaluator.evaluations,

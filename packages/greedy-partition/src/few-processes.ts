@@ -37,8 +37,7 @@ export function tradeOf(evaluator: CompositionEvaluator): TradeRow[] {
   const rows: TradeRow[] = []
   for (const evaluation of byProcesses) {
     if (evaluation === undefined || evaluation.score < (1 + MIN_GAIN) * (rows.at(-1)?.throughput ?? 0)) continue
-    const { composition, score } = evaluation
-    const { powerW } = evaluator.predictionOf(evaluation)
+    const { composition, score, powerW } = evaluation
     const p99 = p99LatencyMs(evaluation)
     rows.push({ processes: composition.length, p99LatencyMs: p99, throughput: score, powerW })
   }
