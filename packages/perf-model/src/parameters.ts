@@ -5,8 +5,8 @@ import { each, type FieldCheck, listOf, numberThat, oneOfThe, record, someText }
 /** Version of the parameter file's layout and of the model equations. */
 export const PARAMETER_SCHEMA_VERSION = 5
 
-const positive = numberThat('a positive number', (value) => value > 0)
-const nonNegative = numberThat('a number of at least 0', (value) => value >= 0)
+export const positive: FieldCheck = numberThat('a positive number', (value) => value > 0)
+export const nonNegative: FieldCheck = numberThat('a number of at least 0', (value) => value >= 0)
 const count = numberThat('an integer of at least 0', (value) => Number.isInteger(value) && value >= 0)
 const part = numberThat('a number above 0, at most 1', (value) => value > 0 && value <= 1)
 const atMinOne = (element: FieldCheck) => listOf(element, 'a list of at least one', (length) => length >= 1)

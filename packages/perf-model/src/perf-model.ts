@@ -41,7 +41,8 @@ export class PerfModel implements Predictor {
   readonly memClocksMhz: readonly number[]
   /** Names of the fitted networks. */
   readonly networks: readonly string[]
-  readonly #parameters: PerfModelParameters
+  /** The model's parameters; write them as JSON to load the model again. */
+  readonly parameters: PerfModelParameters
   /** Network index by name; alternative names are added when first used. */
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
@@ -92,7 +93,7 @@ export class PerfModel implements Predictor {
     this.memClocksMhz = board.memClocksMhz
     this.#board = board
     this.networks = parameters.networks.map((network) => network.name)
-    this.#parameters = parameters
+    this.parameters = parameters
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#clocksMhz = clocks
     this.#lastAnswers = clocks.map((states) => states.length - 1)
@@ -116,11 +117,6 @@ export class PerfModel implements Predictor {
    */
   static load(json: unknown, spec?: GpuSpec): PerfModel {
     return new PerfModel(json as PerfModelParameters, spec)
-  }
-
-  /** The model's parameters; write them as JSON to load the model again. */
-  get parameters(): PerfModelParameters {
-    return this.#parameters
   }
 
   /**
@@ -276,7 +272,7 @@ export class PerfModel implements Predictor {
   #sdOf(quantity: Quantity): number {
     const error = this.#errors[quantity]
     if (error.sd > 0) return error.sd
-    const fittedSd = this.#parameters.profile.unknownSd[quantity]
+    const fittedSd = this.parameters.profile.unknownSd[quantity]
     const own = quantity === 'power' ? this.#mix.powerSd : this.#mix.speedSd
     error.sd = error.model.sd(this.#termsOf(quantity), own > fittedSd ? own * own - fittedSd * fittedSd : 0)
     return error.sd
@@ -307,7 +303,7 @@ export class PerfModel implements Predictor {
 
   /** GPU memory in use apart from the tenants' processes, bytes. */
   get reservedMemoryBytes(): number {
-    return Math.ceil(this.#parameters.boardParameters.memoryReservedMib * 1024 ** 2)
+    return Math.ceil(this.parameters.boardParameters.memoryReservedMib * 1024 ** 2)
   }
 
   /**
@@ -331,7 +327,7 @@ export class PerfModel implements Predictor {
       return index === undefined ? tenant : { ...tenant, model: this.networks[index]! }
     })
     if (tenants.length === 0) assertCount(0)
-    const outside = outsideOf(this.#parameters.profile, { ...configuration, tenants })
+    const outside = outsideOf(this.parameters.profile, { ...configuration, tenants })
     const atMost = (field: string, value: number, most: number, what: string): void => {
       if (value > most) outside.push({ field, value, covered: `${what} ${most}`, limit: 'board' })
     }
@@ -349,7 +345,7 @@ export class PerfModel implements Predictor {
 
   /** Uncertainty of the prediction for the current tenants, relative to that for the rows of the fit. */
   #distance(): number {
-    const { throughput, power } = this.#parameters.profile.unknownSd
+    const { throughput, power } = this.parameters.profile.unknownSd
     const { speedSd, powerSd } = this.#mix
     return Math.max(speedSd / throughput, powerSd / power)
   }
@@ -429,7 +425,7 @@ export class PerfModel implements Predictor {
   #processBytes({ model, batchSize }: Tenant): number {
     const index = this.#indexOf(model)
     if (index === undefined) return 0
-    const { memoryBaseMib, memoryPerSampleMib } = this.#parameters.networks[index]!
+    const { memoryBaseMib, memoryPerSampleMib } = this.parameters.networks[index]!
     return Math.ceil((memoryBaseMib + memoryPerSampleMib * batchSize) * 1024 ** 2)
   }
 

@@ -14,17 +14,18 @@ export const shippedParameters: Readonly<Record<string, unknown>> = { '3080Ti': 
  * @throws UnknownNameError that lists the boards with shipped parameters
  */
 export function loadPerfModel(board: string): PerfModel {
+  const key = keyOf(board)
   const known = Object.keys(shippedParameters)
-  const key = known.find((name) => name === keyOf(board))
-  if (key === undefined) throw new UnknownNameError('board', board, known)
+  if (!known.includes(key)) throw new UnknownNameError('board', board, known)
   return PerfModel.load(shippedParameters[key])
 }
 
-function keyOf(board: string): string | undefined {
+/** Key of a board, or the name itself for an unknown board, which may have parameters all the same. */
+export function keyOf(board: string): string {
   try {
     return findGpuSpec(board).key
   } catch (error) {
-    if (error instanceof PctodlError) return undefined
+    if (error instanceof PctodlError) return board
     throw error
   }
 }

@@ -9,7 +9,7 @@ import {
   type PerfModelParameters,
 } from '../parameters.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
-import { type FittedParameter, fitRows } from './fit-rows.js'
+import { fitRows } from './fit-rows.js'
 import { profileOf } from './profile-of.js'
 import { traceTable } from './trace-table.js'
 
@@ -49,8 +49,6 @@ export interface FitReport {
   readonly inSampleErrors: readonly ErrorSummary[]
   /** Errors on the held-out groups of each fold. */
   readonly heldOutErrors: readonly ErrorSummary[]
-  /** Parameters of the fit of all rows, with their standard errors. */
-  readonly fitted: readonly FittedParameter[]
   /** Every row with its prediction, which is held out if there was a cross-validation, in sample otherwise. */
   readonly predictions: readonly RowPrediction[]
   /** Parameters that ended at a bound of their range in the fit of all rows, as `owner.name`. */
@@ -151,7 +149,6 @@ export function* fitSteps(
       groups: groups.length,
       inSampleErrors: inSample.summaries(),
       heldOutErrors,
-      fitted: full.fitted,
       predictions: (folds > 0 ? heldOut : inSample).predictions(),
       atBound: full.atBound,
     },
