@@ -38,12 +38,12 @@ describe('a board given as a file', () => {
 
   it.each([
     ['missing.json', undefined, /missing.json, the whole: got nothing, expected a file that can be read/],
-    ['text.json', 'nonsense', /text.json, the whole: got "nonsense", expected JSON/],
+    ['text.json', 'nonsense', /text.json, the whole: got 'nonsense', expected JSON/],
     ['text.yaml', 'a: [', /text.yaml, the whole: .*expected YAML/],
     [
       'sms.json',
       JSON.stringify({ ...mine, smCount: 'many' }),
-      /sms.json, smCount: got "many", expected a number above 0; /,
+      /sms.json, smCount: got 'many', expected a number above 0; /,
     ],
     ['key.json', JSON.stringify({ ...mine, key: 'H100' }), /spec.key: .*H100 is a board with GH100/],
   ])('is refused as %s, naming field, value and remedy', async (name, text, message) => {

@@ -16,8 +16,8 @@ export function reached(
   move: string,
   evaluation: Evaluation,
 ): Candidate {
-  const { throughput, powerW } = evaluation.prediction
   const configuration = evaluator.configuration(evaluation)
+  const { throughput, powerW } = evaluation
   return { evaluation, steps: [...before, { stage, move, configuration, throughput, powerW }] }
 }
 

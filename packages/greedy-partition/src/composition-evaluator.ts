@@ -5,13 +5,18 @@ import { type Composition, compositionKey, isComplete, sumOf } from './compositi
 import { highestClock } from './highest-clock.js'
 import type { SearchProblem } from './search-problem.js'
 
-/** A composition that meets all bounds, at the highest SM clock within the cap. */
+/**
+ * A composition that meets all bounds, at the highest SM clock within the cap. It does not keep the
+ * prediction, because a search keeps thousands of evaluations: collecting their memory would take a third of its time.
+ */
 export interface Evaluation {
   readonly composition: Composition
   /** Index into the problem's memory clocks. */
   readonly memIndex: number
   readonly smClockMhz: number
-  readonly prediction: Prediction
+  /** Samples/s. */
+  readonly throughput: number
+  readonly powerW: number
   /** Objective value: samples/s, weighted if the networks have weights. */
   readonly score: number
 }
@@ -71,7 +76,9 @@ export class CompositionEvaluator {
     const { smClockMhz, prediction } = solved
     const bound = tightestBound(problem, composition, prediction)
     if (bound !== undefined && bound.ratio > 1) return undefined
-    return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
+    const { throughput, powerW } = prediction
+    const score = this.#score(composition, prediction)
+    return { composition, memIndex, smClockMhz, throughput, powerW, score }
   }
 
   /** All evaluated configurations that have a tenant of every network and meet every bound. */
@@ -92,6 +99,10 @@ export class CompositionEvaluator {
       smClockMhz: evaluation.smClockMhz,
       memClockMhz: this.problem.memClocksMhz[evaluation.memIndex]!,
     }
+  }
+
+  predictionOf(evaluation: Evaluation): Prediction {
+    return this.predictor.predict(this.configuration(evaluation))
   }
 
   #score(composition: Composition, prediction: Prediction): number {

@@ -1,5 +1,5 @@
 import type { Predictor } from '@pctodl/perf-model'
-import { InvalidInputError } from '@pctodl/platform'
+import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
 import { isComplete } from './composition.js'
 import { better, CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
 import { feasible } from './feasible.js'
@@ -7,6 +7,7 @@ import { infeasible } from './infeasible.js'
 import { minPower } from './lowest-feasible-cap.js'
 import type { PartitionOptions } from './options.js'
 import type { PartitionResult } from './result.js'
+import { number } from './search-options.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
 /**
@@ -31,8 +32,10 @@ export function countCompositions(predictor: Predictor, options: Omit<PartitionO
 export function exhaustive(
   predictor: Predictor,
   options: PartitionOptions,
-  { maxConfigurations = 2e6 }: { readonly maxConfigurations?: number } = {},
+  limits: { readonly maxConfigurations?: number } = {},
 ): PartitionResult {
+  assertKnownOptions('limits', limits, ['maxConfigurations'])
+  const maxConfigurations = number('maxConfigurations', limits.maxConfigurations ?? 2e6, 'a number', (x) => x > 0)
   const problem = searchProblem(predictor, { ...options, objective: 'throughput' })
   const configurations = configurationCount(problem) * problem.memClocksMhz.length
   if (configurations > maxConfigurations) {

@@ -14,16 +14,17 @@ export function feasible(
   const { powerCapW, boardLimitW, objective } = evaluator.problem
   const configuration = evaluator.configuration(best)
   const domain = evaluator.predictor.domain?.(configuration)
-  const capExceedanceProbability = exceedanceOf(evaluator.predictor, configuration, best.prediction, powerCapW)
+  const prediction = evaluator.predictionOf(best)
+  const capExceedanceProbability = exceedanceOf(evaluator.predictor, configuration, prediction, powerCapW)
   return {
     feasible: true,
     configuration,
     // Plain data, because the standard deviations of a prediction may be computed when they are read.
-    prediction: JSON.parse(JSON.stringify(best.prediction)) as Prediction,
+    prediction: JSON.parse(JSON.stringify(prediction)) as Prediction,
     ...(domain === undefined ? {} : { domain }),
     ...(boardLimitW === undefined ? {} : { boardLimitW }),
     weightedThroughput: best.score,
-    marginW: powerCapW - best.prediction.powerW,
+    marginW: powerCapW - best.powerW,
     ...(capExceedanceProbability === undefined ? {} : { capExceedanceProbability }),
     ...(objective === 'throughput' ? {} : { trade: tradeOf(evaluator) }),
     evaluations: evaluator.evaluations,

@@ -13,6 +13,7 @@ const MIN_GAIN = 0.01
  * then with the lowest p99.
  */
 export function withFewProcesses(evaluator: CompositionEvaluator, best: Candidate): Candidate {
+  const p99LatencyMs = p99LatencyOf(evaluator)
   const least = (1 - MIN_GAIN) * best.evaluation.score
   const chosen = evaluator
     .seen()
@@ -32,16 +33,19 @@ export function tradeOf(evaluator: CompositionEvaluator): TradeRow[] {
     const processes = evaluation.composition.length
     byProcesses[processes] = better(byProcesses[processes], evaluation)
   }
+  const p99LatencyMs = p99LatencyOf(evaluator)
   const rows: TradeRow[] = []
   for (const evaluation of byProcesses) {
     if (evaluation === undefined || evaluation.score < (1 + MIN_GAIN) * (rows.at(-1)?.throughput ?? 0)) continue
-    const { composition, score, prediction } = evaluation
+    const { composition, score, powerW } = evaluation
     const p99 = p99LatencyMs(evaluation)
-    rows.push({ processes: composition.length, p99LatencyMs: p99, throughput: score, powerW: prediction.powerW })
+    rows.push({ processes: composition.length, p99LatencyMs: p99, throughput: score, powerW })
   }
   return rows
 }
 
-function p99LatencyMs({ prediction }: Evaluation): number {
-  return Math.max(...prediction.tenants.map((tenant) => tenant.p99LatencyMs ?? tenant.latencyMs))
+/** Returns the largest p99 latency of an evaluation's processes, ms. */
+function p99LatencyOf(evaluator: CompositionEvaluator) {
+  return (evaluation: Evaluation): number =>
+    Math.max(...evaluator.predictionOf(evaluation).tenants.map((tenant) => tenant.p99LatencyMs ?? tenant.latencyMs))
 }

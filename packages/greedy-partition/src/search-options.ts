@@ -109,14 +109,16 @@ export function searchLimits(
     memoryBytes: memoryForTenants(predictor, options.memoryBytes),
     now,
     seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
-    improve: options.improve ?? true,
+    improve: oneOf('improve', options.improve ?? true, [true, false]),
     budgetEvaluations: integer(
       'budgetEvaluations',
       options.budgetEvaluations ?? defaults.budgetEvaluations,
       1,
       Number.MAX_SAFE_INTEGER,
     ),
-    deadlineMs: now() + number('timeBudgetMs', timeBudgetMs, 'milliseconds above 0', (x) => x > 0),
+    deadlineMs:
+      number('now()', now(), 'milliseconds', Number.isFinite) +
+      number('timeBudgetMs', timeBudgetMs, 'milliseconds above 0', (x) => x > 0),
   }
 }
 
@@ -134,8 +136,7 @@ function memClocks(predictor: Predictor, given: readonly number[] | undefined): 
   const known = predictor.memClocksMhz
   const wanted = given ?? known
   const clocks = Array.isArray(wanted) ? [...new Set<number>(wanted)].sort((a, b) => b - a) : []
-  const stray = clocks.find((clock) => !known.includes(clock))
-  if (stray !== undefined || clocks.length === 0) {
+  if (clocks.length === 0 || clocks.some((clock) => !known.includes(clock))) {
     throw new InvalidInputError(
       'memClocksMhz',
       given,
@@ -155,7 +156,11 @@ export function number(field: string, value: number, expected: string, holds: (v
   return value
 }
 
-export function oneOf<Choice extends string>(field: string, value: Choice, choices: readonly Choice[]): Choice {
+export function oneOf<Choice extends string | boolean>(
+  field: string,
+  value: Choice,
+  choices: readonly Choice[],
+): Choice {
   if (choices.includes(value)) return value
   throw new InvalidInputError(field, value, choices.map((choice) => `'${choice}'`).join(' or '))
 }

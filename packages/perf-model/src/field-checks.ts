@@ -43,9 +43,7 @@ export function listOf(
 ): FieldCheck {
   return (value, field) => {
     if (!Array.isArray(value) || !allowed(value.length)) throw new InvalidInputError(field, value, expected)
-    value.forEach((each, i) => {
-      element(each, `${field}.${i}`)
-    })
+    for (const [i, each] of value.entries()) element(each, `${field}.${i}`)
   }
 }
 

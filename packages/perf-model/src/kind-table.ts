@@ -11,20 +11,17 @@ const MAX_RECORDS = 65_536
 /** Records of the kinds of tenants, written on first use. Stored compactly, they stay in the CPU caches. */
 export class KindTable {
   records: Float64Array = new Float64Array(64 * kindLayout.stride)
-  readonly #parameters: PerfModelParameters
-  readonly #spec: GpuSpec
-  readonly #board: BoardConstants
   readonly #offsets = new Map<number, number>()
 
-  constructor(parameters: PerfModelParameters, spec: GpuSpec, board: BoardConstants) {
-    this.#parameters = parameters
-    this.#spec = spec
-    this.#board = board
-  }
+  constructor(
+    private readonly parameters: PerfModelParameters,
+    private readonly spec: GpuSpec,
+    private readonly board: BoardConstants,
+  ) {}
 
   /** Number that stands for a network, a share and a batch size. */
   numberOf(network: number, tpcs: number, batchSize: number): number {
-    return (network * this.#spec.smCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
+    return (network * this.spec.smCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
   }
 
   /**
@@ -37,7 +34,7 @@ export class KindTable {
     if (this.#offsets.size > MAX_RECORDS - MAX_MPS_CLIENTS) this.#offsets.clear()
     for (let i = 0; i < count; i++) {
       const kind = tenants[i]!
-      const key = (kind * this.#board.memClocksMhz.length + memIndex) * (MAX_MPS_CLIENTS + 1) + count
+      const key = (kind * this.board.memClocksMhz.length + memIndex) * (MAX_MPS_CLIENTS + 1) + count
       let offset = this.#offsets.get(key)
       if (offset === undefined) {
         offset = this.#offsets.size * kindLayout.stride
@@ -55,10 +52,10 @@ export class KindTable {
       this.records = longer
     }
     const share = Math.floor(kind / MAX_BATCH_SIZE)
-    const network = Math.floor(share / this.#spec.smCount)
-    const sms = ((share % this.#spec.smCount) + 1) * this.#spec.smPerTpc
+    const network = Math.floor(share / this.spec.smCount)
+    const sms = ((share % this.spec.smCount) + 1) * this.spec.smPerTpc
     const of = { network, sms, batchSize: (kind % MAX_BATCH_SIZE) + 1, memIndex, tenants }
-    const parameters = this.#parameters.networks[network]!
-    writeKind(this.#board, parameters, of, this.records, offset, correctionsOf(this.#board, parameters, of))
+    const parameters = this.parameters.networks[network]!
+    writeKind(this.board, parameters, of, this.records, offset, correctionsOf(this.board, parameters, of))
   }
 }

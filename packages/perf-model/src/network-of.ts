@@ -8,7 +8,7 @@ import { networkName, UnknownNameError } from '@pctodl/platform'
  */
 export function networkOf(networks: readonly string[], name: string): string {
   if (networks.includes(name)) return name
-  const known = commonName(name)
+  const known = typeof name === 'string' ? commonName(name) : undefined
   const found = networks.find((own) => commonName(own) === known)
   if (found === undefined) throw new UnknownNameError('network', name, networks)
   return found
@@ -16,7 +16,7 @@ export function networkOf(networks: readonly string[], name: string): string {
 
 /** Common name of a network; an unknown name is returned in lower case. */
 export function commonName(name: string): string {
-  const lower = String(name).toLowerCase()
+  const lower = name.toLowerCase()
   try {
     return networkName(lower)
   } catch (error) {

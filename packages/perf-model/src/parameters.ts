@@ -5,8 +5,8 @@ import { each, type FieldCheck, listOf, numberThat, oneOfThe, record, someText }
 /** Version of the parameter file's layout and of the model equations. */
 export const PARAMETER_SCHEMA_VERSION = 5
 
-const positive = numberThat('a positive number', (value) => value > 0)
-const nonNegative = numberThat('a number of at least 0', (value) => value >= 0)
+export const positive: FieldCheck = numberThat('a positive number', (value) => value > 0)
+export const nonNegative: FieldCheck = numberThat('a number of at least 0', (value) => value >= 0)
 const count = numberThat('an integer of at least 0', (value) => Number.isInteger(value) && value >= 0)
 const part = numberThat('a number above 0, at most 1', (value) => value > 0 && value <= 1)
 const atMinOne = (element: FieldCheck) => listOf(element, 'a list of at least one', (length) => length >= 1)
@@ -42,7 +42,7 @@ export interface BoardParameters {
   memoryReservedMib: number
 }
 
-const boardParameters = record<BoardParameters>({
+export const boardParameters: FieldCheck = record<BoardParameters>({
   ...each(
     positive,
     'bytesPerCyclePerSm',
@@ -224,6 +224,9 @@ const eachOnce =
       seen.add(entry[name])
     })
   }
+
+export const networkList: FieldCheck = eachOnce('name', atMinOne(networkParameters))
+
 const errorState = record<ErrorState>({
   quantity: oneOfThe('throughput', 'power'),
   rows: count,
@@ -289,7 +292,7 @@ const perfModelParameters = record<PerfModelParameters>({
     heldOutErrors: listOf(errorSummary),
   }),
   boardParameters,
-  networks: eachOnce('name', atMinOne(networkParameters)),
+  networks: networkList,
   profile: fittedProfile,
   errors: eachOnce(
     'quantity',
@@ -304,7 +307,7 @@ export class ParameterVersionError extends PctodlError {
   constructor(found: unknown) {
     super(
       'PARAMETER_VERSION',
-      `schemaVersion: got ${JSON.stringify(found)}, expected ${PARAMETER_SCHEMA_VERSION}; fit the parameters anew with ` +
+      `schemaVersion: got ${typeof found === 'number' ? found : `a ${typeof found}`}, expected ${PARAMETER_SCHEMA_VERSION}; fit the parameters anew with ` +
         'this release, or use the release that wrote them',
     )
     this.found = found

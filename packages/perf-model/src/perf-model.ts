@@ -6,6 +6,7 @@ import {
   InvalidInputError,
   MAX_MPS_CLIENTS,
   PctodlError,
+  readPlatform,
   smClocksAt,
   smsOfShare,
   type Tenant,
@@ -40,7 +41,8 @@ export class PerfModel implements Predictor {
   readonly memClocksMhz: readonly number[]
   /** Names of the fitted networks. */
   readonly networks: readonly string[]
-  readonly #parameters: PerfModelParameters
+  /** The model's parameters; write them as JSON to load the model again. */
+  readonly parameters: PerfModelParameters
   /** Network index by name; alternative names are added when first used. */
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
@@ -65,11 +67,16 @@ export class PerfModel implements Predictor {
   readonly #lastAnswers: number[]
 
   /**
-   * @param parameters validated by `parsePerfModelParameters` or returned by `fitPerfModel`
-   * @param spec the board, if `@pctodl/platform` does not know it
-   * @throws InvalidInputError if the parameters belong to another board, or have a memory clock that the board lacks
+   * @param given what `fitPerfModel` returns, or a parameter file contains; it is checked and copied
+   * @param ofBoard the board, if `@pctodl/platform` does not know it
+   * @throws ParameterVersionError
+   * @throws InvalidInputError for an invalid field, parameters of another board, or a memory clock that the board lacks
+   * @throws PlatformFileError for an invalid board
+   * @throws UnknownNameError for an unknown board without `ofBoard`
    */
-  constructor(parameters: PerfModelParameters, spec: GpuSpec = boardOf(parameters)) {
+  constructor(given: PerfModelParameters, ofBoard?: GpuSpec) {
+    const parameters = parsePerfModelParameters(given)
+    const spec = ofBoard === undefined ? findGpuSpec(parameters.board) : readPlatform(ofBoard, 'spec')
     if (parameters.board !== spec.key) {
       throw new InvalidInputError('parameters.board', parameters.board, `'${spec.key}', the board of the model`)
     }
@@ -86,7 +93,7 @@ export class PerfModel implements Predictor {
     this.memClocksMhz = board.memClocksMhz
     this.#board = board
     this.networks = parameters.networks.map((network) => network.name)
-    this.#parameters = parameters
+    this.parameters = parameters
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#clocksMhz = clocks
     this.#lastAnswers = clocks.map((states) => states.length - 1)
@@ -106,19 +113,10 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Load a model from the parsed JSON of a parameter file.
-   *
-   * @throws ParameterVersionError
-   * @throws InvalidInputError
-   * @throws UnknownNameError for an unknown board without a `spec`
+   * Load a model from the parsed JSON of a parameter file, like the constructor.
    */
   static load(json: unknown, spec?: GpuSpec): PerfModel {
-    return new PerfModel(parsePerfModelParameters(json), spec)
-  }
-
-  /** The model's parameters; write them as JSON to load the model again. */
-  get parameters(): PerfModelParameters {
-    return this.#parameters
+    return new PerfModel(json as PerfModelParameters, spec)
   }
 
   /**
@@ -171,7 +169,7 @@ export class PerfModel implements Predictor {
       let shareSum = 0
       for (let i = 0; i < count; i++) {
         const index = network[from + i]!
-        if (this.networks[index] === undefined) {
+        if (!(Number.isInteger(index) && this.networks[index] !== undefined)) {
           const expected = `an index of networks, 0 to ${this.networks.length - 1}`
           throw new InvalidInputError(`network[${from + i}]`, index, expected)
         }
@@ -274,7 +272,7 @@ export class PerfModel implements Predictor {
   #sdOf(quantity: Quantity): number {
     const error = this.#errors[quantity]
     if (error.sd > 0) return error.sd
-    const fittedSd = this.#parameters.profile.unknownSd[quantity]
+    const fittedSd = this.parameters.profile.unknownSd[quantity]
     const own = quantity === 'power' ? this.#mix.powerSd : this.#mix.speedSd
     error.sd = error.model.sd(this.#termsOf(quantity), own > fittedSd ? own * own - fittedSd * fittedSd : 0)
     return error.sd
@@ -305,7 +303,7 @@ export class PerfModel implements Predictor {
 
   /** GPU memory in use apart from the tenants' processes, bytes. */
   get reservedMemoryBytes(): number {
-    return Math.ceil(this.#parameters.boardParameters.memoryReservedMib * 1024 ** 2)
+    return Math.ceil(this.parameters.boardParameters.memoryReservedMib * 1024 ** 2)
   }
 
   /**
@@ -317,15 +315,24 @@ export class PerfModel implements Predictor {
    */
   domain(configuration: Configuration): Domain {
     assertConfiguration(configuration)
-    const tenants = configuration.tenants.map((tenant, i) => {
-      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
+    for (const field of ['smClockMhz', 'memClockMhz'] as const) {
+      if (typeof configuration[field] !== 'number') throw new InvalidInputError(field, configuration[field], 'a number')
+    }
+    const tenants = Array.from(configuration.tenants, (tenant, i) => {
+      const { model, mpsPercent, batchSize } = Object(tenant) as Tenant
+      if (!(typeof model === 'string' && typeof mpsPercent === 'number' && typeof batchSize === 'number')) {
+        throw wrongTenant(tenant, i)
+      }
       const index = this.#indexOf(tenant.model)
       return index === undefined ? tenant : { ...tenant, model: this.networks[index]! }
     })
-    const outside = outsideOf(this.#parameters.profile, { ...configuration, tenants })
+    if (tenants.length === 0) assertCount(0)
+    const outside = outsideOf(this.parameters.profile, { ...configuration, tenants })
     const atMost = (field: string, value: number, most: number, what: string): void => {
       if (value > most) outside.push({ field, value, covered: `${what} ${most}`, limit: 'board' })
     }
+    const shareSum = tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
+    atMost('sum of tenants[].mpsPercent', shareSum, 100 + 1e-9, 'at most')
     const needed = tenants.reduce((sum, tenant) => sum + this.#processBytes(tenant), this.reservedMemoryBytes)
     atMost('memoryBytes', needed, this.spec.memoryBytes, 'the board has')
     const powerW = this.#powerIfPredicted(configuration)
@@ -338,7 +345,7 @@ export class PerfModel implements Predictor {
 
   /** Uncertainty of the prediction for the current tenants, relative to that for the rows of the fit. */
   #distance(): number {
-    const { throughput, power } = this.#parameters.profile.unknownSd
+    const { throughput, power } = this.parameters.profile.unknownSd
     const { speedSd, powerSd } = this.#mix
     return Math.max(speedSd / throughput, powerSd / power)
   }
@@ -418,7 +425,7 @@ export class PerfModel implements Predictor {
   #processBytes({ model, batchSize }: Tenant): number {
     const index = this.#indexOf(model)
     if (index === undefined) return 0
-    const { memoryBaseMib, memoryPerSampleMib } = this.#parameters.networks[index]!
+    const { memoryBaseMib, memoryPerSampleMib } = this.parameters.networks[index]!
     return Math.ceil((memoryBaseMib + memoryPerSampleMib * batchSize) * 1024 ** 2)
   }
 
@@ -511,9 +518,9 @@ export class PerfModel implements Predictor {
   }
 
   #tpcsOf(mpsPercent: number, i: number): number {
-    const whole = mpsPercent | 0
-    if (whole === mpsPercent && whole >= 1 && whole <= 100) return this.#tpcs[whole]!
     assertShare(mpsPercent, i)
+    const whole = mpsPercent | 0
+    if (whole === mpsPercent) return this.#tpcs[whole]!
     return smsOfShare(this.spec, mpsPercent) / this.spec.smPerTpc
   }
 
@@ -540,11 +547,10 @@ function normalScore(probability: number): number {
   return probability < 0.5 ? -normalQuantileOfTail(probability) : normalQuantileOfTail(1 - probability)
 }
 
-function boardOf(parameters: PerfModelParameters): GpuSpec {
-  if (typeof parameters !== 'object' || parameters === null) {
-    throw new InvalidInputError('parameters', parameters, 'what parsePerfModelParameters or fitPerfModel returns')
-  }
-  return findGpuSpec(parameters.board)
+/** @throws InvalidInputError for an object that lacks the parameters of a model */
+export function assertModel(model: PerfModel): void {
+  if (typeof model?.parameters === 'object' && Array.isArray(model.networks)) return
+  throw new InvalidInputError('model', model, 'a PerfModel, such as what loadPerfModel returns')
 }
 
 /** @throws InvalidInputError for an input that is not an object or has no list of tenants */

@@ -1,7 +1,6 @@
-import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
+import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
 import rtx3080Ti from '../params/3080Ti.json'
 import a100 from '../params/A100.json'
-import { parsePerfModelParameters } from './parameters.js'
 import { PerfModel } from './perf-model.js'
 
 /** Parameter files that come with the package, by board key. They are unchecked until loaded. */
@@ -15,14 +14,18 @@ export const shippedParameters: Readonly<Record<string, unknown>> = { '3080Ti': 
  * @throws UnknownNameError that lists the boards with shipped parameters
  */
 export function loadPerfModel(board: string): PerfModel {
-  if (typeof board !== 'string') throw new UnknownNameError('board', String(board), Object.keys(shippedParameters))
-  let key = board
+  const key = keyOf(board)
+  const known = Object.keys(shippedParameters)
+  if (!known.includes(key)) throw new UnknownNameError('board', board, known)
+  return PerfModel.load(shippedParameters[key])
+}
+
+/** Key of a board, or the name itself for an unknown board, which may have parameters all the same. */
+export function keyOf(board: string): string {
   try {
-    key = findGpuSpec(board).key
+    return findGpuSpec(board).key
   } catch (error) {
-    if (!(error instanceof UnknownNameError)) throw error
+    if (error instanceof PctodlError) return board
+    throw error
   }
-  const json = Object.hasOwn(shippedParameters, key) ? shippedParameters[key] : undefined
-  if (json === undefined) throw new UnknownNameError('board', board, Object.keys(shippedParameters))
-  return new PerfModel(parsePerfModelParameters(json))
 }

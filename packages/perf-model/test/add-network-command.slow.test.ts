@@ -129,8 +129,8 @@ describe('pctodl add-network', () => {
     for (const [argv, message] of [
       [[], /sizes: got .*H.*--sizes axis=n/],
       [['--sizes', 'H'], /--sizes: got 'H', expected axis=n/],
-      [['--sizes', 'H=2.5'], /--sizes: got '2.5'/],
-      [['--sizes', 'H=224', '--samples', '0'], /--samples: got '0'/],
+      [['--sizes', 'H=2.5'], /--sizes: got 'H=2.5'/],
+      [['--sizes', 'H=224', '--samples', '0'], /--samples <n>' argument '0' is invalid/],
     ] as const) {
       const answer = await call(open, ...argv, '--gpu', 'A100', '--params', path.join(folder, 'refused'))
       expect(answer.stderr).toMatch(message)

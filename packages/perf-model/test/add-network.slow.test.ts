@@ -185,7 +185,7 @@ describe('adding a network', () => {
     [
       'a network without kernels',
       () => addNetwork(model, 'x', { ...work, kernels: 0 }, { known }),
-      /^work\.kernels: got 0, expected a number above 0/,
+      /^work\.kernels: got 0, expected a positive number/,
     ],
     [
       'work that no board can do',

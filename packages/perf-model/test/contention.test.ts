@@ -64,7 +64,7 @@ describe('a correction', () => {
   it('of the host by two is a host that takes half of the time', () => {
     for (const hostClients of [0.25, 4]) {
       for (const work of [{ launchMs: 16 }, { hostPerSampleMs: 2 }, { launchMs: 16, hostPerSampleMs: 2, gapMs: 30 }]) {
-        const { launchMs = 0, hostPerSampleMs = 0 } = work
+        const { launchMs = 1e-6, hostPerSampleMs = 0 } = work
         const half = { ...work, launchMs: launchMs / 2, hostPerSampleMs: hostPerSampleMs / 2 }
         const of = (network: Partial<NetworkParameters>) => latency(bare({ hostClients }, { it: network }), 1)
         expect(of({ ...work, hostSpeed: double(HOST_NODES) }) / of(half)).toBeCloseTo(1, 9)

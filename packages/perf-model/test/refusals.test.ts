@@ -1,12 +1,18 @@
-import { fitPerfModel, loadPerfModel, PerfModel, type PerfModelParameters, refit } from '@pctodl/perf-model'
-import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
+import { addNetwork, fitPerfModel, loadPerfModel, PerfModel, type PerfModelParameters, refit } from '@pctodl/perf-model'
+import { type Configuration, gpuSpecs, PctodlError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { networkWorks } from './network-works.js'
 import { measuredRows } from './synthetic-rows.js'
 
 const model = loadPerfModel('A100')
 const tenant: Tenant = { model: 'resnet50', mpsPercent: 20, batchSize: 16 }
 const good: Configuration = { tenants: [tenant], smClockMhz: 1200, memClockMhz: 1215 }
 const rows = measuredRows(model, 31, 5)
+
+/** Values that JSON cannot write or that have no text. */
+const cycle: Record<string, unknown> = {}
+cycle['cycle'] = cycle
+const odd = { bigint: 5n, symbol: Symbol('odd'), list: [Symbol('odd')], without: Object.create(null) as object, cycle }
 
 function codeAndField(call: () => unknown): string {
   try {
@@ -29,13 +35,20 @@ describe('what is no configuration', () => {
     ['INVALID_INPUT tenants[0].mpsPercent', { ...good, tenants: [{ ...tenant, mpsPercent: '20' }] }],
     ['INVALID_INPUT tenants[0].mpsPercent', { ...good, tenants: [{ ...tenant, mpsPercent: [20] }] }],
     ['INVALID_INPUT tenants[0].mpsPercent', { ...good, tenants: [{ ...tenant, mpsPercent: null }] }],
+    ['INVALID_INPUT tenants[0].mpsPercent', { ...good, tenants: [{ ...tenant, mpsPercent: odd.bigint }] }],
+    ['INVALID_INPUT tenants[0].mpsPercent', { ...good, tenants: [{ ...tenant, mpsPercent: odd.symbol }] }],
     ['INVALID_INPUT tenants[0].batchSize', { ...good, tenants: [{ ...tenant, batchSize: '16' }] }],
     ['INVALID_INPUT smClockMhz', { ...good, smClockMhz: '1200' }],
     ['INVALID_INPUT smClockMhz', { ...good, smClockMhz: [1200] }],
     ['INVALID_INPUT memClockMhz', { ...good, memClockMhz: '1215' }],
     ['UNKNOWN_NAME', { ...good, tenants: [{ ...tenant, model: undefined }] }],
     ['UNKNOWN_NAME', { ...good, tenants: [{ ...tenant, model: null }] }],
-  ])('is refused with %s: %j', (expected, bad) => {
+    ['UNKNOWN_NAME', { ...good, tenants: [{ ...tenant, model: 'constructor' }] }],
+    ...Object.values(odd).map((value): [string, unknown] => [
+      'UNKNOWN_NAME',
+      { ...good, tenants: [{ ...tenant, model: value }] },
+    ]),
+  ])('is refused with %s: %o', (expected, bad) => {
     const configuration = bad as Configuration
     expect(codeAndField(() => model.predict(configuration))).toBe(expected)
     // The model works as before.
@@ -99,6 +112,69 @@ it('rows, boards and parameters of nothing are refused by name', () => {
   expect(codeAndField(() => fitPerfModel([half], model.spec, { source: 'test', folds: 0 }))).toBe(
     'INVALID_INPUT rows[0].tenants[0].batchSize',
   )
+})
+
+it.each<[string, (value: never) => unknown]>([
+  ['PLATFORM_FILE', (value) => fitPerfModel(rows, value, { source: 'test' })],
+  ['PLATFORM_FILE', (value) => PerfModel.load(model.parameters, value)],
+  ['PLATFORM_FILE', (value) => new PerfModel(model.parameters, { ...model.spec, clockStates: value })],
+  ['INVALID_INPUT from.boardParameters', (value) => fitPerfModel(rows, model.spec, { source: 'test', from: value })],
+  ['INVALID_INPUT source', (value) => fitPerfModel(rows, model.spec, { source: value })],
+  ['INVALID_INPUT seed', (value) => fitPerfModel(rows, model.spec, { source: 'test', seed: value })],
+  ['INVALID_INPUT maxIterations', (value) => fitPerfModel(rows, model.spec, { source: 'test', maxIterations: value })],
+  ['INVALID_INPUT forget', (value) => refit(model, rows, { forget: value })],
+  ['INVALID_INPUT model', (value) => refit(value, rows)],
+  ['INVALID_INPUT model', (value) => addNetwork(value, 'mine', {} as never, { known: {} })],
+  [
+    'INVALID_INPUT rows',
+    (value) => addNetwork(model, 'mine', networkWorks['resnet50']!, { known: networkWorks, rows: value }),
+  ],
+  ['INVALID_INPUT rows[0].tenants', (value) => refit(model, [{ ...rows[0]!, tenants: value }])],
+  ['INVALID_INPUT rows[0].memUtilPercent', (value) => refit(model, [{ ...rows[0]!, memUtilPercent: value }])],
+  ['INVALID_INPUT rows[0].tenantThroughput', (value) => refit(model, [{ ...rows[0]!, tenantThroughput: value }])],
+  ['INVALID_INPUT smClockMhz', (value) => model.domain({ ...good, smClockMhz: value })],
+  ['INVALID_INPUT tenants[0]', (value) => model.domain({ ...good, tenants: [{ ...tenant, batchSize: value }] })],
+])('values of the wrong type are refused with %s', (expected, call) => {
+  for (const value of [null, ...Object.values(odd)]) expect(codeAndField(() => call(value as never))).toMatch(expected)
+})
+
+it('rows at a memory clock that the model lacks are refused, also for a new network', () => {
+  const other = gpuSpecs['3080Ti']!
+  const one = PerfModel.load({
+    ...loadPerfModel('3080Ti').parameters,
+    boardParameters: {
+      ...loadPerfModel('3080Ti').parameters.boardParameters,
+      idlePowerW: [{ memClockMhz: 9501, powerW: 30 }],
+    },
+  })
+  const row = { ...rows[0]!, smClockMhz: 1200, memClockMhz: 5001, tenants: [{ ...tenant, model: 'mine' }] }
+  expect(other.performanceMemClocksMhz).toContain(5001)
+  const work = networkWorks['resnet50']!
+  const add = () => addNetwork(one, 'mine', work, { known: networkWorks, rows: [row] })
+  expect(codeAndField(add)).toBe('INVALID_INPUT rows[0].memClockMhz')
+})
+
+it('error states whose lists do not fit the networks are refused', () => {
+  const [first, second] = model.parameters.errors
+  for (const change of [
+    { mean: [1] },
+    { learnt: [1, 2] },
+    { covariance: [1] },
+    { factors: first!.factors.map(() => [1]) },
+  ]) {
+    const errors = [{ ...first!, ...change }, second!]
+    expect(codeAndField(() => new PerfModel({ ...model.parameters, errors }))).toMatch(
+      /^INVALID_INPUT parameters.errors/,
+    )
+  }
+})
+
+it('the domain names shares that exceed the board', () => {
+  const tenants = [60, 50].map((mpsPercent) => ({ ...tenant, mpsPercent }))
+  const { inside, outside } = model.domain({ ...good, tenants })
+  expect(inside).toBe(false)
+  expect(outside).toContainEqual(expect.objectContaining({ field: 'sum of tenants[].mpsPercent', value: 110 }))
+  expect(codeAndField(() => model.domain({ ...good, tenants: [] }))).toBe('INVALID_INPUT tenants')
 })
 
 describe("the field's names of networks", () => {

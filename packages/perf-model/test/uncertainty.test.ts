@@ -8,7 +8,7 @@ const resnet = (mpsPercent: number, batchSize = 16): Tenant => ({ model: 'resnet
 const point = { smClockMhz: 1200, memClockMhz: 1215 }
 
 describe('the standard deviation of a prediction', () => {
-  const { parameters, report } = fitPerfModel(measuredRows(truth, 1, 250), truth.spec, {
+  const { parameters } = fitPerfModel(measuredRows(truth, 1, 250), truth.spec, {
     source: 'synthetic rows',
     folds: 2,
     starts: 1,
@@ -50,19 +50,6 @@ describe('the standard deviation of a prediction', () => {
     expect(corner.tenants[0]!.p99LatencyMs! / corner.tenants[0]!.latencyMs).toBeLessThan(100)
     const small = truth.predict({ tenants: Array<Tenant>(11).fill(resnet(3, 256)), smClockMhz: 210, memClockMhz: 1215 })
     expect(small.powerSdW! / small.powerW).toBeGreaterThanOrEqual(5e-4 * (1 - 1e-12))
-  })
-
-  it('comes with standard errors of the parameters', () => {
-    const known = report.fitted.filter((entry) => entry.relativeStandardError !== null)
-    expect(known.length).toBeGreaterThan(20)
-    for (const { relativeStandardError } of known) expect(relativeStandardError).toBeGreaterThan(0)
-    for (const name of report.atBound) {
-      expect(report.fitted.find((entry) => entry.name === name)!.relativeStandardError).toBeNull()
-    }
-    // Parameters that the rows determine well are near the truth: within four standard errors, or within a tenth.
-    const launch = report.fitted.find((entry) => entry.name === 'resnet50.launchMs')!
-    const expected = truth.parameters.networks.find((network) => network.name === 'resnet50')!.launchMs
-    expect(Math.abs(Math.log(launch.value / expected))).toBeLessThan(Math.max(0.1, 4 * launch.relativeStandardError!))
   })
 })
 

@@ -4,6 +4,7 @@ import { otherBoards } from './boards/other-boards.js'
 import { t4, v100Sxm2 } from './boards/volta-turing.js'
 import { InvalidInputError, UnknownNameError } from './errors.js'
 import type { GpuSpec } from './gpu-spec.js'
+import { readPlatform } from './platform-file.js'
 
 const shipped = [rtx3080Ti, a100Pcie40, rtx3090, a10, a100Sxm80, v100Sxm2, t4, h100Sxm, h200Sxm, ...otherBoards]
 
@@ -17,9 +18,10 @@ const added = new Map<string, GpuSpec>()
  * Registers a board under its key, name and aliases. It replaces an included board with the same key and chip, because
  * a spec that was read from a real board is more precise than the included one.
  *
- * @throws InvalidInputError if the key belongs to a board with another chip
+ * @throws PlatformFileError for an invalid field; InvalidInputError if the key belongs to a board with another chip
  */
-export function addGpuSpec(spec: GpuSpec): void {
+export function addGpuSpec(given: GpuSpec): void {
+  const spec = readPlatform(given, 'spec')
   const known = gpuSpecs[spec.key]
   if (known !== undefined && known.chip !== spec.chip) {
     throw new InvalidInputError('spec.key', spec.key, `a name of its own: ${spec.key} is a board with ${known.chip}`)
@@ -46,5 +48,5 @@ export function findGpuSpec(name: string): GpuSpec {
 }
 
 function plain(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 }

@@ -20,15 +20,16 @@ export function fixedCap(powerCapW: number): CapSchedule {
  * @throws InvalidInputError unless times start at 0 and ascend, and caps are positive
  */
 export function capSchedule(steps: readonly CapStep[]): CapSchedule {
+  if (!Array.isArray(steps)) throw new InvalidInputError('capSchedule', steps, 'a list of { atMs, powerCapW }')
   if (steps[0]?.atMs !== 0) throw new InvalidInputError('capSchedule[0].atMs', steps[0]?.atMs, '0')
-  steps.forEach((step, i) => {
-    if (!(step.powerCapW > 0 && Number.isFinite(step.powerCapW))) {
-      throw new InvalidInputError(`capSchedule[${i}].powerCapW`, step.powerCapW, 'a positive number of watts')
+  for (const [i, step] of steps.entries()) {
+    if (!(Number.isFinite(step?.powerCapW) && step.powerCapW > 0)) {
+      throw new InvalidInputError(`capSchedule[${i}].powerCapW`, step?.powerCapW, 'a positive number of watts')
     }
-    if (i > 0 && !(step.atMs > steps[i - 1]!.atMs)) {
+    if (i > 0 && !(typeof step.atMs === 'number' && step.atMs > steps[i - 1]!.atMs)) {
       throw new InvalidInputError(`capSchedule[${i}].atMs`, step.atMs, 'a time after the step before it')
     }
-  })
+  }
   return steps
 }
 

@@ -34,13 +34,18 @@ export function assertTenants(
   tenants: readonly Tenant[],
   { oversubscribe = false }: { readonly oversubscribe?: boolean } = {},
 ): void {
-  if (tenants.length === 0) throw new InvalidInputError('tenants', [], 'at least one tenant')
+  if (!Array.isArray(tenants) || tenants.length === 0) {
+    throw new InvalidInputError('tenants', tenants, 'a list of at least one tenant')
+  }
   if (tenants.length > MAX_MPS_CLIENTS) {
     throw new InvalidInputError('tenants', tenants.length, `at most ${MAX_MPS_CLIENTS}, the MPS client limit`)
   }
   let sum = 0
-  tenants.forEach((tenant, i) => {
-    if (!(tenant.mpsPercent > 0 && tenant.mpsPercent <= 100)) {
+  for (const [i, tenant] of tenants.entries()) {
+    if (typeof tenant !== 'object' || tenant === null) {
+      throw new InvalidInputError(`tenants[${i}]`, tenant, '{ model, mpsPercent, batchSize }')
+    }
+    if (!(typeof tenant.mpsPercent === 'number' && tenant.mpsPercent > 0 && tenant.mpsPercent <= 100)) {
       throw new InvalidInputError(`tenants[${i}].mpsPercent`, tenant.mpsPercent, 'a share above 0 and at most 100')
     }
     if (!Number.isInteger(tenant.batchSize) || tenant.batchSize < 1) {
@@ -53,7 +58,7 @@ export function assertTenants(
       throw new InvalidInputError(`tenants[${i}].service`, tenant.service, 'the name of a service, or none')
     }
     sum += tenant.mpsPercent
-  })
+  }
   if (!oversubscribe && sum > 100 + 1e-9) {
     throw new InvalidInputError('sum of tenants[].mpsPercent', sum, 'at most 100, or oversubscribe: true')
   }

@@ -1,3 +1,6 @@
+/** Length at which the text of a value is cut. */
+const MAX_SHOWN = 200
+
 /**
  * Base class of all errors that the pctodl packages throw deliberately.
  *
@@ -33,7 +36,7 @@ export class UnknownNameError extends PctodlError {
   readonly known: readonly string[]
 
   constructor(kind: string, value: string, known: readonly string[]) {
-    super('UNKNOWN_NAME', `unknown ${kind} '${value}'; known: ${known.join(', ')}`)
+    super('UNKNOWN_NAME', `unknown ${kind} ${show(value)}; known: ${known.join(', ')}`)
     this.kind = kind
     this.value = value
     this.known = known
@@ -61,8 +64,15 @@ function formatWatts(watts: number): string {
   return watts.toFixed(Number.isInteger(watts) ? 0 : 1)
 }
 
-function show(value: unknown): string {
+/** Short text of any value. JSON alone has no text for symbols, and throws for BigInts and cycles. */
+export function show(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
-  if (typeof value === 'number') return String(value)
-  return JSON.stringify(value) ?? String(value)
+  let text: string | undefined
+  try {
+    if (typeof value !== 'number') text = JSON.stringify(value)
+    text ??= String(value)
+  } catch {
+    text = typeof value === 'bigint' ? `${value}n` : Object.prototype.toString.call(value)
+  }
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text
 }

@@ -13,12 +13,12 @@ export const networkNames = [
 
 export type NetworkName = (typeof networkNames)[number]
 
-const aliases: Readonly<Record<string, NetworkName>> = {
-  mnasnet: 'mnasnet1_0',
-  maxvit: 'maxvit_t',
-  mobilenetv2: 'mobilenet_v2',
-  efficientnetv2m: 'efficientnet_v2_m',
-}
+const aliases: ReadonlyMap<string, NetworkName> = new Map([
+  ['mnasnet', 'mnasnet1_0'],
+  ['maxvit', 'maxvit_t'],
+  ['mobilenetv2', 'mobilenet_v2'],
+  ['efficientnetv2m', 'efficientnet_v2_m'],
+])
 
 /**
  * Returns the torchvision name of a network, given that name or a common alias (`mnasnet`, `maxvit`, `mobilenetv2`).
@@ -26,8 +26,8 @@ const aliases: Readonly<Record<string, NetworkName>> = {
  * @throws UnknownNameError listing the known networks
  */
 export function networkName(name: string): NetworkName {
-  const lower = name.toLowerCase()
-  const known = networkNames.find((candidate) => candidate === lower) ?? aliases[lower]
+  const lower = typeof name === 'string' ? name.toLowerCase() : ''
+  const known = networkNames.find((candidate) => candidate === lower) ?? aliases.get(lower)
   if (known === undefined) throw new UnknownNameError('network', name, networkNames)
   return known
 }

@@ -1,4 +1,4 @@
-import { PctodlError } from './errors.js'
+import { PctodlError, show } from './errors.js'
 import { type ClockStates, type GpuSpec, smClocksAt } from './gpu-spec.js'
 
 const FORMAT = 'pctodl-platform'
@@ -9,11 +9,10 @@ export class PlatformFileError extends PctodlError {
   readonly path: string
 
   constructor(file: string, path: string, found: unknown, expected: string, options?: ErrorOptions) {
-    const shown = found === undefined ? 'nothing' : JSON.stringify(found)
-    const short = shown.length > 60 ? `${shown.slice(0, 57)}...` : shown
+    const shown = found === undefined ? 'nothing' : show(found)
     super(
       'PLATFORM_FILE',
-      `${file}, ${path}: got ${short}, expected ${expected}; \`pctodl gpu describe\` writes such a file from a board`,
+      `${file}, ${path}: got ${shown}, expected ${expected}; \`pctodl gpu describe\` writes such a file from a board`,
       options,
     )
     this.path = path
@@ -37,7 +36,7 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
   try {
     json = JSON.parse(text)
   } catch (cause) {
-    throw new PlatformFileError(file, 'the whole', text.slice(0, 30), 'JSON', { cause })
+    throw new PlatformFileError(file, 'the whole', text, 'JSON', { cause })
   }
   return readPlatform(json, file)
 }
@@ -60,7 +59,7 @@ export function readPlatform(content: unknown, file = 'platform file'): GpuSpec 
     .sort((a, b) => a.memClockMhz - b.memClockMhz)
   const limits = spec.object('powerLimitW')
   const read: GpuSpec = {
-    key: spec.text('key'),
+    key: spec.key('key'),
     name: spec.text('name'),
     aliases: spec.texts('aliases'),
     architecture: spec.text('architecture'),
@@ -90,6 +89,8 @@ export function readPlatform(content: unknown, file = 'platform file'): GpuSpec 
   const { min, max, default: usual } = read.powerLimitW
   if (!(min <= usual && usual <= max)) throw spec.error('powerLimitW', 'min <= default <= max')
   if (clockStates.length === 0) throw spec.error('clockStates', 'at least one memory clock')
+  if (clockStates.some((state, i) => state.memClockMhz === clockStates[i - 1]?.memClockMhz))
+    throw spec.error('clockStates', 'every memory clock once')
   for (const memClockMhz of read.performanceMemClocksMhz) {
     const smClocksMhz = smClocksAt(read, memClockMhz)
     if (!smClocksMhz) throw spec.error('performanceMemClocksMhz', 'memory clocks of clockStates only')
@@ -106,7 +107,6 @@ export function readPlatform(content: unknown, file = 'platform file'): GpuSpec 
 function readClockStates(fields: Fields): ClockStates {
   const smClocksMhz = fields.numbers('smClocksMhz').sort((a, b) => a - b)
   if (smClocksMhz.length === 0) throw fields.error('smClocksMhz', 'at least one clock')
-  if (new Set(smClocksMhz).size !== smClocksMhz.length) throw fields.error('smClocksMhz', 'every clock once')
   return { memClockMhz: fields.number('memClockMhz'), smClocksMhz }
 }
 
@@ -143,6 +143,13 @@ class Fields {
     return value
   }
 
+  /** A board's key, which may name files and fields of objects. */
+  key(field: string): string {
+    const key = this.text(field)
+    if (/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(key) && !(key in {})) return key
+    throw this.error(field, 'a name of letters, digits, blanks, dots and dashes that begins with a letter or digit')
+  }
+
   texts(field: string): string[] {
     return this.#array(field).map((value) => {
       if (typeof value !== 'string') throw this.error(field, 'a list of texts')
@@ -163,9 +170,10 @@ class Fields {
   }
 
   numbers(field: string): number[] {
-    return this.#array(field).map((value) => {
-      if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) {
-        throw this.error(field, 'a list of numbers above 0')
+    const values = this.#array(field)
+    return values.map((value, i) => {
+      if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0 || values.indexOf(value) !== i) {
+        throw this.error(field, 'a list of numbers above 0, every clock once')
       }
       return value
     })
@@ -188,7 +196,8 @@ class Fields {
   #array(field: string): unknown[] {
     const value = this.#values[field]
     if (!Array.isArray(value)) throw this.error(field, 'a list')
-    return value
+    // Unlike the list itself, the copy has no gaps, which its methods would skip.
+    return Array.from(value)
   }
 
   #pathOf(field: string): string {

@@ -42,7 +42,7 @@ export function assertServices(services: readonly Service[]): void {
     throw new InvalidInputError('services', services, 'a list of at least one service')
   }
   const names = new Set<string>()
-  services.forEach((service: Service, i) => {
+  for (const [i, service] of (services as readonly Service[]).entries()) {
     if (typeof service !== 'object' || service === null) {
       throw new InvalidInputError(
         `services[${i}]`,
@@ -68,7 +68,7 @@ export function assertServices(services: readonly Service[]): void {
       typeof maxQueueDelayMs === 'number' && maxQueueDelayMs >= 0 && maxQueueDelayMs < Infinity,
       'milliseconds of at least 0',
     )
-  })
+  }
 }
 
 function isPositive(value: unknown): value is number {

@@ -7,6 +7,7 @@ import {
   InvalidInputError,
   memoryBandwidth,
   memoryTypeOf,
+  PlatformFileError,
   parsePlatformFile,
   smClocksAt,
   smsOfShare,
@@ -109,10 +110,18 @@ describe('a board that no release knows', () => {
   it('is found by its key once it was added, and does not take the place of another chip', () => {
     expect(() => findGpuSpec('Mine-1')).toThrow(UnknownNameError)
     addGpuSpec(mine)
-    expect(findGpuSpec('mine 1')).toBe(mine)
+    expect(findGpuSpec('mine 1')).toEqual(mine)
     expect(() => addGpuSpec({ ...mine, key: 'A100' })).toThrow(/spec.key: .*A100 is a board with GA100/)
     expect(parsePlatformFile(formatPlatformFile(mine))).toEqual(mine)
     expect(parsePlatformFile(JSON.stringify(mine))).toEqual(mine)
+  })
+
+  it.each(['../x', 'a/b', '.hidden', '__proto__', 'constructor', 'a\nb', ''])('is refused under the key %j', (key) => {
+    expect(() => addGpuSpec({ ...mine, key })).toThrow(/^spec, key: got '.*expected a /s)
+  })
+
+  it.each([undefined, null, 5, {}])('is refused as %j', (spec) => {
+    expect(() => addGpuSpec(spec as never)).toThrow(PlatformFileError)
   })
 
   it('has the memory that its data rate implies, unless it says', () => {
@@ -167,7 +176,7 @@ describe('findGpuSpec', () => {
     expect(() => findGpuSpec(name)).toThrow(/known: 3080Ti, A100, /)
   })
 
-  it.each([undefined, null, 3080])('says that %s is no name', (name) => {
+  it.each([undefined, null, 3080, 5n, Symbol('A100'), [Symbol('A100')]])('says that %s is no name', (name) => {
     expect(() => findGpuSpec(name as never)).toThrow(InvalidInputError)
     expect(() => findGpuSpec(name as never)).toThrow(/GPU: .* the name of a board: 3080Ti/)
   })

@@ -18,11 +18,15 @@ describe('assertTenants', () => {
     ['mpsPercent', 100.1],
     ['mpsPercent', Number.NaN],
     ['mpsPercent', '50 %'],
+    ['mpsPercent', 5n],
+    ['mpsPercent', Symbol('5')],
     ['batchSize', 0],
     ['batchSize', 2.5],
     ['batchSize', Number.POSITIVE_INFINITY],
     ['model', ''],
     ['model', 7],
+    ['model', { n: 1n }],
+    ['model', Object.create(null)],
   ] as const)('names tenant and field where %s is %s', (field, value) => {
     const check = () => assertTenants([tenant(), tenant({ [field]: value })])
     expect(check).toThrow(InvalidInputError)
@@ -30,7 +34,10 @@ describe('assertTenants', () => {
   })
 
   it('wants at least one tenant, and no more than MPS takes', () => {
-    expect(() => assertTenants([])).toThrow(/at least one tenant/)
+    for (const none of [[], undefined, 5, {}]) {
+      expect(() => assertTenants(none as never)).toThrow(/^tenants: got .* at least one tenant/)
+    }
+    for (const gap of [[null], new Array(2)]) expect(() => assertTenants(gap as never)).toThrow(/^tenants\[0\]: got/)
     const crowd = (count: number) => Array.from({ length: count }, () => tenant({ mpsPercent: 1 }))
     assertTenants(crowd(MAX_MPS_CLIENTS))
     expect(() => assertTenants(crowd(MAX_MPS_CLIENTS + 1))).toThrow(/at most 48, the MPS client limit/)

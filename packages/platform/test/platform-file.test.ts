@@ -37,7 +37,7 @@ describe('a platform file', () => {
     }
     expect(refused((file) => (file.spec.smCount = 1.5))).toMatch(/spec.smCount: got 1.5, expected a whole number/)
     expect(refused((file) => (file.spec.clockStates[1].memClockMhz = 'x'))).toMatch(
-      /spec.clockStates\[1\].memClockMhz: got "x"/,
+      /spec.clockStates\[1\].memClockMhz: got 'x'/,
     )
     expect(refused((file) => (file.spec.clockStates[0].smClocksMhz = [210, 210]))).toMatch(/every clock once/)
     expect(refused((file) => (file.spec.powerLimitW.default = 500))).toMatch(/min <= default <= max/)
@@ -48,7 +48,7 @@ describe('a platform file', () => {
     expect(refused(fast)).toMatch(/boostClockMhz: got 1950.*at least the lowest SM clock/)
     expect(refused((file) => file.spec.performanceMemClocksMhz.push(1234))).toMatch(/memory clocks of clockStates only/)
     expect(refused((file) => (file.version = 2))).toMatch(/version: got 2, expected 1/)
-    expect(refused((file) => (file.format = 'x'))).toMatch(/format: got "x", expected 'pctodl-platform'/)
+    expect(refused((file) => (file.format = 'x'))).toMatch(/format: got 'x', expected 'pctodl-platform'/)
   })
 
   it('is refused where it is no such file at all', () => {

@@ -3,6 +3,7 @@ import path from 'node:path'
 import {
   asUsage,
   type CommandFunction,
+  integerFrom,
   newCommand,
   parseCommand,
   UsageError,
@@ -21,7 +22,7 @@ interface RawOptions {
   readonly gpu?: string
   readonly name?: string
   readonly sizes: string[]
-  readonly samples?: string
+  readonly samples?: number
   readonly trace: string[]
   readonly from?: string
   readonly params: string
@@ -46,7 +47,7 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
     .option('--gpu <name>', 'board that the parameters belong to')
     .option('--name <network>', "name of the network in tenants and traces (default: the file's name)")
     .option('--sizes <axis=n...>', 'sizes of symbolic axes, e.g. sequence=128; the batch axis needs none', [])
-    .option('--samples <n>', 'samples per run of the stored graph (default: its first axis)')
+    .option('--samples <n>', 'samples per run of the stored graph (default: its first axis)', integerFrom(1))
     .option('--trace <files...>', 'measured rows of the network on this board, alone or with known networks', [])
     .option('--from <folder>', 'parameters to extend: <board>.json as pctodl fit writes it (default: shipped)')
     .option('--params <folder>', 'folder for <board>.json', 'fitted_parameters')
@@ -54,12 +55,11 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   await parseCommand(command, argv)
   const file = command.args[0]!
   const raw = command.opts<RawOptions>()
-  const { gpu, name = path.basename(file, '.onnx'), trace, from, params, json = false } = raw
+  const { gpu, name = path.basename(file, '.onnx'), samples, trace, from, params, json = false } = raw
   if (gpu === undefined) throw new UsageError('name the board with --gpu')
   if (!existsSync(file)) throw new UsageError(`${file} is not there; name an ONNX file`)
   const board = asUsage(() => findGpuSpec(gpu)).key
   const sizes = Object.fromEntries(raw.sizes.map(axisSize))
-  const samples = raw.samples === undefined ? {} : { samples: wholeNumber('--samples', raw.samples) }
   const output = parameterFile(params, board)
   // The existing file may hold an expensive fit, or networks that were added before.
   if (existsSync(output) && (from === undefined || path.resolve(from) !== path.resolve(params))) {
@@ -76,7 +76,7 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
     }),
   )
   const bytes = bytesOf(file)
-  const graph = ofOptions(() => graphFromOnnx(bytes, { name, sizes, ...samples }))
+  const graph = ofOptions(() => graphFromOnnx(bytes, { name, sizes, ...(samples === undefined ? {} : { samples }) }))
   for (const { operator, occurrences, shareOfElements } of graph.unknownOperators) {
     terminal.stderr.write(
       `${operator} (${occurrences} times, ${(100 * shareOfElements).toFixed(1)} % of what moves) is not known: it counts as what it reads and writes\n`,
@@ -95,14 +95,9 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
 }
 
 function axisSize(text: string): [axis: string, size: number] {
-  const [, axis, size] = /^(.+)=([^=]+)$/.exec(text) ?? []
+  const [, axis, size] = /^(.+)=([1-9]\d{0,14})$/.exec(text) ?? []
   if (axis === undefined) throw new UsageError(`--sizes: got '${text}', expected axis=n, e.g. sequence=128`)
-  return [axis, wholeNumber('--sizes', size!)]
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(`${option}: got '${text}', expected a positive whole number`)
+  return [axis, Number(size)]
 }
 
 /** Rethrow errors about axis sizes and samples as usage errors, because command-line options set both. */
@@ -151,12 +146,8 @@ function tableOf(rows: ReturnType<typeof previewOf>): string {
   const table = newTable(['batch', 'samples/s', 'power', 'searches go there'])
   for (const { batchSize, throughput, throughputSd = 0, powerW, powerSdW = 0, inside } of rows) {
     const samples = `${throughput.toFixed(0)} +- ${throughputSd.toFixed(0)}`
-    table.push([
-      batchSize,
-      samples,
-      `${powerW.toFixed(0)} +- ${powerSdW.toFixed(0)} W`,
-      inside ? 'yes' : 'no: measure some rows',
-    ])
+    const watts = `${powerW.toFixed(0)} +- ${powerSdW.toFixed(0)} W`
+    table.push([batchSize, samples, watts, inside ? 'yes' : 'no: measure some rows'])
   }
   return table.toString()
 }

@@ -43,17 +43,9 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     },
     terminal,
   )
-    .argument(
-      '[traces...]',
-      'trace files (default: mps_profile/ and scale_profile/ here, as the Python code leaves them)',
-    )
+    .argument('[traces...]', "trace files (default: mps_profile/ and scale_profile/ here, as the Python code's)")
     .option('--gpu <name>', 'board that the traces were measured on, or the file of one')
-    .option(
-      '--step <name>',
-      `one of ${steps.join(', ')}: time, power and utilisation are fitted together, so: all`,
-      oneOf(...steps),
-      'all',
-    )
+    .option('--step <name>', 'all: time, power and utilisation are fitted together', oneOf(...steps), 'all')
     .option('--model <names...>', 'fit only these networks', listOf(String), [])
     .option('--dataset <name>', 'use only the trace files of this dataset')
     .option('--mem-clock <MHz>', 'fit only this memory clock', positiveNumber('MHz'))

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { PerfModelParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
-import { loadPerfModel, shippedParameters } from '../shipped-parameters.js'
+import { keyOf, loadPerfModel, shippedParameters } from '../shipped-parameters.js'
 
 /** Thrown if a parameter file cannot be read, or if its content is invalid. */
 export class ParameterFileError extends PctodlError {
@@ -58,16 +58,6 @@ function setsIn(folder: string): string[] {
     throw new ParameterFileError(folder, 'cannot be read; name a folder that holds <board>.json', { cause })
   }
   return names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length))
-}
-
-function keyOf(board: string): string {
-  try {
-    return findGpuSpec(board).key
-  } catch (error) {
-    // An unknown board is reported as a missing parameter set, with a list of the existing sets.
-    if (error instanceof PctodlError) return board
-    throw error
-  }
 }
 
 /** Serialise parameters with eight digits (more than any fit can determine) and each list of numbers on one line. */

@@ -1,4 +1,3 @@
-import { SeededRandom } from '@pctodl/numerics'
 import type { TopLevelSpec } from '@pctodl/report/charts'
 import type { RowPrediction } from '../fit/fit-report.js'
 import type { Charts } from './optional-packages.js'
@@ -15,9 +14,8 @@ export function residualChart(
   { board, heldOut }: { readonly board: string; readonly heldOut: boolean },
   { chartConfig, palette }: Charts,
 ): TopLevelSpec {
-  const random = new SeededRandom(1)
-  const keep = MAX_POINTS / predictions.length
-  const shown = predictions.filter(() => random.uniform() < keep)
+  const every = Math.ceil(predictions.length / MAX_POINTS)
+  const shown = predictions.filter((_, i) => i % every === 0)
   const points = shown.map(({ row, throughput, powerW }) => {
     const networks = [...new Set(row.tenants.map((tenant) => tenant.model))]
     return {

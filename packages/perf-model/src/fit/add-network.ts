@@ -7,8 +7,15 @@ import {
   UnknownNameError,
 } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
-import type { FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
-import { PerfModel } from '../perf-model.js'
+import { each, type FieldCheck, numberThat } from '../field-checks.js'
+import {
+  type FittedProfile,
+  type NetworkCorrection,
+  type NetworkParameters,
+  nonNegative,
+  positive,
+} from '../parameters.js'
+import { assertModel, PerfModel } from '../perf-model.js'
 import { uncorrectedSd } from './fit-corrections.js'
 import { powerParameters, throughputParameters } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
@@ -41,15 +48,11 @@ const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSample
 /** Prior standard deviation of the other networks' parameters, small enough to keep them practically fixed. */
 const HELD_SD = 1e-4
 
-const workFields: readonly (keyof NetworkWork)[] = [
-  'denseGflops',
-  'depthwiseMelements',
-  'computedMelements',
-  'movedMelements',
-  'weightMelements',
-  'kernels',
-  'peakMelements',
-]
+const workChecks: Readonly<Record<string, FieldCheck>> = {
+  ...each(nonNegative, 'denseGflops', 'depthwiseMelements', 'computedMelements', 'weightMelements'),
+  ...each(positive, 'movedMelements', 'kernels', 'peakMelements'),
+}
+const unknownPart = numberThat('a number from 0 to 1', (value) => value >= 0 && value <= 1)
 
 /**
  * Add one network to a model, from its work and any number of measured rows. `networkWork` of `@pctodl/model-zoo` gives
@@ -66,7 +69,9 @@ const workFields: readonly (keyof NetworkWork)[] = [
  */
 export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
   assertKnownOptions('options', options, ['known', 'rows'])
+  assertModel(model)
   const { known, rows = [] } = options
+  if (!Array.isArray(rows)) throw new InvalidInputError('rows', rows, 'a list of trace rows')
   const { parameters, spec } = model
   if (typeof name !== 'string' || name.trim() === '') throw new InvalidInputError('name', name, 'the name of a network')
   if (model.networks.includes(name)) {
@@ -78,7 +83,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   }
   assertWork('work', work)
   const { unknownShare = 0 } = work
-  if (!(unknownShare <= MAX_UNKNOWN) && rows.length === 0) {
+  if (unknownShare > MAX_UNKNOWN && rows.length === 0) {
     const expected = `at most ${MAX_UNKNOWN}, or measured rows: the graph hides what its unknown operators do`
     throw new InvalidInputError('work.unknownShare', unknownShare, expected)
   }
@@ -198,15 +203,8 @@ function assertWork(field: string, work: NetworkWork): void {
   if (typeof work !== 'object' || work === null) {
     throw new InvalidInputError(field, work, 'what networkWork of @pctodl/model-zoo gives')
   }
-  for (const name of workFields) {
-    const value = work[name]
-    if (!(typeof value === 'number' && value >= 0 && value < Infinity)) {
-      throw new InvalidInputError(`${field}.${name}`, value, 'a number of at least 0')
-    }
-  }
-  for (const name of ['movedMelements', 'kernels', 'peakMelements'] as const) {
-    if (!(work[name] > 0)) throw new InvalidInputError(`${field}.${name}`, work[name], 'a number above 0')
-  }
+  for (const [name, check] of Object.entries(workChecks)) check(work[name as keyof NetworkWork], `${field}.${name}`)
+  unknownPart(work.unknownShare ?? 0, `${field}.unknownShare`)
 }
 
 /**

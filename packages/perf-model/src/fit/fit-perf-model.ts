@@ -1,8 +1,15 @@
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import { assertKnownOptions, type GpuSpec, InvalidInputError, type TraceRow } from '@pctodl/platform'
-import { type ErrorSummary, PARAMETER_SCHEMA_VERSION, type PerfModelParameters } from '../parameters.js'
+import { assertKnownOptions, type GpuSpec, InvalidInputError, readPlatform, type TraceRow } from '@pctodl/platform'
+import { numberThat, oneOfThe, someText } from '../field-checks.js'
+import {
+  boardParameters,
+  type ErrorSummary,
+  networkList,
+  PARAMETER_SCHEMA_VERSION,
+  type PerfModelParameters,
+} from '../parameters.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
-import { type FittedParameter, fitRows } from './fit-rows.js'
+import { fitRows } from './fit-rows.js'
 import { profileOf } from './profile-of.js'
 import { traceTable } from './trace-table.js'
 
@@ -42,8 +49,6 @@ export interface FitReport {
   readonly inSampleErrors: readonly ErrorSummary[]
   /** Errors on the held-out groups of each fold. */
   readonly heldOutErrors: readonly ErrorSummary[]
-  /** Parameters of the fit of all rows, with their standard errors. */
-  readonly fitted: readonly FittedParameter[]
   /** Every row with its prediction, which is held out if there was a cross-validation, in sample otherwise. */
   readonly predictions: readonly RowPrediction[]
   /** Parameters that ended at a bound of their range in the fit of all rows, as `owner.name`. */
@@ -61,7 +66,8 @@ export interface FittedModel {
  * scale and the memory needs follow. Held-out errors come from a cross-validation that holds out all rows with the same
  * kinds of tenants. Training therefore never sees the held-out tenants at another clock or in another number.
  *
- * @throws InvalidInputError if no row is usable, or there are fewer groups than folds
+ * @throws PlatformFileError for an invalid board
+ * @throws InvalidInputError for invalid options, if no row is usable, or there are fewer groups than folds
  */
 export function fitPerfModel(traceRows: readonly TraceRow[], spec: GpuSpec, options: FitOptions): FittedModel {
   const steps = fitSteps(traceRows, spec, options)
@@ -76,17 +82,28 @@ export function fitPerfModel(traceRows: readonly TraceRow[], spec: GpuSpec, opti
  */
 export function* fitSteps(
   traceRows: readonly TraceRow[],
-  spec: GpuSpec,
+  board: GpuSpec,
   options: FitOptions,
 ): Generator<{ readonly done: number; readonly total: number }, FittedModel> {
+  const spec = readPlatform(board, 'spec')
   assertKnownOptions('options', options, knownOptions)
-  const { seed = 1, folds = 5, starts = 2, maxIterations = 80 } = options
-  const table = traceTable(traceRows, spec, { unlockedClock: options.unlockedClock })
+  const { source, seed = 1, folds = 5, starts = 2, maxIterations = 80, unlockedClock = 'measured', from } = options
+  someText(source, 'source')
+  numberThat('an integer of at least 0', (x) => Number.isInteger(x) && x >= 0)(seed, 'seed')
+  const limited = numberThat('an integer from 1 to 10000', (x) => Number.isInteger(x) && x >= 1 && x <= 10_000)
+  limited(starts, 'starts')
+  limited(maxIterations, 'maxIterations')
+  oneOfThe('measured', 'nominal')(unlockedClock, 'unlockedClock')
+  if (from !== undefined) {
+    boardParameters(from?.boardParameters, 'from.boardParameters')
+    networkList(from.networks, 'from.networks')
+  }
+  const table = traceTable(traceRows, spec, { unlockedClock })
   const groups = [...new Set(table.rows.map((row) => row.group))]
   if (folds !== 0 && !(Number.isInteger(folds) && folds >= 2 && folds <= groups.length)) {
     throw new InvalidInputError('folds', folds, `0, or an integer from 2 to the number of groups, ${groups.length}`)
   }
-  const start = options.from && { board: options.from.boardParameters, networks: options.from.networks }
+  const start = from && { board: from.boardParameters, networks: from.networks }
   const inSample = new ErrorCollector()
   const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from: start })
   for (const row of table.rows) inSample.add(row, full.objective)
@@ -113,7 +130,7 @@ export function* fitSteps(
       schemaVersion: PARAMETER_SCHEMA_VERSION,
       board: spec.key,
       provenance: {
-        source: options.source,
+        source,
         rows: table.rows.length,
         failedRows: table.failedRows,
         folds,
@@ -132,7 +149,6 @@ export function* fitSteps(
       groups: groups.length,
       inSampleErrors: inSample.summaries(),
       heldOutErrors,
-      fitted: full.fitted,
       predictions: (folds > 0 ? heldOut : inSample).predictions(),
       atBound: full.atBound,
     },

@@ -13,7 +13,6 @@ import {
 } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
 import { powerResiduals, throughputResiduals, utilisationResiduals } from './stage-residuals.js'
-import { relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /**
@@ -46,6 +45,22 @@ export interface FitStart {
   readonly networks: readonly NetworkParameters[]
 }
 
+export interface RowFitOptions {
+  readonly seed: number
+  readonly starts: number
+  readonly maxIterations: number
+  /**
+   * Starting point instead of typical values: a fit of nearly the same rows or of a similar board. The fit then
+   * converges quickly.
+   */
+  readonly from?: FitStart | undefined
+}
+
+export interface FitStart {
+  readonly board: BoardParameters
+  readonly networks: readonly NetworkParameters[]
+}
+
 export interface FittedParameter {
   /** Name such as `board.smPowerW` or `resnet50.launchMs`. */
   readonly name: string
@@ -57,7 +72,6 @@ export interface FittedParameter {
 export interface RowFit {
   /** Holds the fitted parameters, and evaluates rows with them. */
   readonly objective: ModelObjective
-  readonly fitted: readonly FittedParameter[]
   readonly atBound: readonly string[]
 }
 
@@ -96,15 +110,8 @@ export function fitRows(
   fitPowerCorrections(table, rows, objective)
   objective = stage(utilisationParameters, utilisationResiduals)
   fitMemory(table, rows, board, networks)
-  const fitted = results.flatMap(({ objective: of, result }) => {
-    const errors = relativeStandardErrors(of, result, HUBER)
-    return Array.from(errors, (error, j): FittedParameter => {
-      const value = Math.exp(result.parameters[j]!)
-      return { name: of.nameOf(j), value, relativeStandardError: Number.isNaN(error) ? null : error }
-    })
-  })
   const atBound = results.flatMap(({ objective: of, result }) => result.activeBounds.map((j) => of.nameOf(j)))
-  return { objective, fitted, atBound }
+  return { objective, atBound }
 }
 
 /** Idle powers of a board for the given memory clocks. A memory clock without an idle power gets the board's first. */

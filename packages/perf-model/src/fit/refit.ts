@@ -1,5 +1,5 @@
 import { assertKnownOptions, InvalidInputError, type TraceRow } from '@pctodl/platform'
-import { PerfModel } from '../perf-model.js'
+import { assertModel, PerfModel } from '../perf-model.js'
 import { ErrorModel } from '../uncertainty/error-model.js'
 import { traceTable } from './trace-table.js'
 
@@ -22,20 +22,16 @@ export interface RefitOptions {
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
   assertKnownOptions('options', options, ['forget'])
-  if (typeof model !== 'object' || model === null) throw new InvalidInputError('model', model, 'a PerfModel')
+  assertModel(model)
+  const { forget = false } = options
+  if (typeof forget !== 'boolean') throw new InvalidInputError('forget', forget, 'true or false')
   const { parameters, spec, memClocksMhz, networks } = model
-  if (!Array.isArray(newRows as unknown)) throw new InvalidInputError('rows', newRows, 'a list of trace rows')
-  newRows.forEach((row, i) => {
-    if (row.failed || memClocksMhz.includes(row.memClockMhz)) return
-    const expected = `a memory clock of the model: ${memClocksMhz.join(', ')}`
-    throw new InvalidInputError(`rows[${i}].memClockMhz`, row.memClockMhz, expected)
-  })
   const rows = traceTable(newRows, spec, { memClocksMhz }).rows.map(({ row }) => ({
     row,
     terms: model.errorTerms(row),
   }))
   const errors = parameters.errors.map((state) => {
-    const before = options.forget ? { ...state, covariance: [] } : state
+    const before = forget ? { ...state, covariance: [] } : state
     const observed = rows.map(({ row, terms }) => {
       const { predicted, phi, residual } = terms[state.quantity]
       const measured = state.quantity === 'power' ? row.powerAverageW : row.throughput

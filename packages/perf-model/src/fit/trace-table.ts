@@ -1,5 +1,6 @@
-import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type TraceRow } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type Tenant, type TraceRow } from '@pctodl/platform'
 import { mixOf } from '../domain.js'
+import { type FieldCheck, listOf, numberThat, someText } from '../field-checks.js'
 import type { TenantKind } from '../kind.js'
 import type { Mix } from '../parameters.js'
 import { assertBatch, assertShare, assertShares } from '../tenant-checks.js'
@@ -53,11 +54,12 @@ export function traceTable(
   { unlockedClock = 'measured', memClocksMhz: givenClocks }: TraceTableOptions = {},
 ): TraceTable {
   if (!Array.isArray(traceRows as unknown)) throw new InvalidInputError('rows', traceRows, 'a list of trace rows')
-  const usable = traceRows.filter((row, i) => {
+  const usable = Array.from(traceRows).filter((row, i) => {
     if (typeof row !== 'object' || row === null) throw new InvalidInputError(`rows[${i}]`, row, 'a trace row')
-    if (row.failed || !(row.throughput > 0 && row.powerAverageW > 0)) return false
-    assertTraceRow(row, `rows[${i}]`, spec)
-    assertMeasured(row, `rows[${i}]`)
+    if (row.failed) return false
+    for (const field of ['throughput', 'powerAverageW'] as const) measured(row[field], `rows[${i}].${field}`)
+    if (!(row.throughput > 0 && row.powerAverageW > 0)) return false
+    assertTraceRow(row, `rows[${i}]`, spec, givenClocks)
     return true
   })
   if (usable.length === 0) throw new InvalidInputError('rows', traceRows.length, 'at least one row that did not fail')
@@ -94,41 +96,49 @@ export function traceTable(
   return { networkNames, memClocksMhz, kinds, rows, failedRows: traceRows.length - usable.length }
 }
 
-/** Reject infinite values, which a sensor or a division by 0 can produce. One such row would ruin the fit. */
-function assertMeasured({ throughput, powerAverageW, tenantThroughput }: TraceRow, name: string): void {
-  const finite = (field: string, value: number) => {
-    if (!Number.isFinite(value)) throw new InvalidInputError(`${name}.${field}`, value, 'a finite number')
-  }
-  finite('throughput', throughput)
-  finite('powerAverageW', powerAverageW)
-  tenantThroughput.forEach((value, i) => {
-    if (value === Number.POSITIVE_INFINITY) finite(`tenantThroughput[${i}]`, value)
-  })
+const finite = numberThat('a finite number', () => true)
+/** A measured value; NaN if there is none. Infinity, which a division by 0 can produce, would ruin a fit. */
+const measured: FieldCheck = (value, field) => {
+  if (!Number.isNaN(value)) finite(value, field)
 }
+const perTenant = listOf(measured)
 
 /**
  * Check that a row can be from this board.
  *
  * @param name name of the row in error messages
+ * @param memClocksMhz memory clocks to accept. Default: the clocks of the board
  * @throws InvalidInputError for a row that cannot be from this board
  */
-export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, name: string, spec: GpuSpec): void {
+export function assertTraceRow(
+  row: TraceRow,
+  name: string,
+  spec: GpuSpec,
+  memClocksMhz: readonly number[] = spec.clockStates.map((state) => state.memClockMhz),
+): void {
+  const { tenants, smClockMhz, memClockMhz, memoryUsedBytes } = row
   const clocks = smClocksAt(spec, memClockMhz)
-  if (clocks === undefined) {
-    const known = spec.clockStates.map((state) => state.memClockMhz).join(', ')
-    throw new InvalidInputError(`${name}.memClockMhz`, memClockMhz, `a memory clock of ${spec.key}: ${known}`)
+  if (clocks === undefined || !memClocksMhz.includes(memClockMhz)) {
+    const expected = `one of the memory clocks of ${spec.key}: ${memClocksMhz.join(', ')}`
+    throw new InvalidInputError(`${name}.memClockMhz`, memClockMhz, expected)
   }
-  if (!(smClockMhz > 0 && smClockMhz <= clocks.at(-1)!)) {
+  if (!(typeof smClockMhz === 'number' && smClockMhz > 0 && smClockMhz <= clocks.at(-1)!)) {
     throw new InvalidInputError(`${name}.smClockMhz`, smClockMhz, `a clock above 0 and up to ${clocks.at(-1)} MHz`)
   }
-  if (tenants.length === 0) throw new InvalidInputError(`${name}.tenants`, tenants, 'at least one tenant')
+  if (!Array.isArray(tenants) || tenants.length === 0) {
+    throw new InvalidInputError(`${name}.tenants`, tenants, 'a list of at least one tenant')
+  }
   const owner = `${name}.`
-  tenants.forEach(({ mpsPercent, batchSize }, i) => {
+  let shareSum = 0
+  for (const [i, tenant] of tenants.entries()) {
+    const { model, mpsPercent, batchSize } = Object(tenant) as Tenant
+    someText(model, `${owner}tenants[${i}].model`)
     assertShare(mpsPercent, i, owner)
     assertBatch(batchSize, i, owner)
-  })
-  assertShares(
-    tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0),
-    owner,
-  )
+    shareSum += mpsPercent
+  }
+  assertShares(shareSum, owner)
+  perTenant(row.tenantThroughput, `${owner}tenantThroughput`)
+  for (const field of ['smUtilPercent', 'memUtilPercent'] as const) finite(row[field], `${owner}${field}`)
+  if (memoryUsedBytes !== null) finite(memoryUsedBytes, `${owner}memoryUsedBytes`)
 }

@@ -1,5 +1,12 @@
-import { assertServices, type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
-import type { PerfModel } from '../perf-model.js'
+import {
+  assertServices,
+  assertTenants,
+  type Configuration,
+  InvalidInputError,
+  type Service,
+  type Tenant,
+} from '@pctodl/platform'
+import { assertModel, type PerfModel } from '../perf-model.js'
 import { type BatchCosts, BatchCostTable, batchSizesUpTo } from './batch-costs.js'
 import { BatchQueue } from './batch-queue.js'
 
@@ -83,8 +90,10 @@ export class ServingModel {
     services: readonly Service[],
     { costs = new BatchCostTable(model) }: { readonly costs?: BatchCostTable } = {},
   ) {
+    assertModel(model)
     assertServices(services)
-    const { tenants, smClockMhz, memClockMhz } = configuration
+    const { tenants, smClockMhz, memClockMhz } = Object(configuration) as Configuration
+    assertTenants(tenants)
     tenants.forEach(({ service: name, model: network }, i) => {
       const service = services.find((candidate) => candidate.name === name)
       if (!service) {
@@ -95,7 +104,6 @@ export class ServingModel {
       }
     })
     if (costs.model !== model) throw new InvalidInputError('costs', costs, 'a table of the same model')
-    this.#idleW = costs.idlePowerW(smClockMhz, memClockMhz)
     const own = services.map((service) => tenants.filter((tenant) => tenant.service === service.name))
     const sized = own.map((of, i) => {
       if (of.length === 0) throw new InvalidInputError('tenants', services[i]!.name, 'a tenant for each service')
@@ -108,6 +116,7 @@ export class ServingModel {
     const mix = sized.flat()
     const atLargest = model.predict({ tenants: mix, smClockMhz, memClockMhz }).tenants
     const ofOne = model.predict({ tenants: mix.map(withOne), smClockMhz, memClockMhz }).tenants
+    this.#idleW = costs.idlePowerW(smClockMhz, memClockMhz)
     let index = 0
     this.#services = services.map((service, i) => {
       const of = sized[i]!
@@ -274,8 +283,9 @@ function assertList(
   expected: string,
   holds: (value: number) => boolean,
 ): void {
-  if (list.length !== count) throw new InvalidInputError(field, list.length, `${count} numbers, one a service`)
+  if (list?.length !== count) throw new InvalidInputError(field, list?.length, `${count} numbers, one a service`)
   for (let i = 0; i < count; i++) {
-    if (!holds(list[i]!)) throw new InvalidInputError(`${field}[${i}]`, list[i], expected)
+    if (!(typeof list[i] === 'number' && holds(list[i]!)))
+      throw new InvalidInputError(`${field}[${i}]`, list[i], expected)
   }
 }

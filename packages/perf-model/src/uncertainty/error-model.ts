@@ -1,4 +1,5 @@
 import { factorise, inverseFromFactor, mean, solveFactorised } from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
 import { type ErrorState, FACTORS } from '../parameters.js'
 import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 
@@ -49,6 +50,7 @@ export class ErrorModel {
    * lacks gets the average of the state's networks.
    */
   constructor(state: ErrorState, names: readonly string[]) {
+    assertLengths(state)
     this.state = state
     this.#names = names
     this.#mean = inOrderOf(names, state.networks, state.mean)
@@ -205,6 +207,20 @@ export function scaledTo(kind: ErrorState, names: readonly string[], rows: reado
   const model = new ErrorModel(wide, names)
   const squares = rows.reduce((sum, row) => sum + (row.error / model.sd(row, 0)) ** 2, 0)
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }
+}
+
+/** @throws InvalidInputError for a list whose length does not fit the number of networks */
+function assertLengths({ quantity, networks, mean: means, factors, learnt, covariance }: ErrorState): void {
+  const terms = MIX_TERMS + networks.length * NETWORK_TERMS
+  const count = FACTORS + networks.length
+  const assert = (field: string, { length }: readonly number[], wanted: number) => {
+    if (length !== 0 && length !== wanted) {
+      throw new InvalidInputError(`parameters.errors (${quantity}).${field}.length`, length, `0 or ${wanted}`)
+    }
+  }
+  for (const list of [means, ...factors]) assert('mean or factors', list, terms)
+  assert('learnt', learnt, count)
+  assert('covariance', covariance, (count * (count + 1)) / 2)
 }
 
 /** Weights rearranged to the order of `names`. A network without weights gets the average of the others' weights. */
