@@ -7,22 +7,23 @@ const STORIES = 15
 const SEED = 7
 /** What the figures may exceed their bounds by, relative and absolute: stories whose steps fall otherwise by chance. */
 const SLACK = 1.08
-const SPARE: Judged = { above: 0.15, unused: 0.1, changes: 1, error: 0.02, wrong: 0.4 }
+const SPARE: Judged = { above: 0.15, unused: 0.1, changes: 1, error: 0.02, wrong: 0.4, broken: 0 }
 
 /** Mean figures that no controller may exceed: above, unused, changes, error, wrong. */
 const most: Readonly<Record<Kind, readonly [number, number, number, number, number]>> = {
   stands: [0.17, 1.07, 3.55, 0.2, 10.8],
-  steps: [0, 1.58, 22, 0.19, 0],
+  steps: [0, 2.6, 22, 0.19, 0],
   late: [0, 5.18, 25.4, 0.16, 0],
   limited: [0.48, 3.4, 21.3, 0.67, 0],
   pauses: [0, 1.03, 1.76, 0.08, 0],
   loads: [1.28, 1.13, 22, 0.07, 0],
   setters: [0, 1.48, 4.81, 0.1, 2.58],
   readings: [7.55, 5.45, 35, 0.1, 1.9],
+  dark: [0, 6.7, 37, 0.11, 0],
   bias: [0.31, 3.22, 22.2, 0.15, 0.27],
-  plants: [0, 1.63, 21.2, 0.07, 0],
+  plants: [0.44, 2.4, 23.5, 0.07, 0],
   infeasible: [0, 0.52, 14.1, 0.13, 3.4],
-  ceiling: [0.04, 0.69, 9.63, 0.24, 9.7],
+  ceiling: [0.04, 0.99, 9.63, 0.24, 9.7],
 }
 
 /** What becomes worse without a mechanism, and by how much at least. */
@@ -43,6 +44,7 @@ describe('the clock controller on random boards', () => {
     figures.forEach((figure, i) => {
       expect(judged[figure], figure).toBeLessThanOrEqual(SLACK * most[kind][i]! + SPARE[figure])
     })
+    expect(judged.broken, 'broken promises').toBe(0)
   })
 
   it.each(earned)('is worse without %s: %s, %s', (mechanism, kind, figure, least) => {
