@@ -117,7 +117,7 @@ export const pctodlWith =
     )
     return new ServicesPolicy({
       model: predictor,
-      services: servicesOf(present?.[0]![1], demands),
+      services: servicesOf(present?.[0]?.[1], demands),
       expectedPerS: Object.fromEntries(expected),
       ...services,
     })

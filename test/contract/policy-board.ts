@@ -31,13 +31,13 @@ export class PolicyBoard {
   /** Times at which processes were started, ms. */
   readonly startedMs: number[] = []
   /** Refuses the SM clock, or takes it without running it. */
-  refuses = false
-  loses = false
-  timeMs = 0
+  refuses: boolean = false
+  loses: boolean = false
+  timeMs: number = 0
   tenants: readonly Tenant[] = []
-  smClockMhz = 0
-  memClockMhz = 0
-  powerW = IDLE_W
+  smClockMhz: number = 0
+  memClockMhz: number = 0
+  powerW: number = IDLE_W
   readonly #policy: PowerCapPolicy
   readonly #model: PerfModel
   readonly #errors: Errors
