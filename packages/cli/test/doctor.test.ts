@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { loadNvml } from '@pctodl/nvml-control'
@@ -88,6 +89,34 @@ describe('pctodl doctor', () => {
       expect(named(findings, 'ONNX Runtime').detail).toMatch(hasCuda ? / with CUDA$/ : /, on the processor$/)
     } finally {
       vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('says who may change boards where the node service answers, or does not make sense', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-doctor-'))
+    const socket = path.join(folder, 'pctodld.sock')
+    let result: string | undefined = '{"version":3,"service":"1.0.0","boards":[]}'
+    const service = createServer((client) => {
+      client.on('error', () => {})
+      client.on('data', (line) => {
+        client.write(result ? `{"id":${JSON.parse(String(line)).id},"result":${result}}\n` : 'nonsense\n')
+      })
+    })
+    await new Promise<void>((resolve) => service.listen(socket, resolve))
+    vi.stubEnv('PCTODL_SERVICE_SOCKET', socket)
+    vi.stubEnv('PATH', folder)
+    try {
+      const permission = async () => named(JSON.parse((await run('doctor', '--json')).stdout).findings, 'permission')
+      expect(await permission()).toMatchObject({ verdict: 'ok', detail: expect.stringContaining(socket) })
+      result = undefined
+      expect(await permission()).toMatchObject({
+        verdict: 'broken',
+        advice: expect.stringContaining('journal of pctodl node'),
+      })
+    } finally {
+      vi.unstubAllEnvs()
+      await new Promise((resolve) => service.close(resolve))
       rmSync(folder, { recursive: true })
     }
   })
