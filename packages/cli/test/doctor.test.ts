@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { loadNvml } from '@pctodl/nvml-control'
@@ -97,7 +97,9 @@ describe('pctodl doctor', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-doctor-'))
     const socket = path.join(folder, 'pctodld.sock')
     let result: string | undefined = '{"version":3,"service":"1.0.0","boards":[]}'
+    const clients: Socket[] = []
     const service = createServer((client) => {
+      clients.push(client)
       client.on('error', () => {})
       client.on('data', (line) => {
         client.write(result ? `{"id":${JSON.parse(String(line)).id},"result":${result}}\n` : 'nonsense\n')
@@ -116,6 +118,7 @@ describe('pctodl doctor', () => {
       })
     } finally {
       vi.unstubAllEnvs()
+      for (const client of clients) client.destroy()
       await new Promise((resolve) => service.close(resolve))
       rmSync(folder, { recursive: true })
     }
