@@ -71,7 +71,7 @@ describe('orphaned workers', () => {
       process.execPath,
       [
         '-e',
-        `const c = require('node:child_process').spawn(process.execPath, [${JSON.stringify(file)}]); console.log(c.pid); setInterval(() => {}, 1000)`,
+        `const c = require('node:child_process').spawn(process.execPath, [${JSON.stringify(file)}, 'x'.repeat(99)]); console.log(c.pid); setInterval(() => {}, 1000)`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
@@ -96,6 +96,7 @@ describe('orphaned workers', () => {
       const dry = await run('cleanup', '--dry-run', ...here())
       expect(dry.code).toBe(0)
       expect(dry.stdout).toContain(`worker ${orphan.identity.pid} (${process.execPath} `)
+      expect(dry.stdout).toMatch(/^worker \d+ \(.{80}\), whose pool is gone/m)
       expect(isRunning(orphan.identity)).toBe(true)
       const { code, stdout } = await run('cleanup', ...here())
       expect(code).toBe(0)

@@ -74,6 +74,13 @@ describe('pctodl doctor', () => {
       expect(stdout).toMatch(/^BROKEN leases .*\n +-> make the folder yours alone/m)
       expect(stdout).toMatch(/^ok +model files +resnet50 in .*models$/m)
       expect(stdout).toMatch(/ To be mended: leases, PyTorch\.\n$/)
+      // Of a traceback, the last line is the reason.
+      const failing =
+        '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.99 || { echo Traceback; echo No module torch; exit 1; } >&2\n'
+      writeFileSync(python, failing)
+      expect((await run('doctor', '--lease-dir', path.join(folder, 'leases'))).stdout).toMatch(
+        /^- +PyTorch +No module torch$/m,
+      )
       chmodSync(path.join(folder, 'leases'), 0o700)
       vi.stubEnv('PCTODL_PYTHON', path.join(folder, 'no-python'))
       const { findings } = JSON.parse(
