@@ -1,6 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { expect, it } from 'vitest'
 import { tellOfPeaks } from '../site/learn/peaks-story.js'
+import { tellStory } from '../site/learn/stories.js'
 import { tellOfTheUnknown } from '../site/learn/unknown-story.js'
 
 it.each(['3080Ti', 'A100'])('the story of the average says of %s what its picture shows', async (board) => {
@@ -25,4 +26,13 @@ it.each(['3080Ti', 'A100'])('the story of errors says of %s what its picture sho
     (error, i) => error >= Math.min(one![i]!, other![i]!) && error <= Math.max(one![i]!, other![i]!),
   )
   expect(finding).toContain(`, ${inside.length} lie within`)
+})
+
+it.each(['3080Ti', 'A100'])('the story of energy compares with full speed on %s', async (board) => {
+  const { finding } = await tellStory({ name: 'energy', board, model: 'resnet50' })
+  const [, saved, given] = /(\d+) % less than at full speed, for (\d+) % less throughput/.exec(finding)!.map(Number)
+  expect(saved).toBeGreaterThan(0)
+  expect(saved).toBeLessThan(100)
+  expect(given).toBeGreaterThan(0)
+  expect(given).toBeLessThan(100)
 })
