@@ -5,6 +5,8 @@ import { markedSource, mutantsOf } from '../scripts/mutants/mutants-of.js'
 import { MARK, runTests } from '../scripts/mutants/run-tests.js'
 
 const root = path.resolve(import.meta.dirname, '..')
+/** Enough for the test itself, and soon full. */
+const ENOUGH_BYTES = 2 ** 30
 const inRoot = (file: string) => path.join(root, file)
 
 function variants(source: string): string[] {
@@ -63,9 +65,9 @@ describe('the tests that run against a mutant', () => {
   const own = inRoot('packages/published/test/dvfs/published-pid.test.ts')
   const other = inRoot('packages/thermo-dvfs/test/blind-step-down.test.ts')
   const source = readFileSync(file, 'utf8')
-  const run = (from: string, to: string, tests: readonly string[] = [own], limitCpuS = 120) => {
+  const run = (from: string, to: string, tests: readonly string[] = [own], limitCpuS = 120, limitBytes?: number) => {
     expect(source).toContain(from)
-    return runTests([{ file, text: source.replace(from, to) }], tests, limitCpuS)
+    return runTests([{ file, text: source.replace(from, to) }], tests, limitCpuS, limitBytes)
   }
 
   it('fail where a mutant shows, and pass where it is not reached', async () => {
@@ -75,7 +77,7 @@ describe('the tests that run against a mutant', () => {
 
   it('say which marks they reach, and what they compute', async () => {
     const marked = `${MARK}(7);const delta =`
-    const reaching = await run('const delta =', marked)
+    const reaching = await run('const delta =', marked, [own], 120, ENOUGH_BYTES)
     expect(reaching).toMatchObject({ ending: 'passed', reached: [7] })
     expect(reaching.cpuS).toBeGreaterThan(0)
   })
@@ -84,6 +86,6 @@ describe('the tests that run against a mutant', () => {
     const forEver = 'for (;;) {}\n    const delta ='
     expect(await run('const delta =', forEver, [own], 6)).toMatchObject({ ending: 'timeout' })
     const more = 'const all = []; for (;;) all.push(new Uint8Array(2 ** 24).fill(1))\n    const delta ='
-    expect(await run('const delta =', more)).toMatchObject({ ending: 'failed' })
+    expect(await run('const delta =', more, [own], 60, ENOUGH_BYTES)).toMatchObject({ ending: 'failed' })
   })
 })

@@ -22,6 +22,9 @@ export interface TestAnswer {
   readonly reached: readonly number[]
 }
 
+/** Most tests need 0.6 GiB. */
+const MAX_BYTES = 4 * 2 ** 30
+
 const VITEST = path.join(path.dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
 const CONFIG = path.join(import.meta.dirname, 'vitest.config.ts')
 
@@ -32,17 +35,19 @@ const CONFIG = path.join(import.meta.dirname, 'vitest.config.ts')
  *
  * @param sources absolute paths, with the texts
  * @param tests absolute paths, in the order in which they run; the first failure ends the run
+ * @param limitBytes memory of the process above which it is ended
  */
 export async function runTests(
   sources: readonly ChangedSource[],
   tests: readonly string[],
   limitCpuS: number,
+  limitBytes: number = MAX_BYTES,
 ): Promise<TestAnswer> {
   // A folder that is removed with the process, because killed or skipped tests do not remove their temporary files.
   const folder = mkdtempSync(path.join(tmpdir(), 'mutants-'))
   const report = path.join(folder, 'report.json')
   try {
-    writeFileSync(path.join(folder, 'request.json'), JSON.stringify({ sources, tests }))
+    writeFileSync(path.join(folder, 'request.json'), JSON.stringify({ sources, tests, limitBytes }))
     const limited = ['-c', `ulimit -t ${Math.ceil(limitCpuS)}; exec "$0" "$@"`]
     const child = spawn('sh', [...limited, process.execPath, VITEST, 'run', '--config', CONFIG], {
       stdio: 'ignore',

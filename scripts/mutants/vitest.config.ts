@@ -10,17 +10,20 @@ import type { ChangedSource } from './run-tests.js'
  * even on a loaded machine.
  */
 const TEST_TIMEOUT_MS = 8 * 60_000
-/** Most tests need 0.6 GiB. */
-const MAX_BYTES = 4 * 2 ** 30
+
+interface Request {
+  readonly sources: readonly ChangedSource[]
+  readonly tests: readonly string[]
+  readonly limitBytes: number
+}
 
 const root = path.resolve(import.meta.dirname, '../..')
 const folder = process.env['PCTODL_MUTANT']!
-const { sources, tests }: { readonly sources: readonly ChangedSource[]; readonly tests: readonly string[] } =
-  JSON.parse(readFileSync(path.join(folder, 'request.json'), 'utf8'))
+const { sources, tests, limitBytes }: Request = JSON.parse(readFileSync(path.join(folder, 'request.json'), 'utf8'))
 const conditions = ['@pctodl/source']
 
 // The limit applies to the whole process, because a limit of the heap does not include typed arrays.
-setInterval(() => process.memoryUsage.rss() > MAX_BYTES && process.exit(1), 250).unref()
+setInterval(() => process.memoryUsage.rss() > limitBytes && process.exit(1), 250).unref()
 
 class GivenOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

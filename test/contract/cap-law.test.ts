@@ -15,13 +15,13 @@ const keeps = (capW: number) => clocks.findLast((clock) => predictW(clock) <= 0.
 class Board {
   readonly law = new CapLaw(spec)
   timeMs = 0
-  #energyJ = 0
+  energyJ: number = 0
 
   for(samples: number, beyondW: number, { smClockMhz = 600, loading = false } = {}): this {
     for (let i = 0; i < samples; i++) {
       this.timeMs += 100
-      this.#energyJ += 0.1 * (predictW(smClockMhz) + beyondW)
-      const telemetry = { energyJ: this.#energyJ, powerInstantW: null, powerAverageW: null } as Telemetry
+      this.energyJ += 0.1 * (predictW(smClockMhz) + beyondW)
+      const telemetry = { energyJ: this.energyJ, powerInstantW: null, powerAverageW: null } as Telemetry
       this.law.read(this.timeMs, telemetry, loading ? null : predictW(smClockMhz))
     }
     return this
@@ -66,6 +66,15 @@ describe('the ceiling of the clock', () => {
   it('is a state higher where the board trims by its own limit', () => {
     const capW = spec.powerLimitW.min + 10
     expect(new Board().ceilingMhz(capW)).toBe(clocks[clocks.indexOf(keeps(capW)) + 1])
+  })
+
+  it('begins anew where the energy counter does, as after a reset of the driver', () => {
+    const board = new Board().for(15, 12)
+    board.energyJ = 0
+    expect(board.for(15, 12).law.offsetW).toBeCloseTo(12, 6)
+    expect(board.law.secondW).toBeCloseTo(predictW(600) + 12, 6)
+    board.energyJ = 0
+    for (let sample = 0; sample < 12; sample++) expect(board.for(1, 12).law.secondW).toBeGreaterThan(0)
   })
 
   it('learns nothing of what is drawn while tenants load', () => {

@@ -25,6 +25,7 @@ export const kinds = [
   'loads',
   'setters',
   'readings',
+  'dark',
   'bias',
   'plants',
   'infeasible',
@@ -44,6 +45,8 @@ export interface Judged {
   readonly error: number
   /** Percentage of the time in which the controller reports what is not so. */
   readonly wrong: number
+  /** Steps that break a promise which no disturbance excuses. */
+  readonly broken: number
 }
 
 type Powers = readonly number[]
@@ -55,6 +58,9 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
   const between = (low: number, high: number) => low + (high - low) * random.uniform()
   const one = <T>(list: readonly T[]): T => list[random.integer(list.length)]!
   const is = (...names: Kind[]) => names.includes(kind)
+
+  // Half of the clocks began long before the story, as a machine's uptime does.
+  const beginsMs = seed % 2 === 1 ? 7_654_300 : 0
 
   // The board and its model.
   const count = 30 + random.integer(60)
@@ -101,7 +107,9 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
         ? homeW
         : is('infeasible') && odd
           ? between(0.7, 0.95) * trueW[0]!
-          : capOf(between(0.15, 0.95))
+          : is('dark', 'plants') && number % 3 > 0
+            ? caps.at(-1)!
+            : capOf(between(0.15, 0.95))
     const size = odd ? random.uniform() : null
     for (let i = 0; i < steps; i++) {
       caps.push(capW)
@@ -124,7 +132,19 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
   let steppedMs = 0
   let changedMs = 0
   let since = Number.NEGATIVE_INFINITY
-  const tallies = { judged: 0, above: 0, unused: [] as number[], error: [] as number[], changes: 0, wrong: 0, said: 0 }
+  let readMs = 0
+  let planMs = 0
+  let correction = 1
+  const tallies = {
+    judged: 0,
+    above: 0,
+    unused: [] as number[],
+    error: [] as number[],
+    changes: 0,
+    wrong: 0,
+    said: 0,
+    broken: 0,
+  }
   for (let step = 0; step < durationSteps; step++) {
     const timeMs = STEP_MS * step
     const powerCapW = caps[step]!
@@ -132,7 +152,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
     const previous = step === 0 ? null : disturbed[step - 1]!
     const begins = size !== previous || powerCapW !== (caps[step - 1] ?? powerCapW)
     if (begins) since = timeMs
-    if (powerCapW !== caps[step - 1]) steppedMs = timeMs
+    if (powerCapW !== caps[step - 1]) planMs = steppedMs = timeMs
     const spanMs = timeMs - since
     const what = size === null ? 0 : Math.floor(3 * size)
     const pausing = is('pauses') || (limited && leak > 1)
@@ -146,6 +166,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       trueW = truthOf(plantW)
       controller = new ClockController(options, JSON.parse(JSON.stringify(controller.serialise())))
       controller.setPlant(plantW)
+      planMs = timeMs
       asked = Math.min(asked, smClocksMhz.indexOf(clockMhz))
     }
 
@@ -188,12 +209,13 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       averageW: isFrozen ? shown.averageW : newest.averageW,
       instantW: isFrozen && size < 0.2 ? shown.instantW : newest.instantW,
     }
-    const missing = random.uniform() < dropped || (is('readings') && size !== null && what === 1)
+    const missing =
+      random.uniform() < dropped || (is('readings') && size !== null && what === 1) || (is('dark') && size !== null)
     const wild = is('readings') && size !== null && what === 2 && random.uniform() < 0.3 ? one([0, 20, 0.5, 1.5]) : 1
     const ceiling = is('ceiling') && size !== null ? Math.floor(count * size) : count - 1
     const active = timeMs - workedMs <= NOTICE_MS ? 1 : 0.5
     const seen: ClockObservation = {
-      timeMs: timeMs + STEP_MS,
+      timeMs: beginsMs + timeMs + STEP_MS,
       powerCapW,
       powerAverageW:
         missing || (reads === 'instant' && reading !== 'part-time')
@@ -214,7 +236,14 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       ...(meters === 'counter' ? {} : { meterPowerW: powerW * counterRatio }),
       powerLimitW: limited ? powerCapW : null,
     }
+    if (!missing) readMs = timeMs
+    const state = step % 40 === 21 ? JSON.stringify(controller.serialise()) : null
     const action = controller.step(seen)
+    if (state !== null) {
+      const twin = new ClockController(options, JSON.parse(state))
+      const goesOn = JSON.stringify(twin.step(seen)) === JSON.stringify(action)
+      if (!goesOn || JSON.stringify(twin.serialise()) !== JSON.stringify(controller.serialise())) tallies.broken++
+    }
     const next = smClocksMhz.indexOf(action.smClockMhz)
 
     const saysWrong = (): boolean => {
@@ -233,6 +262,22 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       return lagSteps === 0 && sensor !== 'good'
     }
 
+    const breaksPromise = (): boolean => {
+      const { status, targetPowerW } = action
+      // Settled is what has not changed for three seconds, also at the begin.
+      if (status === 'settled' && (next !== asked || timeMs - changedMs < 2800)) return true
+      // The former tenants' readings say nothing about the new ones.
+      if (status === 'infeasible' && is('plants', 'infeasible') && step > 0 && timeMs - planMs < 200 && begins)
+        return true
+      // Unseen, the clock does not rise; a new plan, cap or ceiling may be answered.
+      if (next > asked && timeMs - readMs > 500 && timeMs - planMs > 0 && !is('ceiling')) return true
+      if (next > Math.max(ceiling, 0) && activity === 1 && size === disturbed[step - 1]) return true
+      // The target follows the correction of the step before.
+      return targetPowerW * correction > powerCapW || targetPowerW * correction < 0.97 * powerCapW
+    }
+    if (breaksPromise()) tallies.broken++
+    correction = action.seen.correction
+
     // Judged after the first seconds, and where the controller has had time to see what changed.
     const lagMs = STEP_MS * lagSteps
     const calm = size === null || is('steps', 'late', 'limited', 'plants', 'stands')
@@ -249,7 +294,9 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
           trueW.findLastIndex((watt) => watt * load <= powerCapW),
         ),
       )
-      if (full && spanMs > 2000 + lagMs && !refused && !lost && roof === count - 1) {
+      // A new plan, cap or ceiling is answered at once; any other change has to show in the readings first.
+      const answeredMs = is('steps', 'plants', 'ceiling') ? 500 : 2000 + lagMs
+      if (full && spanMs > answeredMs && !refused && !lost && roof === count - 1) {
         const bestW = limited ? Math.min(powerCapW, trueW.at(-1)! * load) : trueW[best]! * load
         tallies.unused.push(Math.max(0, 1 - (limited ? secondW : trueW[next]! * load) / bestW))
       }
@@ -258,7 +305,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
       }
       // After a new plan, the estimate of the former tenants must not make the cap infeasible.
       if (is('infeasible') && spanMs < 2000 && action.status === 'infeasible' && secondW < powerCapW) tallies.wrong++
-      if (spanMs > (is('readings') ? 2500 : 6000 + 2 * lagMs)) {
+      if (!is('dark') && spanMs > (is('readings') ? 2500 : 6000 + 2 * lagMs)) {
         tallies.said++
         if (saysWrong()) tallies.wrong++
       }
@@ -273,6 +320,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
     changes: (600 * tallies.changes) / tallies.judged,
     error: percent(tallies.error),
     wrong: (100 * tallies.wrong) / Math.max(1, tallies.said),
+    broken: tallies.broken,
   }
 }
 
@@ -280,5 +328,12 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
 export function judge(kind: Kind, stories: number, seed: number, without: readonly ClockMechanism[] = []): Judged {
   const all = Array.from({ length: stories }, (_, i) => live(kind, 1000 * seed + i, without))
   const of = (what: keyof Judged) => mean(all.map((each) => each[what]))
-  return { above: of('above'), unused: of('unused'), changes: of('changes'), error: of('error'), wrong: of('wrong') }
+  return {
+    above: of('above'),
+    unused: of('unused'),
+    changes: of('changes'),
+    error: of('error'),
+    wrong: of('wrong'),
+    broken: of('broken'),
+  }
 }

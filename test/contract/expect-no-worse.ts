@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { between, counted, judgeCap, meanThroughput, meanW, ofType, type Told, used, weightedPerS } from './harness.js'
+import { brokenPromises } from './record-promises.js'
 
 /**
  * Figures of each story, from the tenth second on. A change may improve them, and need not reproduce them. A change that gives up one
@@ -47,8 +48,9 @@ function figuresOf(told: Told): Figures {
   }
 }
 
-/** A story comes to no less than it did before. */
+/** A story comes to no less than it did before, and its record breaks no promise. */
 export function expectNoWorse(told: Told, name: string = expect.getState().currentTestName!): void {
+  expect(brokenPromises(told)).toEqual([])
   const all: Record<string, Figures> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
   const figures = figuresOf(told)
   if (process.env['PCTODL_STORE_FIGURES']) {

@@ -45,8 +45,10 @@ export interface Story {
   /** Network of tenants that run batch after batch. Default resnet50; not used where there are demands. */
   readonly model?: string
   readonly demands?: readonly Demand[]
-  /** Names of the services that are there from a time on, s. Default: all, from the begin. */
-  readonly present?: readonly (readonly [fromS: number, names: readonly string[]])[]
+  /**
+   * The services that are there from a time on, s: by name, or with other terms under the same name. Default: all, from the begin.
+   */
+  readonly present?: readonly (readonly [fromS: number, services: readonly (string | Service)[]])[]
   readonly faults?: readonly Fault[]
   readonly seed?: number
   /** Options of the loop beside those of the story. */
@@ -115,21 +117,23 @@ export const pctodlWith =
     )
     return new ServicesPolicy({
       model: predictor,
-      services: demands
-        .map(({ service }) => service)
-        .filter(({ name }) => present === undefined || present[0]![1].includes(name)),
+      services: servicesOf(present?.[0]?.[1], demands),
       expectedPerS: Object.fromEntries(expected),
       ...services,
     })
   }
 
+function servicesOf(listed: readonly (string | Service)[] | undefined, demands: readonly Demand[]): Service[] {
+  const all = demands.map(({ service }) => service)
+  return listed?.map((each) => (typeof each === 'string' ? all.find(({ name }) => name === each)! : each)) ?? all
+}
+
 /** Live through a story. */
 export async function tell(story: Story, policyOf: PolicyOf = pctodl): Promise<Told> {
   const { board, caps, seconds, demands, present, faults = [], seed = 1, run = {} } = story
-  const all = demands?.map(({ service }) => service) ?? []
-  const lists = (present ?? [[0, all.map(({ name }) => name)]]).map(([fromS, names]) => ({
+  const lists = (present ?? [[0, undefined]]).map(([fromS, listed]) => ({
     atMs: 1000 * fromS,
-    services: all.filter(({ name }) => names.includes(name)),
+    services: servicesOf(listed, demands ?? []),
   }))
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(board, { clock, seed, faults: { faults } })

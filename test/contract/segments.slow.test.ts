@@ -5,8 +5,10 @@ import {
   type PlannedGpu,
   type ProfilePoint,
   parseProfileCsv,
+  planDay,
   planFleet,
   planSegments,
+  replanFleet,
   type ServiceObjective,
   type ServiceProfile,
   simulatePlan,
@@ -270,5 +272,76 @@ describe('a fleet of boards', () => {
     await expect(planFleet({ groups: [{ ...group, price: 0 }] }, asked.objectives)).rejects.toThrow(/price/)
     await expect(planFleet({ groups: [{ ...group, gpu: 'nothing' }] }, asked.objectives)).rejects.toThrow(/nothing/)
     await expect(planFleet({ groups: [] }, asked.objectives)).rejects.toThrow(/groups/)
+  })
+})
+
+describe('a fleet whose load changes', () => {
+  const scaled = (objectives: readonly ServiceObjective[], factor: number) =>
+    objectives.map((each, i) => ({ ...each, ratePerS: each.ratePerS * (i === 0 ? factor : 1) }))
+  const fleetOf = (asked: Asked) => ({
+    groups: [{ gpu: 'A100-80GB', profiles: fleetProfiles(asked), idleW: 60, count: 12 }],
+  })
+
+  it('stays as it is where it serves, and otherwise creates no more than is to be served', async () => {
+    for (const asked of drawnServices(2, 53, 3)) {
+      const fleet = fleetOf(asked)
+      const plan = await planFleet(fleet, asked.objectives)
+      const same = await replanFleet(plan.boards, fleet, asked.objectives)
+      expect(same).toMatchObject({ created: 0, restarted: 0, removed: 0, steps: [], cost: plan.cost })
+      for (const factor of [0.3, 1.6]) {
+        const objectives = scaled(asked.objectives, factor)
+        const fresh = await planFleet(fleet, objectives)
+        const next = await replanFleet(plan.boards, fleet, objectives)
+        expect(next.freshCost).toBeCloseTo(fresh.cost, 6)
+        expect(next.cost).toBeLessThanOrEqual(Math.max(plan.cost, fresh.cost) + 1e-9)
+        expect(next.unserved).toEqual([])
+        for (const { model, ratePerS, capacity } of next.served) {
+          expect(capacity, model).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
+        }
+        const ofKind = (kind: string) => next.steps.filter((step) => step.kind === kind).length
+        expect([ofKind('create'), ofKind('restart'), ofKind('remove')]).toEqual([
+          next.created,
+          next.restarted,
+          next.removed,
+        ])
+        const instances = (boards: typeof plan.boards) => boards.reduce((sum, board) => sum + board.segments.length, 0)
+        expect(next.kept + next.restarted + next.created).toBe(instances(next.boards))
+        expect(next.kept + next.restarted + next.removed).toBe(instances(plan.boards))
+        expect(next.lowerBoundMoves).toBeLessThanOrEqual(next.created + next.restarted / 2 + 1e-9)
+        const tight = await replanFleet(plan.boards, fleet, objectives, { consolidate: true })
+        expect(tight.cost).toBeCloseTo(fresh.cost, 6)
+        expect(tight.created).toBeGreaterThanOrEqual(next.created - 1e-9)
+        // From nothing, all is created.
+        const first = await replanFleet([], fleet, objectives)
+        expect(first).toMatchObject({ kept: 0, restarted: 0, removed: 0, created: instances(first.boards) })
+      }
+    }
+  })
+
+  it('is followed for less energy than one plan for the highest load takes, and nobody is late', async () => {
+    for (const asked of drawnServices(3, 59, 2)) {
+      const periods = [0.2, 1, 0.5, 0.1].map((factor) => scaled(asked.objectives, factor))
+      const options = { periodS: 900, migrationS: 10, parkedW: 20 }
+      const day = await planDay(fleetOf(asked), periods, options)
+      expect(day.periods).toHaveLength(4)
+      expect(day.energyJ).toBeLessThanOrEqual(day.staticPlan.energyJ * (1 + 1e-9))
+      expect(day.energyJ).toBeGreaterThanOrEqual(day.lowerBoundJ * (1 - 1e-9))
+      expect([day.lateRequests, day.staticPlan.created]).toEqual([0, 0])
+      expect(day.maxBoards).toBe(Math.max(...day.periods.map(({ boards }) => boards.length)))
+      const created = day.periods.slice(1).flatMap(({ steps }) => steps.filter(({ kind }) => kind === 'create')).length
+      expect(day.created).toBe(created)
+      for (const { kind, shortfalls } of day.periods.slice(1).flatMap(({ steps }) => steps)) {
+        if (kind !== 'remove') expect(shortfalls).toEqual([])
+      }
+      const requests = periods.flat().reduce((sum, { ratePerS }) => sum + 900 * ratePerS, 0)
+      expect(day.requests / requests).toBeCloseTo(1, 6)
+      // The energy is that of the boards in use and of the parked ones.
+      const parkedJ = periods.length * 900 * 20 * day.boards
+      expect(day.energyJ).toBeGreaterThan(parkedJ)
+      const usedJ = day.periods.reduce((sum, { energyJ }) => sum + energyJ, 0)
+      expect(day.energyJ / (parkedJ + usedJ)).toBeCloseTo(1, 6)
+      await expect(planDay(fleetOf(asked), periods, { ...options, migrationS: -1 })).rejects.toThrow(/migrationS/)
+      await expect(planDay(fleetOf(asked), [], options)).rejects.toThrow(/periods/)
+    }
   })
 })

@@ -139,6 +139,41 @@ describe('services that the board can serve are served in time, and nobody is tu
   })
 })
 
+describe('services whose terms change', () => {
+  it('are served by the new terms at once, and no process restarts', async () => {
+    const strict = { ...photos, objective: { p99Ms: 12 } }
+    const demands = [at(search, 150), at(photos, 250)]
+    const present = [
+      [0, [search, photos]],
+      [15, [search, strict]],
+      [30, [search, photos]],
+    ] as const
+    const told = await tell(story({ demands, present, seconds: 45 }), policy)
+    expect(unaccounted(told)).toEqual([])
+    const started = ofType(told, 'tenant').filter(({ timeMs, state }) => timeMs > 5000 && state === 'loading')
+    expect(started).toEqual([])
+    expect(attainment(told, 'photos', 18, 29.9)).toBeGreaterThan(0.985)
+    expect(attainment(told, 'search', 8)).toBeGreaterThan(0.99)
+    const [before, strictly, after] = [between(told, 8, 15), between(told, 18, 29.9), between(told, 36)].map(meanW)
+    expect(strictly).toBeGreaterThan(1.03 * before!)
+    expect(after).toBeLessThan(strictly!)
+    expect(ofType(told, 'services')).toHaveLength(2)
+  })
+
+  it('get other tenants when the mix is another one for long, and only then', async () => {
+    const turned = (fromS: number, toS: number) => [
+      at(search, during(fromS, toS, 100, 1600)),
+      at(photos, during(fromS, toS, 2600, 100)),
+    ]
+    const long = await tell(story({ demands: turned(10, 99), caps: fixed(300), seconds: 50 }), policy)
+    expect(ofType(long, 'action').filter(({ source }) => source === 'idle').length).toBeGreaterThan(0)
+    expect(attainment(long, 'search', 42)).toBeGreaterThan(0.95)
+    expect(unaccounted(long)).toEqual([])
+    const brief = await tell(story({ demands: turned(10, 15), caps: fixed(300), seconds: 30 }), policy)
+    expect(ofType(brief, 'action').filter(({ timeMs, action }) => timeMs > 0 && action.tenants)).toEqual([])
+  })
+})
+
 describe('what services draw', () => {
   it.each([1, 3])('at %i times the load is no more than with the best single clock', async (times) => {
     const demands = both(times)

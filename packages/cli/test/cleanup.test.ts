@@ -71,7 +71,7 @@ describe('orphaned workers', () => {
       process.execPath,
       [
         '-e',
-        `const c = require('node:child_process').spawn(process.execPath, [${JSON.stringify(file)}]); console.log(c.pid); setInterval(() => {}, 1000)`,
+        `const c = require('node:child_process').spawn(process.execPath, [${JSON.stringify(file)}, 'x'.repeat(99)]); console.log(c.pid); setInterval(() => {}, 1000)`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
@@ -95,7 +95,8 @@ describe('orphaned workers', () => {
       }
       const dry = await run('cleanup', '--dry-run', ...here())
       expect(dry.code).toBe(0)
-      expect(dry.stdout).toContain(`worker ${orphan.identity.pid} (`)
+      expect(dry.stdout).toContain(`worker ${orphan.identity.pid} (${process.execPath} `)
+      expect(dry.stdout).toMatch(/^worker \d+ \(.{80}\), whose pool is gone/m)
       expect(isRunning(orphan.identity)).toBe(true)
       const { code, stdout } = await run('cleanup', ...here())
       expect(code).toBe(0)
@@ -169,6 +170,24 @@ describe('pctodl cleanup', () => {
       const { code, stdout } = await run('cleanup', '--mps-dir', path.join(folder, 'asked-nobody'))
       expect(stdout).toMatch(/^left alone: MPS daemons in .*asked-nobody.*nvidia-cuda-mps-control is not on PATH/m)
       expect(code).toBe(0)
+    } finally {
+      process.env['PATH'] = before
+    }
+  })
+
+  it('fails where the control program is not to be trusted', async () => {
+    const place = path.join(folder, 'untrusted')
+    const pipe = path.join(place, 'all', 'pipe')
+    mkdirSync(pipe, { recursive: true, mode: 0o700 })
+    writeFileSync(path.join(pipe, 'control'), '')
+    writeFileSync(path.join(place, 'nvidia-cuda-mps-control'), '#!/bin/sh\n')
+    chmodSync(path.join(place, 'nvidia-cuda-mps-control'), 0o777)
+    const before = process.env['PATH']
+    process.env['PATH'] = place
+    try {
+      const { code, stdout, stderr } = await run('cleanup', '--mps-dir', place)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain(place)
     } finally {
       process.env['PATH'] = before
     }

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { loadNvml } from '@pctodl/nvml-control'
@@ -73,6 +74,13 @@ describe('pctodl doctor', () => {
       expect(stdout).toMatch(/^BROKEN leases .*\n +-> make the folder yours alone/m)
       expect(stdout).toMatch(/^ok +model files +resnet50 in .*models$/m)
       expect(stdout).toMatch(/ To be mended: leases, PyTorch\.\n$/)
+      // Of a traceback, the last line is the reason.
+      const failing =
+        '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.99 || { echo Traceback; echo No module torch; exit 1; } >&2\n'
+      writeFileSync(python, failing)
+      expect((await run('doctor', '--lease-dir', path.join(folder, 'leases'))).stdout).toMatch(
+        /^- +PyTorch +No module torch$/m,
+      )
       chmodSync(path.join(folder, 'leases'), 0o700)
       vi.stubEnv('PCTODL_PYTHON', path.join(folder, 'no-python'))
       const { findings } = JSON.parse(
@@ -88,6 +96,37 @@ describe('pctodl doctor', () => {
       expect(named(findings, 'ONNX Runtime').detail).toMatch(hasCuda ? / with CUDA$/ : /, on the processor$/)
     } finally {
       vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('says who may change boards where the node service answers, or does not make sense', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-doctor-'))
+    const socket = path.join(folder, 'pctodld.sock')
+    let result: string | undefined = '{"version":3,"service":"1.0.0","boards":[]}'
+    const clients: Socket[] = []
+    const service = createServer((client) => {
+      clients.push(client)
+      client.on('error', () => {})
+      client.on('data', (line) => {
+        client.write(result ? `{"id":${JSON.parse(String(line)).id},"result":${result}}\n` : 'nonsense\n')
+      })
+    })
+    await new Promise<void>((resolve) => service.listen(socket, resolve))
+    vi.stubEnv('PCTODL_SERVICE_SOCKET', socket)
+    vi.stubEnv('PATH', folder)
+    try {
+      const permission = async () => named(JSON.parse((await run('doctor', '--json')).stdout).findings, 'permission')
+      expect(await permission()).toMatchObject({ verdict: 'ok', detail: expect.stringContaining(socket) })
+      result = undefined
+      expect(await permission()).toMatchObject({
+        verdict: 'broken',
+        advice: expect.stringContaining('journal of pctodl node'),
+      })
+    } finally {
+      vi.unstubAllEnvs()
+      for (const client of clients) client.destroy()
+      await new Promise((resolve) => service.close(resolve))
       rmSync(folder, { recursive: true })
     }
   })

@@ -136,6 +136,8 @@ describe.skipIf(missingCompiler)(`on a host with two boards${missingCompiler ? `
       verdict: 'broken',
       detail: `a program that is gone left ${uuid} changed`,
     })
+    // Changes wait until the board is put back.
+    expect((await run('doctor', ...here())).stdout).toMatch(/Works here: .*, reading real boards\./)
     const what = expect.stringMatching(new RegExp(`^${uuid} was left changed \\(power-limit\\) by process ${pid}, `))
     const found = [{ kind: 'board', what, outcome: 'found', detail: 'found, nothing done' }]
     expect(await cleanup('--dry-run')).toEqual({ outcomes: found, leftAlone: [] })

@@ -94,6 +94,7 @@ describe('quantiles', () => {
             return value <= conformalQuantile(others, level)
           })
           expect(held.length).toBeGreaterThanOrEqual(Math.min(rank, sample.length - 1))
+          expect(held.length).toBeLessThanOrEqual(rank)
         },
       ),
     )

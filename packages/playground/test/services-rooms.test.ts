@@ -59,6 +59,11 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       return answer
     }
     await compare()
+    const attained = await page.locator('tr [data-figure=attainment]').allTextContents()
+    const worst = await page.locator('.figures [data-figure=attainment]').textContent({ timeout: 5000 })
+    expect(Number(worst)).toBeCloseTo(Math.min(...attained.map(Number.parseFloat)), 0)
+    const bound = /no plan is more than (\d+) % better/.exec((await page.locator('.figures').textContent())!)
+    if (bound) expect(Number(bound[1])).toBeLessThan(100)
     // By the keyboard: a rate, another goal, one more service.
     await page.locator('input[aria-label="Requests/s of search"]').fill('250')
     await page.waitForURL(/services=search:resnet50:250:40,/)

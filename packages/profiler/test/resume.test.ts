@@ -117,7 +117,9 @@ describe('a run that is resumed', () => {
   })
 
   it('does not write over files that exist', () => {
+    writeFileSync(out, 'rows of another\n')
     expect(() => new TraceStore(out, manifest, false)).toThrow(/exists; go on with it by --resume/)
+    expect(readFileSync(out, 'utf8')).toBe('rows of another\n')
     const strange = path.join(folder, 'strange.csv')
     writeFileSync(strange, 'time,power\n1,2\n')
     expect(() => new TraceStore(strange, manifest, true)).toThrow(/no manifest/)

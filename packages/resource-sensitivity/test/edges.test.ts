@@ -229,12 +229,14 @@ describe('tune where being on several servers costs', () => {
   }
 
   it('is slower than neither fair nor the published tune, at penalties of 1, 1.3 and 2', () => {
-    expect(ratiosFrom(1).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
+    const ratios = ratiosFrom(1)
+    expect(ratios).toHaveLength(3 * traces)
+    expect(ratios.filter(({ fair, published }) => !(fair <= 1 && published <= 1))).toEqual([])
   })
 
   it('is slower than the published tune in few others, by little, and than fair in none', () => {
     const ratios = ratiosFrom(141)
-    expect(ratios.filter(({ fair }) => fair > 1)).toEqual([])
+    expect(ratios.filter(({ fair, published }) => !(fair <= 1 && published > 0))).toEqual([])
     const slower = ratios.filter(({ published }) => published > 1)
     expect(slower.length).toBeLessThanOrEqual((7 * traces) / 40)
     for (const { case: which, published } of slower) expect(published, which).toBeLessThan(1.03)

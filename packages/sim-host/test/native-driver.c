@@ -183,6 +183,21 @@ static nvmlDevice_t fresh(unsigned int count) {
     return handle(0);
 }
 
+static int is_of_a_board(const char *name, const char *begins) {
+    if (strncmp(name, "DeviceGetHandle", 15) == 0 || strcmp(name, "DeviceGetCount") == 0) return 0;
+    return strncmp(name, begins, strlen(begins)) == 0;
+}
+
+/* What is no board is refused by every call of a board, and so is a place for the answer that is none. */
+static void nothing_given(void) {
+    nvmlDevice_t device = fresh(2);
+    _Alignas(16) char room[65536] = {0};
+#define REFUSES(name)                                                                                             \
+    if (is_of_a_board(#name, "Device")) SAME(nvml##name(NULL, room, room, room, room, room) != 0, 1);             \
+    if (is_of_a_board(#name, "DeviceGet")) SAME(nvml##name(device, NULL, NULL, NULL, NULL, NULL) != 0, 1);
+    CALLS(REFUSES)
+}
+
 static void opening(void) {
     unsigned int count = 77;
     forget();
@@ -656,7 +671,7 @@ int main(int count, char **words) {
     random_state = 88172645463325252ull;
     if (count > 3 && !strcmp(words[1], "random")) random_state += strtoull(words[2], NULL, 10) * 2654435761u, random_calls((unsigned int)atoi(words[3]));
     else {
-        opening(), reading(), keeping_nothing(), requests(), waiting(), cuda_shim();
+        nothing_given(), opening(), reading(), keeping_nothing(), requests(), waiting(), cuda_shim();
         for (int round = 0; round < 3; round++) texts(fresh(2)), numbers(fresh(2)), fields(fresh(2)), processes(fresh(2)), events(fresh(2)), parts(fresh(2));
     }
     forget();
