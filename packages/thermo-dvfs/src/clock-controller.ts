@@ -41,6 +41,9 @@ export interface ClockMemory {
   /** Time at which all tenants last worked, ms. */
   activeMs: number
   offSinceMs: number | null
+  /** Index of the measured clock, and the time of the measurement, ms. */
+  measured: number
+  measuredMs: number
   lowestSinceMs: number | null
   /** Time at which the firmware last held the clock below the requested one. */
   trimmedMs: number
@@ -66,7 +69,7 @@ interface Outlook {
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 12
+  readonly version: 13
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -101,7 +104,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 12) throw new InvalidInputError('state.version', state.version, '12')
+    if (state !== undefined && state.version !== 13) throw new InvalidInputError('state.version', state.version, '13')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -116,7 +119,7 @@ export class ClockController {
   /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 12,
+      version: 13,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -212,7 +215,7 @@ export class ClockController {
     m.changedMs = timeMs
     m.timeMs = timeMs
     this.#observer.begin(this.#modelW[m.index]!)
-    this.#sensor.begin(timeMs, this.#modelW[m.index]!)
+    this.#sensor.begin(timeMs)
   }
 
   /**
@@ -221,16 +224,18 @@ export class ClockController {
    */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
-    if (smClockMhz === null || !(smClockMhz > 0) || this.#sensor.state.frozen) {
-      m.offSinceMs = null
-      return m.index
+    if (this.#sensor.state.frozen) m.measuredMs = LONG_AGO_MS
+    else if (smClockMhz !== null && smClockMhz > 0) {
+      m.measured = this.#indexOf(smClockMhz)
+      m.measuredMs = timeMs
     }
-    const measured = this.#indexOf(smClockMhz)
-    const off = Math.abs(measured - m.index) > control.statesOff
-    if (!off) m.offSinceMs = null
+    // While readings of the clock are missing, the last one counts for some seconds.
+    const known = timeMs - m.measuredMs < control.patienceMs
+    if (!known || Math.abs(m.measured - m.index) <= control.statesOff) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
-    if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
-    return throttled ? Math.min(measured, m.index) : m.index
+    if (!known) return m.index
+    if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return m.measured
+    return throttled ? Math.min(m.measured, m.index) : m.index
   }
 
   /**
@@ -243,12 +248,12 @@ export class ClockController {
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
     const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
-    this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
+    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
+    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
+    this.#sensor.observe(seen, active ? modelW : 0, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
     else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
     const { readW, windowMs } = this.#sensor
-    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
-    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
     // After a long pause, even delayed readings describe the paused load. Its power is written into the history, so
     // that the rise to full load shows the delay.
     const paused = timeMs - m.activeMs > control.maxDelayMs + windowMs + control.sampleMs
@@ -572,6 +577,8 @@ function newMemory(ceiling: number): ClockMemory {
     fullSinceMs: null,
     activeMs: LONG_AGO_MS,
     offSinceMs: null,
+    measured: 0,
+    measuredMs: LONG_AGO_MS,
     lowestSinceMs: null,
     trimmedMs: LONG_AGO_MS,
     trimmedIndex: 0,
