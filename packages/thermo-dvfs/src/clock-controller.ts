@@ -148,7 +148,7 @@ export class ClockController {
       const factor = modelW[this.#m.index]! / this.#modelW[this.#m.index]!
       this.#history.scale(factor)
       this.#observer.rebase(factor)
-    }
+    } else this.#observer.begin(modelW[0]!)
     this.#modelW = modelW
     this.#m.plantChanged = true
     this.#m.lowestSinceMs = null
@@ -157,10 +157,12 @@ export class ClockController {
   /**
    * Returns the highest clock that is safe with the present model, but at most the present clock, MHz. Request it
    * together with new tenants, before they draw power.
+   *
+   * @param powerLimitW the board's own power limit in force, W
    */
-  clockBefore(powerCapW: number): number {
+  clockBefore(powerCapW: number, powerLimitW: number | null = null): number {
     const capW = powerCapW * this.#capFactor
-    const wanted = this.#sureFit(capW)
+    const wanted = this.#fit(capW, this.#held(powerLimitW, capW))
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
@@ -182,7 +184,7 @@ export class ClockController {
     const innovationW = this.#observe(seen, ran, durationMs)
     m.capW = capW
     const meanW = this.#meanOfSecondW(seen)
-    const held = this.#held(seen, capW)
+    const held = this.#held(seen.powerLimitW ?? null, capW)
     const planned = this.#decideBase(seen, { capW, meanW, held, first })
     const trims = this.#trims(held)
     const limited = Math.min(trims ? m.base + 1 : this.#limited(capW, ran, innovationW), m.ceiling)
@@ -214,7 +216,6 @@ export class ClockController {
     m.capW = capW
     m.changedMs = timeMs
     m.timeMs = timeMs
-    this.#observer.begin(this.#modelW[m.index]!)
     this.#sensor.begin(timeMs)
   }
 
@@ -324,8 +325,8 @@ export class ClockController {
   }
 
   /** Whether the board's own limit is set to the cap and has not let too much power through. */
-  #held({ powerLimitW }: ClockObservation, capW: number): boolean {
-    if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW == null) return false
+  #held(powerLimitW: number | null, capW: number): boolean {
+    if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW === null) return false
     return powerLimitW <= control.lowerShare * capW
   }
 
@@ -357,7 +358,7 @@ export class ClockController {
     const unseenMs = m.timeMs - this.#sensor.state.usableMs
     if (planned) m.plannedMs = m.timeMs
     const trims = this.#trims(held)
-    const fit = held ? this.#highest(trims ? capW : control.targetShare * capW) : this.#sureFit(capW)
+    const fit = trims ? this.#highest(capW) : this.#fit(capW, held)
     if (planned) {
       m.plantChanged = false
       m.plannedCapW = capW
@@ -383,8 +384,7 @@ export class ClockController {
     }
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex : Number.POSITIVE_INFINITY
-    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
-    if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
+    if (m.timeMs - Math.max(m.changedMs, m.fullSinceMs ?? m.timeMs) < this.#lookBackMs + control.dwellMs) return false
     // A clock that proved too high is held off, unless its estimated power is now well below the cap.
     const surelyFreeW = (1 - control.changedShare) * capW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
@@ -434,7 +434,7 @@ export class ClockController {
    * Index of the highest clock whose estimated power is at most `limitW` and, with a margin for uncertainty, at most
    * `sureW`; 0 if there is none.
    */
-  #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
+  #highest(limitW: number, sureW = limitW, sdAt: (modelW: number) => number = () => 0): number {
     // A clock that is too high is noticed only after the sensor's delay, so a longer delay needs a wider margin.
     const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
@@ -444,8 +444,9 @@ export class ClockController {
     return 0
   }
 
-  #sureFit(capW: number): number {
-    return this.#highest(control.targetShare * capW, capW, (modelW) => this.#observer.sd(modelW))
+  /** Index of the highest clock that may be chosen. The board's own limit replaces the margin for uncertainty. */
+  #fit(capW: number, held: boolean): number {
+    return this.#highest(control.targetShare * capW, capW, (modelW) => (held ? 0 : this.#observer.sd(modelW)))
   }
 
   /**
