@@ -384,7 +384,8 @@ export class ClockController {
     }
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex : Number.POSITIVE_INFINITY
-    if (m.timeMs - Math.max(m.changedMs, m.fullSinceMs ?? m.timeMs) < this.#lookBackMs + control.dwellMs) return false
+    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
+    if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
     // A clock that proved too high is held off, unless its estimated power is now well below the cap.
     const surelyFreeW = (1 - control.changedShare) * capW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
