@@ -297,7 +297,7 @@ export class ClockController {
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
-        ? control.holdOffMs
+        ? 3 * control.patienceMs
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
     const innovation = {
       timeMs,

@@ -76,7 +76,7 @@ export const control = {
    * If the clock is lowered within this time after a raise, the raise has failed, ms. It is also the first hold-off of
    * the failed clock.
    */
-  holdOffMs: 10_000,
+  holdOffMs: 20_000,
 
   /**
    * Time for which a higher memory clock must fit within `memoryRaiseShare` of the cap before it is tried, ms. It
