@@ -297,7 +297,7 @@ export class ClockController {
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
-        ? 3 * control.patienceMs
+        ? control.holdOffMs / 2
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
     const innovation = {
       timeMs,

@@ -74,7 +74,7 @@ export const control = {
   patienceMs: 3000,
   /**
    * If the clock is lowered within this time after a raise, the raise has failed, ms. It is also the first hold-off of
-   * the failed clock.
+   * the failed clock; half of it is the time for which power must be low if the tenants' activity is unknown.
    */
   holdOffMs: 20_000,
 

@@ -215,18 +215,26 @@ describe('the clock', () => {
     expect(settlingMs(trace, 60_000)).toBeLessThan(15_000)
   })
 
-  it.each([false, true])('is reported as lost or throttled (%s) although one reading in ten is missing', (throttled) => {
-    const { controller, board } = settled()
-    const smClockMhz = board.clockMhz
-    const seen: string[] = []
-    for (let i = 0; i < 100; i++) {
-      const reading = { ...board.read('both'), smClockMhz: i % 10 === 9 ? null : smClockMhz, loading: false, throttled }
-      const action = controller.step({ timeMs: board.timeMs, powerCapW: throttled ? 200 : 120, ...reading })
-      seen.push(action.seen.clock)
-      for (let tick = 0; tick < 10; tick++) board.tick()
-    }
-    expect(new Set(seen.slice(50))).toEqual(new Set([throttled ? 'throttled' : 'lost']))
-  })
+  it.each([false, true])(
+    'is reported as lost or throttled (%s) although one reading in ten is missing',
+    (throttled) => {
+      const { controller, board } = settled()
+      const smClockMhz = board.clockMhz
+      const seen: string[] = []
+      for (let i = 0; i < 100; i++) {
+        const reading = {
+          ...board.read('both'),
+          smClockMhz: i % 10 === 9 ? null : smClockMhz,
+          loading: false,
+          throttled,
+        }
+        const action = controller.step({ timeMs: board.timeMs, powerCapW: throttled ? 200 : 120, ...reading })
+        seen.push(action.seen.clock)
+        for (let tick = 0; tick < 10; tick++) board.tick()
+      }
+      expect(new Set(seen.slice(50))).toEqual(new Set([throttled ? 'throttled' : 'lost']))
+    },
+  )
 
   it('is not reported as lost after its readings have stopped', () => {
     const { controller, board } = settled()
@@ -236,7 +244,10 @@ describe('the clock', () => {
       capAt: (timeMs) => (timeMs < 35_000 ? 150 : 120),
       disturb: (timeMs, all) => ({ ...all, smClockMhz: timeMs <= 35_100 ? all.smClockMhz : null }),
     })
-    seen.push(controller.step({ timeMs: board.timeMs, powerCapW: 120, ...board.read('both'), smClockMhz: null, loading: false }).seen.clock)
+    seen.push(
+      controller.step({ timeMs: board.timeMs, powerCapW: 120, ...board.read('both'), smClockMhz: null, loading: false })
+        .seen.clock,
+    )
     expect(seen).toEqual(['asked'])
     expect(measure(trace, 45_000).utilisationPercent).toBeGreaterThan(97)
   })
