@@ -14,8 +14,6 @@ export interface SensorWatchState {
   variedMs: number
   /** Model power of the load when readings last varied, W; 0 if it was paused. */
   variedModelW: number
-  /** Time until which the readings could be right although they have not varied, ms. */
-  agreedMs: number
   instantMs: number
   usableMs: number
   energyJ: number | null
@@ -54,7 +52,6 @@ export class SensorWatch {
       averageVariedMs: 0,
       variedMs: 0,
       variedModelW: 0,
-      agreedMs: 0,
       instantMs: -1e9,
       usableMs: 0,
       energyJ: null,
@@ -127,17 +124,19 @@ export class SensorWatch {
     if (this.readW !== null && this.readW !== s.readW) {
       s.readW = this.readW
       s.variedMs = timeMs
-      s.agreedMs = timeMs
       s.variedModelW = modelW
-      s.frozen = false
+    } else if (modelW === 0 && !s.frozen) {
+      // During a pause, good readings may stay constant.
+      s.variedMs = timeMs
+      s.variedModelW = 0
     }
-    const moved = Math.abs(modelW - s.variedModelW) > control.changedShare * Math.max(modelW, s.variedModelW)
-    // At a pause, readings may have fallen before the pause is known.
-    if (!s.frozen && (!moved || modelW === 0)) s.agreedMs = timeMs
-    s.frozen = this.readW !== null && timeMs - s.agreedMs >= control.dwellMs + delayMs
+    const stillMs = timeMs - s.variedMs
+    const moved = Math.abs(modelW - s.variedModelW) > control.changedShare * modelW
+    s.frozen =
+      this.readW !== null && stillMs >= control.dwellMs && (s.frozen || (moved && stillMs >= control.dwellMs + delayMs))
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
-    else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.agreedMs)
+    else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
   }
 
   /**
