@@ -160,7 +160,7 @@ export class ClockController {
    *
    * @param powerLimitW the board's own power limit in force, W
    */
-  clockBefore(powerCapW: number, powerLimitW: number | null = null): number {
+  clockBefore(powerCapW: number, powerLimitW?: number): number {
     const capW = powerCapW * this.#capFactor
     const wanted = this.#fit(capW, this.#held(powerLimitW, capW))
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
@@ -184,7 +184,7 @@ export class ClockController {
     const innovationW = this.#observe(seen, ran, durationMs)
     m.capW = capW
     const meanW = this.#meanOfSecondW(seen)
-    const held = this.#held(seen.powerLimitW ?? null, capW)
+    const held = this.#held(seen.powerLimitW, capW)
     const planned = this.#decideBase(seen, { capW, meanW, held, first })
     const trims = this.#trims(held)
     const limited = Math.min(trims ? m.base + 1 : this.#limited(capW, ran, innovationW), m.ceiling)
@@ -216,7 +216,7 @@ export class ClockController {
     m.capW = capW
     m.changedMs = timeMs
     m.timeMs = timeMs
-    this.#sensor.begin(timeMs)
+    this.#sensor.state.usableMs = timeMs
   }
 
   /**
@@ -226,17 +226,16 @@ export class ClockController {
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
     if (this.#sensor.state.frozen) m.measuredMs = LONG_AGO_MS
-    else if (smClockMhz !== null && smClockMhz > 0) {
-      m.measured = this.#indexOf(smClockMhz)
+    else if (smClockMhz! > 0) {
+      m.measured = this.#indexOf(smClockMhz!)
       m.measuredMs = timeMs
     }
     // While readings of the clock are missing, the last one counts for some seconds.
-    const known = timeMs - m.measuredMs < control.patienceMs
-    if (!known || Math.abs(m.measured - m.index) <= control.statesOff) m.offSinceMs = null
+    const measured = timeMs - m.measuredMs < control.patienceMs ? m.measured : m.index
+    if (Math.abs(measured - m.index) <= control.statesOff) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
-    if (!known) return m.index
-    if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return m.measured
-    return throttled ? Math.min(m.measured, m.index) : m.index
+    if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
+    return throttled ? Math.min(measured, m.index) : m.index
   }
 
   /**
@@ -325,8 +324,8 @@ export class ClockController {
   }
 
   /** Whether the board's own limit is set to the cap and has not let too much power through. */
-  #held(powerLimitW: number | null, capW: number): boolean {
-    if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW === null) return false
+  #held(powerLimitW: number | null | undefined, capW: number): boolean {
+    if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW == null) return false
     return powerLimitW <= control.lowerShare * capW
   }
 
@@ -435,19 +434,19 @@ export class ClockController {
    * Index of the highest clock whose estimated power is at most `limitW` and, with a margin for uncertainty, at most
    * `sureW`; 0 if there is none.
    */
-  #highest(limitW: number, sureW = limitW, sdAt: (modelW: number) => number = () => 0): number {
+  #highest(limitW: number, sureW = Number.POSITIVE_INFINITY): number {
     // A clock that is too high is noticed only after the sensor's delay, so a longer delay needs a wider margin.
     const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
-      if (powerW <= limitW && powerW + confidence * sdAt(this.#modelW[i]!) <= sureW) return i
+      if (powerW <= limitW && powerW + confidence * this.#observer.sd(this.#modelW[i]!) <= sureW) return i
     }
     return 0
   }
 
   /** Index of the highest clock that may be chosen. The board's own limit replaces the margin for uncertainty. */
   #fit(capW: number, held: boolean): number {
-    return this.#highest(control.targetShare * capW, capW, (modelW) => (held ? 0 : this.#observer.sd(modelW)))
+    return this.#highest(control.targetShare * capW, held ? Number.POSITIVE_INFINITY : capW)
   }
 
   /**

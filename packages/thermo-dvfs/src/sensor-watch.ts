@@ -63,10 +63,6 @@ export class SensorWatch {
     }
   }
 
-  begin(timeMs: number): void {
-    this.state.usableMs = timeMs
-  }
-
   /** Factor by which other meters read more power than the sensor, at least 1. */
   get correction(): number {
     return Math.max(1, ...this.#checks.map(({ correction }) => correction))
@@ -121,14 +117,11 @@ export class SensorWatch {
     this.#instants = timeMs - s.instantMs < control.patienceMs / 2
     this.readW = this.#instants ? instantW : this.averageW
     this.windowMs = this.#averages && !this.#instants ? SECOND_MS : control.sampleMs
-    if (this.readW !== null && this.readW !== s.readW) {
+    // During a pause, good readings may stay constant.
+    if (this.readW !== null && (this.readW !== s.readW || (modelW === 0 && !s.frozen))) {
       s.readW = this.readW
       s.variedMs = timeMs
       s.variedModelW = modelW
-    } else if (modelW === 0 && !s.frozen) {
-      // During a pause, good readings may stay constant.
-      s.variedMs = timeMs
-      s.variedModelW = 0
     }
     const stillMs = timeMs - s.variedMs
     const moved = Math.abs(modelW - s.variedModelW) > control.changedShare * modelW
