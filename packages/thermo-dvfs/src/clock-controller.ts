@@ -41,6 +41,9 @@ export interface ClockMemory {
   /** Time at which all tenants last worked, ms. */
   activeMs: number
   offSinceMs: number | null
+  /** Index of the measured clock, and the time of the measurement, ms. */
+  measured: number
+  measuredMs: number
   lowestSinceMs: number | null
   /** Time at which the firmware last held the clock below the requested one. */
   trimmedMs: number
@@ -66,7 +69,7 @@ interface Outlook {
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 12
+  readonly version: 13
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -101,7 +104,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 12) throw new InvalidInputError('state.version', state.version, '12')
+    if (state !== undefined && state.version !== 13) throw new InvalidInputError('state.version', state.version, '13')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -116,7 +119,7 @@ export class ClockController {
   /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 12,
+      version: 13,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -145,7 +148,7 @@ export class ClockController {
       const factor = modelW[this.#m.index]! / this.#modelW[this.#m.index]!
       this.#history.scale(factor)
       this.#observer.rebase(factor)
-    }
+    } else this.#observer.begin(modelW[0]!)
     this.#modelW = modelW
     this.#m.plantChanged = true
     this.#m.lowestSinceMs = null
@@ -154,10 +157,12 @@ export class ClockController {
   /**
    * Returns the highest clock that is safe with the present model, but at most the present clock, MHz. Request it
    * together with new tenants, before they draw power.
+   *
+   * @param powerLimitW the board's own power limit in force, W
    */
-  clockBefore(powerCapW: number): number {
+  clockBefore(powerCapW: number, powerLimitW?: number): number {
     const capW = powerCapW * this.#capFactor
-    const wanted = this.#sureFit(capW)
+    const wanted = this.#fit(capW, this.#held(powerLimitW, capW))
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
@@ -179,7 +184,7 @@ export class ClockController {
     const innovationW = this.#observe(seen, ran, durationMs)
     m.capW = capW
     const meanW = this.#meanOfSecondW(seen)
-    const held = this.#held(seen, capW)
+    const held = this.#held(seen.powerLimitW, capW)
     const planned = this.#decideBase(seen, { capW, meanW, held, first })
     const trims = this.#trims(held)
     const limited = Math.min(trims ? m.base + 1 : this.#limited(capW, ran, innovationW), m.ceiling)
@@ -211,8 +216,7 @@ export class ClockController {
     m.capW = capW
     m.changedMs = timeMs
     m.timeMs = timeMs
-    this.#observer.begin(this.#modelW[m.index]!)
-    this.#sensor.begin(timeMs, this.#modelW[m.index]!)
+    this.#sensor.state.usableMs = timeMs
   }
 
   /**
@@ -221,13 +225,14 @@ export class ClockController {
    */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
-    if (smClockMhz === null || !(smClockMhz > 0) || this.#sensor.state.frozen) {
-      m.offSinceMs = null
-      return m.index
+    if (this.#sensor.state.frozen) m.measuredMs = LONG_AGO_MS
+    else if (smClockMhz! > 0) {
+      m.measured = this.#indexOf(smClockMhz!)
+      m.measuredMs = timeMs
     }
-    const measured = this.#indexOf(smClockMhz)
-    const off = Math.abs(measured - m.index) > control.statesOff
-    if (!off) m.offSinceMs = null
+    // While readings of the clock are missing, the last one counts for some seconds.
+    const measured = timeMs - m.measuredMs < control.patienceMs ? m.measured : m.index
+    if (Math.abs(measured - m.index) <= control.statesOff) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
     if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
     return throttled ? Math.min(measured, m.index) : m.index
@@ -243,12 +248,12 @@ export class ClockController {
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
     const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
-    this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
+    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
+    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
+    this.#sensor.observe(seen, active ? modelW : 0, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
     else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
     const { readW, windowMs } = this.#sensor
-    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
-    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
     // After a long pause, even delayed readings describe the paused load. Its power is written into the history, so
     // that the rise to full load shows the delay.
     const paused = timeMs - m.activeMs > control.maxDelayMs + windowMs + control.sampleMs
@@ -291,7 +296,7 @@ export class ClockController {
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
-        ? control.holdOffMs
+        ? control.holdOffMs / 2
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
     const innovation = {
       timeMs,
@@ -319,7 +324,7 @@ export class ClockController {
   }
 
   /** Whether the board's own limit is set to the cap and has not let too much power through. */
-  #held({ powerLimitW }: ClockObservation, capW: number): boolean {
+  #held(powerLimitW: number | null | undefined, capW: number): boolean {
     if (this.#without.has('board-limit') || this.#m.leaks || powerLimitW == null) return false
     return powerLimitW <= control.lowerShare * capW
   }
@@ -352,7 +357,7 @@ export class ClockController {
     const unseenMs = m.timeMs - this.#sensor.state.usableMs
     if (planned) m.plannedMs = m.timeMs
     const trims = this.#trims(held)
-    const fit = held ? this.#highest(trims ? capW : control.targetShare * capW) : this.#sureFit(capW)
+    const fit = trims ? this.#highest(capW) : this.#fit(capW, held)
     if (planned) {
       m.plantChanged = false
       m.plannedCapW = capW
@@ -429,18 +434,19 @@ export class ClockController {
    * Index of the highest clock whose estimated power is at most `limitW` and, with a margin for uncertainty, at most
    * `sureW`; 0 if there is none.
    */
-  #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
+  #highest(limitW: number, sureW = Number.POSITIVE_INFINITY): number {
     // A clock that is too high is noticed only after the sensor's delay, so a longer delay needs a wider margin.
     const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
-      if (powerW <= limitW && powerW + confidence * sdAt(this.#modelW[i]!) <= sureW) return i
+      if (powerW <= limitW && powerW + confidence * this.#observer.sd(this.#modelW[i]!) <= sureW) return i
     }
     return 0
   }
 
-  #sureFit(capW: number): number {
-    return this.#highest(control.targetShare * capW, capW, (modelW) => this.#observer.sd(modelW))
+  /** Index of the highest clock that may be chosen. The board's own limit replaces the margin for uncertainty. */
+  #fit(capW: number, held: boolean): number {
+    return this.#highest(control.targetShare * capW, held ? Number.POSITIVE_INFINITY : capW)
   }
 
   /**
@@ -572,6 +578,8 @@ function newMemory(ceiling: number): ClockMemory {
     fullSinceMs: null,
     activeMs: LONG_AGO_MS,
     offSinceMs: null,
+    measured: 0,
+    measuredMs: LONG_AGO_MS,
     lowestSinceMs: null,
     trimmedMs: LONG_AGO_MS,
     trimmedIndex: 0,

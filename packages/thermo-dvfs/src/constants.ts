@@ -74,9 +74,9 @@ export const control = {
   patienceMs: 3000,
   /**
    * If the clock is lowered within this time after a raise, the raise has failed, ms. It is also the first hold-off of
-   * the failed clock.
+   * the failed clock; half of it is the time for which power must be low if the tenants' activity is unknown.
    */
-  holdOffMs: 10_000,
+  holdOffMs: 20_000,
 
   /**
    * Time for which a higher memory clock must fit within `memoryRaiseShare` of the cap before it is tried, ms. It

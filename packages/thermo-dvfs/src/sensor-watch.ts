@@ -12,7 +12,7 @@ export interface SensorWatchState {
   averageW: number
   averageVariedMs: number
   variedMs: number
-  /** Model power when readings last varied, W. */
+  /** Model power of the load when readings last varied, W; 0 if it was paused. */
   variedModelW: number
   instantMs: number
   usableMs: number
@@ -61,13 +61,6 @@ export class SensorWatch {
       meter: this.#meter.state,
       plain: this.#plain.state,
     }
-  }
-
-  begin(timeMs: number, modelW: number): void {
-    const s = this.state
-    s.usableMs = timeMs
-    s.variedMs = timeMs
-    s.variedModelW = modelW
   }
 
   /** Factor by which other meters read more power than the sensor, at least 1. */
@@ -124,7 +117,8 @@ export class SensorWatch {
     this.#instants = timeMs - s.instantMs < control.patienceMs / 2
     this.readW = this.#instants ? instantW : this.averageW
     this.windowMs = this.#averages && !this.#instants ? SECOND_MS : control.sampleMs
-    if (this.readW !== null && this.readW !== s.readW) {
+    // During a pause, good readings may stay constant.
+    if (this.readW !== null && (this.readW !== s.readW || (modelW === 0 && !s.frozen))) {
       s.readW = this.readW
       s.variedMs = timeMs
       s.variedModelW = modelW

@@ -74,6 +74,39 @@ describe('readings', () => {
   })
 })
 
+describe('readings that freeze while the board idles', () => {
+  it.each([0, 1])('keeps the cap when the load returns (noise of the idle readings: %d W)', (noiseW) => {
+    const { controller, board } = settled({ ...usual, instantNoiseW: noiseW, averageNoiseW: noiseW })
+    let frozen: Partial<ClockObservation> = {}
+    const trace = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (timeMs, seen) => {
+        const idle = timeMs >= 35_000 && timeMs < 50_000
+        board.activity = idle ? 0 : 1
+        if (timeMs === 40_000) frozen = { powerAverageW: seen.powerAverageW, powerInstantW: seen.powerInstantW }
+        return { ...seen, ...frozen, activeShare: board.activity, stallNoticeMs: 300 }
+      },
+    })
+    expect(measure(trace, 50_000).peakPercent).toBeLessThan(1)
+    expect(trace.status.at(-1)).toBe('blind')
+  })
+
+  it('keeps its clock after idling with readings that do not vary', () => {
+    const { controller, board } = settled({ ...usual, instantNoiseW: 0, averageNoiseW: 0, rippleW: 0 })
+    const before = board.clockMhz
+    const trace = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (timeMs, seen) => {
+        board.activity = timeMs >= 35_000 && timeMs < 50_000 ? 0 : 1
+        return { ...seen, activeShare: board.activity, stallNoticeMs: 300 }
+      },
+    })
+    expect(Math.min(...trace.clockMhz.slice(500))).toBe(before)
+  })
+})
+
 describe('readings that come late', () => {
   /** Earlier readings of the sensors. */
   function late(lagMs: number) {
@@ -180,6 +213,43 @@ describe('the clock', () => {
     expect(mismatches).toBeGreaterThan(280)
     const trace = run(controller, board, { durationMs: 45_000, capAt: () => 120 })
     expect(settlingMs(trace, 60_000)).toBeLessThan(15_000)
+  })
+
+  it.each([false, true])(
+    'is reported as lost or throttled (%s) although one reading in ten is missing',
+    (throttled) => {
+      const { controller, board } = settled()
+      const smClockMhz = board.clockMhz
+      const seen: string[] = []
+      for (let i = 0; i < 100; i++) {
+        const reading = {
+          ...board.read('both'),
+          smClockMhz: i % 10 === 9 ? null : smClockMhz,
+          loading: false,
+          throttled,
+        }
+        const action = controller.step({ timeMs: board.timeMs, powerCapW: throttled ? 200 : 120, ...reading })
+        seen.push(action.seen.clock)
+        for (let tick = 0; tick < 10; tick++) board.tick()
+      }
+      expect(new Set(seen.slice(50))).toEqual(new Set([throttled ? 'throttled' : 'lost']))
+    },
+  )
+
+  it('is not reported as lost after its readings have stopped', () => {
+    const { controller, board } = settled()
+    const seen: string[] = []
+    const trace = run(controller, board, {
+      durationMs: 20_000,
+      capAt: (timeMs) => (timeMs < 35_000 ? 150 : 120),
+      disturb: (timeMs, all) => ({ ...all, smClockMhz: timeMs <= 35_100 ? all.smClockMhz : null }),
+    })
+    seen.push(
+      controller.step({ timeMs: board.timeMs, powerCapW: 120, ...board.read('both'), smClockMhz: null, loading: false })
+        .seen.clock,
+    )
+    expect(seen).toEqual(['asked'])
+    expect(measure(trace, 45_000).utilisationPercent).toBeGreaterThan(97)
   })
 
   it.each([110, 190])('learns nothing wrong while a change to %d W is refused', (powerCapW) => {

@@ -58,8 +58,8 @@ export class ControlledTenants {
   }
 
   /** SM clock at which the present tenants hold a cap, MHz. It is requested before new tenants draw power. */
-  clockBefore(powerCapW: number): number {
-    return this.#controller!.clockBefore(powerCapW)
+  clockBefore(powerCapW: number, powerLimitW?: number): number {
+    return this.#controller!.clockBefore(powerCapW, powerLimitW)
   }
 
   /**

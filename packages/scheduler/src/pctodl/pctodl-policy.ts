@@ -1,4 +1,4 @@
-import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
+import type { Configuration, Tenant } from '@pctodl/platform'
 import type { ClockAction } from '@pctodl/thermo-dvfs'
 import type { Candidate } from '../neighbourhood.js'
 import type {
@@ -78,14 +78,13 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   start(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    const { fixed, predictor } = this.#options
-    const plan = fixed ?? this.#planner.plan(powerCapW)
-    const smClockMhz = predictor.solveSmClock(plan.tenants, plan.memClockMhz, powerCapW)
-    const lowestMhz = smClocksAt(predictor.spec, plan.memClockMhz)![0]!
+    const { fixed } = this.#options
+    const adopted = this.#controlled.adopt(fixed ?? this.#planner.plan(powerCapW))
+    const limit = this.#hardwareLimit(powerCapW)
     return {
-      ...this.#controlled.adopt(plan),
-      smClockMhz: smClockMhz ?? lowestMhz,
-      ...this.#hardwareLimit(powerCapW),
+      ...adopted,
+      ...limit,
+      smClockMhz: this.#controlled.clockBefore(powerCapW, limit.powerLimitW),
       reason: fixed
         ? 'the configuration given'
         : `plan for ${powerCapW} W, with the board's own power limit as a safeguard`,
