@@ -5,13 +5,8 @@ import type { Work } from './board-power.js'
 import { GovernedService, type Interval, type ServiceGoal } from './governed-service.js'
 
 /** Numbers of requests: whose latencies count, roughly; before a forecast is used; of the mean time in the server. */
-const REMEMBERED = 600
-const ENOUGH = 30
-const MEAN_OVER = 50
+const [REMEMBERED, ENOUGH, MEAN_OVER] = [600, 30, 50]
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
-
-/** Greatest load with which latencies are predicted: with 1, they have no bound. */
-const FULL_LOAD = 0.97
 
 /**
  * A service whose server reports only histograms. Its mean latency is modelled as the time of a batch that contains all
@@ -55,7 +50,6 @@ export class HistogramService extends GovernedService<HistogramSample> {
       this.#times.observe(this.topMhz / this.#ratio, [{ size, count, ms: judged.sumMs }])
       this.#remember(judged, answered)
     }
-    // The server reports no figure of its own.
     this.work = { full: 0, busy: busyShare }
     this.lateShare = count > 0 ? (after.late - before.late) / count : 0
     return answered
@@ -72,11 +66,11 @@ export class HistogramService extends GovernedService<HistogramSample> {
     return { full: 0, busy: Math.min(1, this.work.busy * slowdown) }
   }
 
-  /** Mean latency. Little's law: as many requests are in the server as arrive during one latency. */
+  /** Mean latency, by Little's law: as many requests are in the server as arrive during one latency. It is bounded. */
   #latencyMs(smClockMhz: number, perS: number = this.rate.perS): number {
     const emptyMs = this.#times.timeMs(0, smClockMhz)
     const load = (perS * (this.#times.timeMs(1, smClockMhz) - emptyMs)) / 1000
-    return emptyMs / (1 - Math.min(FULL_LOAD, load))
+    return emptyMs / (1 - Math.min(0.97, load))
   }
 
   #remember({ boundsMs, counts, sumMs }: Latencies, requests: number): void {
