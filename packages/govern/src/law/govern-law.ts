@@ -24,8 +24,7 @@ export type GovernDecision = NeededClock | { readonly smClockMhz: null; readonly
 /** If no clock suffices, attainment may be below that of the highest clock by this fraction of the aimed late share. */
 const GIVEN_UP = 0.6
 /** The clock falls by more than `BAND_STATES` states, and by a limited share, so that the clocks between are measured. */
-const BAND_STATES = 2
-const LARGEST_FALL = 0.15
+const [BAND_STATES, LARGEST_FALL] = [2, 0.15]
 /** After a change of the clock, the next fall waits for this time, ms, so that the new clock is measured. */
 const SETTLE_MS = 1000
 

@@ -5,14 +5,12 @@ import type { Work } from './board-power.js'
 import { GovernedService, type Interval, type ServiceGoal } from './governed-service.js'
 
 /** Numbers of requests: whose latencies count, roughly; before a forecast is used; of the mean time in the server. */
-const REMEMBERED = 600
-const ENOUGH = 30
-const MEAN_OVER = 50
+const [REMEMBERED, ENOUGH, MEAN_OVER] = [600, 30, 50]
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /**
- * A service whose server reports only histograms. Its mean latency is modelled as the time of a batch whose size is the
- * arrival rate. The shape of the distribution comes from the buckets.
+ * A service whose server reports only histograms. Its mean latency is modelled as the time of a batch that contains all
+ * requests in the server. The shape of the distribution comes from the buckets.
  */
 export class HistogramService extends GovernedService<HistogramSample> {
   readonly #times: BatchTimes
@@ -46,11 +44,12 @@ export class HistogramService extends GovernedService<HistogramSample> {
     // If the objective is per token, one request has several latencies.
     const answered = (count * after.completed) / Math.max(1, after.judged.counts.at(-1)!)
     if (judged !== null && count > 0) {
-      const size = Math.max(0.05, this.rate.perS)
+      // A measured number of requests would contain the same noise as the latency that it shall explain.
+      const latencyMs = this.#latencyMs(this.topMhz / this.#ratio) || judged.sumMs / count
+      const size = (Math.max(0.05, this.rate.perS) * latencyMs) / 1000
       this.#times.observe(this.topMhz / this.#ratio, [{ size, count, ms: judged.sumMs }])
       this.#remember(judged, answered)
     }
-    // The server reports no figure of its own.
     this.work = { full: 0, busy: busyShare }
     this.lateShare = count > 0 ? (after.late - before.late) / count : 0
     return answered
@@ -59,13 +58,19 @@ export class HistogramService extends GovernedService<HistogramSample> {
   attainmentAt(smClockMhz: number, perS: number): number {
     const { sumMs, counts } = this.#recent
     const meanMs = sumMs / counts.at(-1)!
-    return 1 - this.#beyond((this.goal.objectiveMs * meanMs) / this.#times.timeMs(perS, smClockMhz), meanMs)
+    return 1 - this.#beyond((this.goal.objectiveMs * meanMs) / this.#latencyMs(smClockMhz, perS), meanMs)
   }
 
   workAt(smClockMhz: number): Work {
-    const { perS } = this.rate
-    const slowdown = this.#times.timeMs(perS, smClockMhz) / this.#times.timeMs(perS, this.topMhz / this.#ratio)
+    const slowdown = this.#latencyMs(smClockMhz) / this.#latencyMs(this.topMhz / this.#ratio)
     return { full: 0, busy: Math.min(1, this.work.busy * slowdown) }
+  }
+
+  /** Mean latency, by Little's law: as many requests are in the server as arrive during one latency. It is bounded. */
+  #latencyMs(smClockMhz: number, perS: number = this.rate.perS): number {
+    const emptyMs = this.#times.timeMs(0, smClockMhz)
+    const load = (perS * (this.#times.timeMs(1, smClockMhz) - emptyMs)) / 1000
+    return emptyMs / (1 - Math.min(0.97, load))
   }
 
   #remember({ boundsMs, counts, sumMs }: Latencies, requests: number): void {
