@@ -20,7 +20,8 @@ it('foresees that latency grows faster than linearly where a lower clock hardly 
     const perS = Math.floor(second / 40) % 2 === 0 ? 2 : 10
     const meanMs = trueMeanMs(clockMhz, perS)
     const judged = { boundsMs, counts: [...counts], sumMs: latencyMs }
-    const sample = { completed, failed: 0, queued: 0, running: 0, latencyMs, late, judged }
+    const { objectiveMs } = goal
+    const sample = { completed, failed: 0, queued: 0, running: 0, latencyMs, late, judged, objectiveMs }
     service.update(sample, 1000 * second, { seconds: 1, clockMhz, busyShare: 0.5 })
     completed += perS
     latencyMs += perS * meanMs
