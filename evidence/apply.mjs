@@ -38,7 +38,7 @@ if (isNew) {
   const list = path.join(root, 'packages/perf-model/src/shipped-parameters.ts')
   const name = `board${key.replaceAll(/\W/g, '')}`
   const text = readFileSync(list, 'utf8')
-    .replace(/(?=import \{ parsePerf)/, `import ${name} from '../params/${key}.json'\n`)
+    .replace(/(?=import \{ PerfModel)/, `import ${name} from '../params/${key}.json'\n`)
     .replace(/(shippedParameters: .* = \{.*?) \}/, `$1, '${key}': ${name} }`)
   writeFileSync(list, text)
   console.log('packages/perf-model/src/shipped-parameters.ts')

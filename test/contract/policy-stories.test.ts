@@ -56,6 +56,7 @@ describe('a search while tenants run', () => {
     const tried = played.changes(0, 'reason').filter(({ action }) => /tries a neighbour/.test(action.reason!))
     const reverted = played.changes(0, 'reason').filter(({ action }) => /reverted/.test(action.reason!))
     const keys = tried.map(({ action: { tenants, memClockMhz: clock } }) => JSON.stringify([tenants, clock]))
+    expect(tried.length).toBeGreaterThan(2)
     expect(new Set(keys).size).toBe(keys.length)
     expect(reverted).toHaveLength(tried.length)
     expect(isStart(played.configuration)).toBe(true)
@@ -83,11 +84,10 @@ describe('a search while tenants run', () => {
   it('forgets what it measured when the cap changes', () => {
     const played = board(220, from)
     while (!kinds(played).includes('shadow-try') && played.timeMs < 100_000) played.run(0.1)
-    const { timeMs } = played.cap(150).run(100)
+    played.cap(150).run(100)
     // The trial is neither kept nor reverted by what the other cap allows.
     const after = kinds(played).filter((kind) => kind.startsWith('shadow-') && kind !== 'shadow-none')
     expect(after.slice(0, 2)).toEqual(['shadow-try', 'shadow-try'])
-    expect(timeMs).toBeGreaterThan(0)
   })
 })
 
@@ -214,7 +214,7 @@ describe('a clock that is refused', () => {
     const played = board(200).run(20)
     played.refuses = true
     played.cap(260).run(20)
-    expect(starts(played, 20_000)).toEqual([])
+    expect(played.changes(20_000, 'tenants')).toEqual([])
   })
 
   it('is asked for again where the board runs another one, every two seconds', () => {

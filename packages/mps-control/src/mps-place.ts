@@ -119,6 +119,9 @@ export class MpsPlace {
 
   /** Returns this user's control daemon for this place, which the pid file names. @throws MpsError `MPS_FOLDER` */
   daemon(): ProcessIdentity | null {
+    // A client's user may have changed the pid file, but not the record.
+    const recorded = this.record()?.daemon
+    if (recorded && this.#isDaemonHere(recorded.pid)) return recorded
     const pid = this.pidInFile()
     const identity = pid === null ? null : processIdentity(pid)
     // The pid file may be wrong, or its pid reused, so what the kernel reports about the process is checked.

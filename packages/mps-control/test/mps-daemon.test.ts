@@ -183,6 +183,11 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
   it('starts in spite of what a dead daemon left, even where its pid is used again', async () => {
     await mps.start()
     const { daemon: dead } = await mps.status()
+    // Everybody whom the folder lets in can write to the pid file of a real daemon.
+    for (const text of ['1', 'x', '']) {
+      writeFileSync(path.join(directory, 'pipe', 'nvidia-cuda-mps-control.pid'), text)
+      expect(await mps.status()).toMatchObject({ daemon: { pid: dead!.pid }, isOurs: true })
+    }
     process.kill(dead!.pid, 'SIGKILL')
     await expect.poll(async () => (await mps.status()).state).toBe('fault')
     await expect(mps.assertHealthy()).rejects.toMatchObject({ code: 'MPS_FAULT', message: /vanished/ })

@@ -96,6 +96,6 @@ function becomesAChange(proof: string, clone: string): void {
   const parameters = JSON.parse(readFileSync(path.join(clone, 'packages/perf-model/params/A100.json'), 'utf8'))
   expect(parsePerfModelParameters(parameters).board).toBe('A100')
   expect(readFileSync(path.join(clone, list), 'utf8')).toMatch(
-    /import boardA100 from '..\/params\/A100.json'\nimport \{ parsePerf[\s\S]*A100: a100, 'A100': boardA100 \}/,
+    /import boardA100 from '..\/params\/A100.json'\nimport \{ PerfModel[\s\S]*A100: a100, 'A100': boardA100 \}/,
   )
 }

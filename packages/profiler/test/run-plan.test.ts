@@ -127,6 +127,38 @@ describe('runPlan', () => {
     expect(energyJ! / (windowMs / 1000) / powerAverageW).toBeCloseTo(1, 1.5)
   })
 
+  it('settles after processes have prepared for another batch size', async () => {
+    const profiled = board('A100')
+    const { tenants, clock } = profiled
+    let appliedMs = 0
+    let frozen: ReturnType<typeof tenants.counters> = []
+    // As a worker that captures CUDA graphs for five seconds.
+    const preparing = new Proxy(tenants, {
+      get: (target, name) => {
+        if (name === 'apply')
+          return async (...words: Parameters<typeof tenants.apply>) => {
+            await target.apply(...words)
+            appliedMs = clock.now()
+            frozen = target.counters()
+          }
+        if (name === 'counters') return () => (clock.now() < appliedMs + 5000 ? frozen : target.counters())
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const plan = makePlan(profiled.gpu.spec, {
+      models: [],
+      memClocksMhz: [1215],
+      seed: 1,
+      single: { tenants: [quarter], smClockMhz: 1005 },
+      measure: { settleWindowMs: 1500, settleMinMs: 1500, settleMaxMs: 4000, windowMinMs: 3000, windowMaxMs: 3000 },
+    })
+    const rows: ProfileRow[] = []
+    const real = { ...profiled, tenants: preparing, livesInProcess: false }
+    await runPlan(real, plan, { onRow: (row) => rows.push(row) })
+    expect(rows[0]).toMatchObject({ status: 'ok', failed: false })
+  })
+
   it('says that power could not be read instead of writing zero', async () => {
     const { rows } = await profile('A100', { single: { tenants: [quarter], smClockMhz: null } }, [
       { kind: 'telemetry-failing', atMs: 0 },

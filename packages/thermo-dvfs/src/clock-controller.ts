@@ -231,7 +231,8 @@ export class ClockController {
       m.measuredMs = timeMs
     }
     // While readings of the clock are missing, the last one counts for some seconds.
-    const measured = timeMs - m.measuredMs < control.patienceMs ? m.measured : m.index
+    const known = timeMs - m.measuredMs < control.patienceMs && m.measuredMs > m.changedMs + control.sampleMs
+    const measured = known || (smClockMhz! > 0 && !this.#sensor.state.frozen) ? m.measured : m.index
     if (Math.abs(measured - m.index) <= control.statesOff) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
     if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
@@ -250,7 +251,8 @@ export class ClockController {
     const delayMs = this.#delay.delayMs
     // The board may report late that it is no longer idle; the tenants' own activity is known at once.
     const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
-    this.#sensor.observe(seen, active ? modelW : 0, this.#modelW.at(-1)!, delayMs)
+    const rests = loading || (activeShare ?? (idle ? 0 : 1)) === 0
+    this.#sensor.observe(seen, rests ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
     else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
     const { readW, windowMs } = this.#sensor
@@ -281,7 +283,10 @@ export class ClockController {
     }
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    const lowCounts = (this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs) && !this.#sensor.contradicted
+    const lowCounts =
+      (this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs) &&
+      !this.#sensor.contradicted &&
+      this.#sensor.state.variedModelW > 0
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)

@@ -126,7 +126,9 @@ export class SensorWatch {
     const stillMs = timeMs - s.variedMs
     const moved = Math.abs(modelW - s.variedModelW) > control.changedShare * modelW
     s.frozen =
-      this.readW !== null && stillMs >= control.dwellMs && (s.frozen || (moved && stillMs >= control.dwellMs + delayMs))
+      this.readW !== null &&
+      stillMs >= control.dwellMs &&
+      (s.frozen || (moved && stillMs >= control.dwellMs + (s.variedModelW > 0 ? delayMs : control.maxDelayMs)))
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)

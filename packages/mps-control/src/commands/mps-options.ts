@@ -38,7 +38,7 @@ export function daemonOf(options: PlaceOptions): MpsDaemon {
 
 function onlyPlace(): string | undefined {
   const boards = mpsPlaces()
-    .filter((place) => place.pidInFile() !== null)
+    .filter((place) => (place.daemon()?.pid ?? place.pidInFile()) !== null)
     .map((place) => place.board)
   if (boards.length > 1) throw new UsageError(`there are daemons for ${boards.join(', ')}; name the board with --gpu`)
   return boards[0]

@@ -109,10 +109,7 @@ function estimate(options: LlmOptions, graphs: Graphs) {
         'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',
       ],
       [`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`, board.measuredAs !== board.name],
-      [
-        `Watts were not measured on this board: they follow ${wattsFrom.join(' and ')}, scaled by the power limit.`,
-        wattsFrom.length > 0,
-      ],
+      [`Watts were not measured on this board: they follow ${wattsFrom.join(' and ')}.`, wattsFrom.length > 0],
       [
         `The longest measured prompt has ${MEASURED.prompt} tokens, the longest context ${MEASURED.context}, the largest batch ${MEASURED.batch}: this extrapolates.`,
         prompt > MEASURED.prompt || context > MEASURED.context || batch > MEASURED.batch,

@@ -45,30 +45,6 @@ export interface FitStart {
   readonly networks: readonly NetworkParameters[]
 }
 
-export interface RowFitOptions {
-  readonly seed: number
-  readonly starts: number
-  readonly maxIterations: number
-  /**
-   * Starting point instead of typical values: a fit of nearly the same rows or of a similar board. The fit then
-   * converges quickly.
-   */
-  readonly from?: FitStart | undefined
-}
-
-export interface FitStart {
-  readonly board: BoardParameters
-  readonly networks: readonly NetworkParameters[]
-}
-
-export interface FittedParameter {
-  /** Name such as `board.smPowerW` or `resnet50.launchMs`. */
-  readonly name: string
-  readonly value: number
-  /** Standard error relative to the value; null for a parameter at a bound, or one that the rows do not determine. */
-  readonly relativeStandardError: number | null
-}
-
 export interface RowFit {
   /** Holds the fitted parameters, and evaluates rows with them. */
   readonly objective: ModelObjective

@@ -11,22 +11,30 @@ const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
 const backends = ['vllm', 'trtllm'] as const
 
 /**
- * Boards whose power was measured by passes of a language model (`evidence/`): energy per FLOP and per byte at the
- * default clock, pJ, and decrease of the relative voltage per unit of relative clock. A narrower format is assumed to
- * draw as much at the same fraction of its peak.
+ * Boards whose power was measured by passes of a language model (`evidence/`): energy per FLOP and per byte, pJ. A
+ * narrower format is assumed to draw as much at the same fraction of its peak.
  */
-const measuredEnergy: Readonly<Record<string, { perFlop: number; perByte: number; voltageSlope: number }>> = {
-  H100: { perFlop: 1.4, perByte: 132, voltageSlope: 0.8 },
+const measuredEnergy: Readonly<Record<string, MeasuredEnergy>> = {
+  H100: { perFlop: 1.4, perByte: 132, boostMhz: 1980, voltageSlope: 0.8, voltageFloor: 0.72 },
 }
+interface MeasuredEnergy extends VoltageCurve {
+  readonly perFlop: number
+  readonly perByte: number
+  /** Clock of these energies, MHz. */
+  readonly boostMhz: number
+}
+interface VoltageCurve {
+  /** Decrease of the relative voltage per unit of relative clock. */
+  readonly voltageSlope: number
+  /** Lower bound of the relative voltage. That of the H100 is assumed to equal the A100's. */
+  readonly voltageFloor: number
+}
+const relativeVoltage = (clock: number, { voltageSlope, voltageFloor }: VoltageCurve) =>
+  Math.max(voltageFloor, 1 - voltageSlope * (1 - clock))
 /** Assumed energy per byte that does not depend on the SM clock, pJ. */
 const memoryPjPerByte = 45
-/**
- * Lower bound of the relative voltage. It and `voltageSlope` are fitted to an RTX 3090 under power limits
- * (`scripts/check-language-models.ts`).
- */
-const voltageFloor = 0.8
-/** Decrease of the relative voltage per unit of relative clock, for boards without `measuredEnergy`. */
-const voltageSlope = 1.3
+/** Voltage of boards without `measuredEnergy`: fitted to an RTX 3090 under power limits (`scripts/check-language-models.ts`). */
+const rtx3090 = { voltageSlope: 1.3, voltageFloor: 0.8 }
 /** Board with the same chip. */
 const chipOf = ({ measuredAs }: OperatorBoard) => (measuredAs === 'H200' ? 'H100' : measuredAs)
 
@@ -84,7 +92,8 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
     const energy = measuredEnergy[measuredAs]
     if (energy) {
       const perFlop = (energy.perFlop * peakFlops(board, 'bfloat16')) / peakFlops(board, dtype)
-      const joules = 1e-12 * (perFlop * work.flop + energy.perByte * work.bytes)
+      const volts = relativeVoltage(board.boostClockMhz / energy.boostMhz, energy)
+      const joules = 1e-12 * volts ** 2 * (perFlop * work.flop + energy.perByte * work.bytes)
       return { watts: board.idleW + joules / seconds, from: measuredAs }
     }
     const from = measuredAs in usage ? measuredAs : measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
@@ -106,9 +115,6 @@ export function atClock(
   const seconds = (atDefault.seconds * smoothMax(computeS / clock, memoryS)) / smoothMax(computeS, memoryS)
   const energyJ = (atDefault.watts - board.idleW) * atDefault.seconds
   const memoryJ = Math.min(0.6 * energyJ, memoryPjPerByte * 1e-12 * work.bytes)
-  const voltage = Math.max(
-    voltageFloor,
-    1 - (measuredEnergy[chipOf(board)]?.voltageSlope ?? voltageSlope) * (1 - clock),
-  )
+  const voltage = relativeVoltage(clock, measuredEnergy[chipOf(board)] ?? rtx3090)
   return { seconds, watts: board.idleW + ((energyJ - memoryJ) * voltage ** 2 + memoryJ) / seconds }
 }

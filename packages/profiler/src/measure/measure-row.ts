@@ -14,6 +14,8 @@ const HOT_MARGIN_K = 3
 /** A resting board rests until it is this far below its temperature limit, K, but at most COOL_MAX_MS. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
+/** Time that processes may take to prepare for another batch size, ms. */
+const PREPARATION_MS = 15_000
 /** Upper bound of the settling time and of the measuring window, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
@@ -75,6 +77,15 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   })
   const beforeAll = failureOf(atStart)
   if (beforeAll) return failed(beforeAll, 0, 0, null)
+
+  // A real worker may prepare for another batch size, after one more batch of the earlier size.
+  const isAtWork = () =>
+    board.tenants.counters().every(({ state, batches }, i) => {
+      return state !== 'running' || batches >= (atStart[i]?.batches ?? 0) + 2
+    })
+  for (let ms = 0; board.livesInProcess !== true && ms < PREPARATION_MS && !isAtWork(); ms += options.sampleMs) {
+    await board.clock.sleep(options.sampleMs, context.signal)
+  }
 
   const settling: Observation[] = []
   let settled = false

@@ -16,7 +16,7 @@ import { provePlan } from './prove-plan.js'
 import { measureSensorStep, type SensorStep } from './sensor-step.js'
 
 /** A row is started only if at least this much time is left, ms. */
-const ONE_ROW_MS = 12_000
+const ONE_ROW_MS = 20_000
 
 export interface ProveOptions {
   /** Folder of the proof. A proof that it already contains is continued. */

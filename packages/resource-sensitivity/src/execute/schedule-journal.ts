@@ -52,7 +52,7 @@ export class ScheduleJournal {
       throw new InvalidInputError(
         file,
         'the journal of another schedule',
-        'the same jobs, cluster, nodes, models and rules as before, or a new work folder',
+        'the same jobs, cluster, nodes, models and rules as before; the version that began the journal; or a new work folder',
       )
     }
     if (opened === undefined) {

@@ -157,12 +157,11 @@ export class InferencePool implements TenantPool {
     }
     // Until the new worker runs, the slot still shows the worker that it replaces.
     for (const { from, to } of [...changes.kept, ...changes.shrinking, ...changes.growing]) put(to, before[from]!)
-    const resized = changes.kept.map(({ from, to }) => {
+    for (const { from, to } of changes.kept) {
       const { worker } = before[from]!
-      const done = worker.become(tenants[to]!)
+      worker.become(tenants[to]!)
       this.#join(worker)
-      return done
-    })
+    }
     const start = async (to: number) => put(to, await this.#start(tenants[to]!, interrupted))
     const replace = async ({ from, to }: { readonly from: number; readonly to: number }) => {
       await this.#end(before[from]!.worker)
@@ -176,11 +175,6 @@ export class InferencePool implements TenantPool {
     ])
     interrupted.throwIfAborted()
     await allOrFirstError([...changes.growing.map(replace), ...changes.added.map(start)])
-    interrupted.throwIfAborted()
-    const aborted = new Promise<void>((resolve) => {
-      interrupted.addEventListener('abort', () => resolve(), { once: true })
-    })
-    await Promise.race([Promise.all(resized), aborted])
     interrupted.throwIfAborted()
   }
 

@@ -24,6 +24,8 @@ import { batchSizesUpTo } from '../requests/batch-sizes.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { WorkerLaunch } from './worker-kind.js'
 
+/** Time that a worker may take to prepare for another batch size, ms. */
+const PREPARATION_MS = 15_000
 /** Time without a message after which the pool checks the state of the worker's process, ms. */
 const SILENT_MS = 700
 /** Time without a message after which the pool ends a worker that only waits for CPU time, ms. */
@@ -86,8 +88,6 @@ export class WorkerProcess {
   /** Time of the worker's last heartbeat, on the worker's own clock, ms. */
   #aliveMs = 0
   #started: (() => void)[] = []
-  /** Called when the first batch of another size is completed, or will not be. */
-  #resized: (() => void)[] = []
   #errorText = ''
   #nextCommand = 1
   /** Whether the worker runs batches only on request. */
@@ -185,23 +185,12 @@ export class WorkerProcess {
     return this.state === 'loading' ? new Promise((resolve) => this.#started.push(resolve)) : Promise.resolve()
   }
 
-  /**
-   * Changes the service, or the batch size from the next batch on. Neither change needs a new process.
-   *
-   * @returns resolves when the first batch of another size is completed, which can take seconds if the worker prepares
-   * for it (CUDA graphs, workspaces), or when the worker has stalled or no longer runs
-   */
-  become({ batchSize, service }: Tenant): Promise<void> {
+  /** Changes the service, or the batch size from the next batch on. Neither change needs a new process. */
+  become({ batchSize, service }: Tenant): void {
     const other = batchSize !== this.#tenant.batchSize
     const { service: _, ...tenant } = this.#tenant
     this.#tenant = { ...tenant, batchSize, ...(service === undefined ? {} : { service }) }
-    if (!other || this.#onRequest || this.state !== 'running') return Promise.resolve()
-    this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
-    const longestMs = stalledAfterMs({ tenant: this.#tenant, batches: 0, samples: 0, latencySumMs: 0 })
-    return new Promise((resolve) => {
-      this.#resized.push(resolve)
-      setTimeout(resolve, longestMs).unref()
-    })
+    if (other && !this.#onRequest) this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
   }
 
   /**
@@ -279,9 +268,10 @@ export class WorkerProcess {
     const { batches = 0, samples = 0, latencySumMs = 0, lastCompletionMs = 0 } = this.#progress ?? {}
     const completedMs = Math.max(batches > 0 ? lastCompletionMs : this.#readyMs, this.#asked?.atMs ?? 0)
     const silentMs = this.#aliveMs - completedMs
-    // The first batch of another size counts like a first batch: earlier ones do not tell how long it takes.
-    const known = this.#resized.length > 0 ? 0 : batches
-    if (silentMs <= stalledAfterMs({ tenant: this.#tenant, batches: known, samples, latencySumMs })) return undefined
+    // Before the first batch of another size, a worker may prepare for it: CUDA graphs, workspaces.
+    const prepares = !this.#onRequest && batches > 0 && this.#progress?.batchSize !== this.#tenant.batchSize
+    const usualMs = stalledAfterMs({ tenant: this.#tenant, batches, samples, latencySumMs })
+    if (silentMs <= (prepares ? Math.max(PREPARATION_MS, usualMs) : usualMs)) return undefined
     const own = batches > 0 ? `a batch took ${Math.round(latencySumMs / batches)} ms before` : 'it never completed one'
     return `stalled: no batch for ${Math.round(silentMs)} ms, ${own}`
   }
@@ -295,10 +285,7 @@ export class WorkerProcess {
       this.description = `${runtime} on ${device}${note === undefined ? '' : ` (${note})`}`
     } else if (report.type === 'heartbeat') {
       this.#aliveMs = report.atMs
-      if (this.stalledBecause() !== undefined) {
-        this.stalledAtMs = report.atMs + this.#toClockMs
-        this.#resize()
-      }
+      if (this.stalledBecause() !== undefined) this.stalledAtMs = report.atMs + this.#toClockMs
     } else if (report.type === 'ready') {
       if (this.state !== 'loading')
         throw new PctodlError('NOT_LOADING', 'it reported ready without having been loading')
@@ -312,7 +299,6 @@ export class WorkerProcess {
         )
       }
       this.#progress = report
-      if (report.batchSize === this.#tenant.batchSize) this.#resize()
       for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
       if (report.id !== undefined) this.#answer(report.id, true)
     } else if (report.type === 'answered') {
@@ -365,11 +351,6 @@ export class WorkerProcess {
   #become(state: WorkerProcess['state']): void {
     this.state = state
     for (const resolve of this.#started.splice(0)) resolve()
-    if (state !== 'running') this.#resize()
-  }
-
-  #resize(): void {
-    for (const resolve of this.#resized.splice(0)) resolve()
   }
 
   #answer(id: number, answered: boolean): void {
