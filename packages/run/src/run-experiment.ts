@@ -26,7 +26,8 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
     const { gpu } = backend
     const experiment = { ...call.experiment, board: gpu.spec.key }
     const policy = asUsage(() => experimentPolicy(experiment))
-    stderr.write(`${policy.name} for ${experiment.model} on ${backend.description}; inputs: ${backend.inputs}\n`)
+    const inputs = backend.kind === 'sim' ? '' : `; inputs: ${backend.inputs}`
+    stderr.write(`${policy.name} for ${experiment.model} on ${backend.description}${inputs}\n`)
     // True energy is known only for a simulated board, and only used for reports.
     const recorder = new RunRecorder(gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined)
     const view = new LiveView(stderr, iterations * WINDOW_MS)

@@ -1,6 +1,6 @@
 """What a worker computes on batches that stay on the board: microbenchmarks, a transformer, and image networks.
 
-An image network comes from torchvision where that has it, and otherwise from a graph of @pctodl/model-zoo with random weights.
+An image network comes from its graph in @pctodl/model-zoo with random weights, and without a graph from torchvision.
 """
 
 import json
@@ -15,13 +15,15 @@ def step_maker(torch, name, graph_file, device, dtype):
     make = probe_maker(torch, name, device, dtype)
     if make is not None:
         return make, "plain torch"
-    if name == "transformer":
-        layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0.0, batch_first=True)
-        model = torch.nn.TransformerEncoder(layer, 12, enable_nested_tensor=False)
-        shape, source = (128, 768), "plain torch"
-    else:
-        model, source = image_network(torch, name, graph_file)
-        shape = (3, 224, 224)
+    # One thread of the host would take seconds to draw the weights.
+    with torch.device(device):
+        if name == "transformer":
+            layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0.0, batch_first=True)
+            model = torch.nn.TransformerEncoder(layer, 12, enable_nested_tensor=False)
+            shape, source = (128, 768), "plain torch"
+        else:
+            model, source = image_network(torch, name, graph_file)
+            shape = (3, 224, 224)
     model = model.eval().to(device=device, dtype=dtype)
 
     def make_for(batch_size):
@@ -88,15 +90,13 @@ def repeated(count, act):
 
 
 def image_network(torch, name, graph_file):
-    try:
-        import torchvision
+    """The graph comes first, because the import of torchvision takes as long as that of torch."""
+    if graph_file is not None:
+        with open(graph_file) as file:
+            return graph_network(torch, json.load(file)), "graph of the model zoo"
+    import torchvision
 
-        return torchvision.models.get_model(name, weights=None), "torchvision %s" % torchvision.__version__
-    except (ImportError, RuntimeError, ValueError):
-        if graph_file is None:
-            raise
-    with open(graph_file) as file:
-        return graph_network(torch, json.load(file)), "graph of the model zoo"
+    return torchvision.models.get_model(name, weights=None), "torchvision %s" % torchvision.__version__
 
 
 def graph_network(torch, nodes):

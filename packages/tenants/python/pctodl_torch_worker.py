@@ -202,24 +202,28 @@ class Side:
 
 
 def load_model(side, torch, name, pretrained):
-    """A network of torchvision, or of timm where torchvision has none of that name."""
+    """A network of torchvision, or of timm where torchvision has none of that name. The import of timm takes seconds."""
+    zoos = []
     try:
         import torchvision
+
+        zoos.append("torchvision")
+        if name in torchvision.models.list_models(module=torchvision.models):
+            model = torchvision.models.get_model(name, weights="DEFAULT" if pretrained else None)
+            return model, "torchvision %s" % torchvision.__version__
     except ImportError:
-        torchvision = None
+        pass
     try:
         import timm
+
+        zoos.append("timm")
+        if timm.is_model(name):
+            return timm.create_model(name, pretrained=pretrained), "timm %s" % timm.__version__
     except ImportError:
-        timm = None
-    if torchvision is None and timm is None:
+        pass
+    if not zoos:
         side.fail("missing", "this worker needs torchvision or timm; install one: pip install torchvision")
-    if torchvision is not None and name in torchvision.models.list_models(module=torchvision.models):
-        model = torchvision.models.get_model(name, weights="DEFAULT" if pretrained else None)
-        return model, "torchvision %s" % torchvision.__version__
-    if timm is not None and timm.is_model(name):
-        return timm.create_model(name, pretrained=pretrained), "timm %s" % timm.__version__
-    known = "torchvision" if timm is None else "timm" if torchvision is None else "torchvision or timm"
-    side.fail("error", "unknown model '%s': %s has none of that name" % (name, known))
+    side.fail("error", "unknown model '%s': %s has none of that name" % (name, " or ".join(zoos)))
 
 
 def ran_out_of_memory(torch, error):

@@ -18,14 +18,18 @@ export class ParameterFileError extends PctodlError {
 /**
  * Load the model of a board from `<folder>/<board>.json`, or the shipped model if no folder is given.
  *
- * @throws UnknownNameError that lists the existing parameter sets
+ * @throws PctodlError `UNKNOWN_NAME` that lists the existing parameter sets
  * @throws ParameterFileError for a file that cannot be used
  */
 export function modelOf(board: string, folder: string | undefined): PerfModel {
   const key = keyOf(board)
   if (folder === undefined) {
     if (!Object.hasOwn(shippedParameters, key)) {
-      throw new UnknownNameError('parameter set', board, Object.keys(shippedParameters))
+      const shipped = Object.keys(shippedParameters).join(', ')
+      throw new PctodlError(
+        'UNKNOWN_NAME',
+        `unknown parameter set '${board}'; known: ${shipped}; for another board: pctodl profile, pctodl fit, then --params`,
+      )
     }
     return loadPerfModel(key)
   }

@@ -21,8 +21,8 @@ export interface TorchWorkerOptions {
   /**
    * Whether to use random batches that stay in GPU memory, and CUDA graphs if the model can be captured. The
    * measurement then excludes copies and other work of the host. This option also enables the models `transformer`,
-   * `gemm_N`, `attention_prefill`, `attention_decode` and `stream_copy`. Image networks that torchvision lacks are
-   * built from the model zoo. Default false.
+   * `gemm_N`, `attention_prefill`, `attention_decode` and `stream_copy`. The networks of the model zoo are built from
+   * their graphs, which saves the import of torchvision. Default false.
    */
   readonly residentInputs?: boolean
   /**
@@ -63,11 +63,10 @@ function isOfTheZoo(model: string): boolean {
   return (networkNames as readonly string[]).includes(model)
 }
 
-/** Writes the operators of a network to a file, from which the worker builds it without torchvision. */
+/** Writes the operators of a network to a file, from which the worker builds it. */
 function graphFile(model: string): string {
   const folder = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'graphs')
   const file = path.join(folder, `${model}.json`)
-  if (existsSync(file)) return file
   mkdirSync(folder, { recursive: true })
   const unfinished = `${file}.${process.pid}`
   const nodes = buildNetwork(model).nodes.map(({ id, kind, inputs, attributes }) => ({ id, kind, inputs, attributes }))
