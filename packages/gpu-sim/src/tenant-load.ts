@@ -1,5 +1,5 @@
 import type { GpuSpec } from '@pctodl/platform'
-import { attentionEfficiency } from './attention.js'
+import { attentionEfficiency, TENSOR_FLOP_OF_A100 } from './attention.js'
 import type { MatrixEfficiency, WorkPhysics } from './board-physics.js'
 import {
   type Execution,
@@ -59,13 +59,13 @@ export function tenantLoad(
   const { size } = work
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
-  const efficiency = matrixEfficiency(spec, physics, execution)
+  const onTensor = onTensorUnits(spec, execution)
+  const efficiency = withOlderConvolutions(spec, host, matrixEfficiency(spec, physics, execution), onTensor)
   const products = productEnergy(spec, physics, execution)
   const energy: MatrixEfficiency = {
     ...energyPerFlop(spec, physics, execution),
     ...(products === undefined ? {} : { linear: products, attention: products }),
   }
-  const onTensor = onTensorUnits(spec, execution)
   const cycles = new Float64Array(size)
   const bytes = new Float64Array(size)
   const weightBytes = new Float64Array(work.computing)
@@ -107,9 +107,12 @@ export function tenantLoad(
     totalWeightBytes += work.occurrences[i]! * weights
     bytes[i] = perElement * traffic * work.elements[i]! * batchSize + weights
     workingBytes[i] = perElement * work.workingElements[i]! * batchSize
+    // A product moves its operands to the registers, as an operator without arithmetic does.
+    const isProduct = products !== undefined && (name === 'linear' || attained !== null)
     if (name === 'depthwise') vectorOps += (work.occurrences[i]! * operatorFlops) / 2
     else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops * energyOf(energy, name)
-    else vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
+    if (isProduct) vectorOps += work.occurrences[i]! * (work.elements[i]! * batchSize + work.weightElements[i]!)
+    else if (i >= work.computing) vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
     totalBytes += work.occurrences[i]! * bytes[i]!
   }
   const movedBytes = new Float64Array(size - work.computing + 1)
@@ -138,6 +141,21 @@ export function tenantLoad(
     kernels,
     hostS: work.prefetched ? 0 : batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
   }
+}
+
+/**
+ * With channels first, convolutions on a data-center chip after Ampere attain no more per clock and SM than on the A100.
+ * Identified on convolutional networks of an H100 (`evidence/H100`).
+ */
+function withOlderConvolutions(
+  { tensorFlopPerClockPerSm }: GpuSpec,
+  { channelsFirst }: HostProfile,
+  efficiency: MatrixEfficiency,
+  onTensor: boolean,
+): MatrixEfficiency {
+  if (!channelsFirst || !onTensor || tensorFlopPerClockPerSm <= TENSOR_FLOP_OF_A100) return efficiency
+  const part = TENSOR_FLOP_OF_A100 / tensorFlopPerClockPerSm
+  return { ...efficiency, conv: part * efficiency.conv, pointwise: part * efficiency.pointwise }
 }
 
 function energyOf(energy: MatrixEfficiency, name: (typeof operatorClasses)[number]): number {
