@@ -36,8 +36,7 @@ const processes: Readonly<Record<string, Process>> = {
  * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's. From process to process it
  * falls less than switching energy, because wires shrink less than gates. Measured by streaming on Volta (V100,
  * vectorAdd) and Ampere (A100, BabelStream). Hopper as Ampere: decode on H100 takes the measured energy within 7 %
- * (`evidence/H100`). GB200 lies between decode attention of vLLM (simulated 25 % higher) and products with few rows of
- * TensorRT-LLM (21 % lower). The others are assumed.
+ * (`evidence/H100`). Identified on decode attention for GB200. The others are assumed.
  */
 const movement: Readonly<Record<string, number>> = {
   Pascal: 1.6,
@@ -47,7 +46,7 @@ const movement: Readonly<Record<string, number>> = {
   'Samsung 8N': 2.1,
   Ada: 0.8,
   Hopper: 1,
-  'TSMC 4NP': 0.5,
+  'TSMC 4NP': 0.3,
   Blackwell: 0.7,
 }
 

@@ -95,7 +95,13 @@ function compared(measured: readonly Measured[], spec: GpuSpec, table: string, o
   const points = measured.map(({ label, layers, batch, ms, powerW, isFree }) => {
     const amounts = { parameters: 0, weightElements: 0, peakActivationElements: 1, unknownOperators: [] }
     const network = { name: 'pass', layers, prefetched: true, ...amounts }
-    const state = simulateSteadyState(spec, { host: 'device-only', launch: 'graph', networks: [network] })({
+    // Without power, the operator ran six times, which is too short for the limit to act.
+    const powerLimitW = powerW > 0 ? spec.powerLimitW.default : 1e9
+    const options = { host: 'device-only', launch: 'graph', networks: [network], powerLimitW } as const
+    const state = simulateSteadyState(
+      spec,
+      options,
+    )({
       tenants: [{ model: network.name, mpsPercent: 100, batchSize: batch }],
       smClockMhz: spec.boostClockMhz,
       memClockMhz,

@@ -29,14 +29,23 @@ export function proofComparisons(folder: string): Comparison[] | null {
   const points = rows.map((row) => {
     const { tenants, memClockMhz, targetSmClockMhz } = row
     const state = truth({ tenants, smClockMhz: targetSmClockMhz ?? spec.boostClockMhz, memClockMhz })
-    const label = tenants.map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} % x ${batchSize}`).join(', ')
+    const label = tenants
+      .map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} % x ${batchSize}`)
+      .join(', ')
     return {
-      kind: tenants.length > 1 ? 'mixes' : /^(gemm|attention|stream)_/.test(tenants[0]!.model) ? 'operators' : 'networks',
+      kind:
+        tenants.length > 1 ? 'mixes' : /^(gemm|attention|stream)_/.test(tenants[0]!.model) ? 'operators' : 'networks',
       throughput: { label, measured: row.throughput, simulated: state.throughput },
       power: { label, measured: row.powerAverageW, simulated: state.powerW },
     }
   })
-  const common = { table: 'pctodl prove', board: spec.key, errors: 'relative', heldOut: true, baseline: 'none' } as const
+  const common = {
+    table: 'pctodl prove',
+    board: spec.key,
+    errors: 'relative',
+    heldOut: true,
+    baseline: 'none',
+  } as const
   const kinds = ['operators', 'networks', 'mixes'] as const
   const comparisons = kinds.flatMap((kind) => {
     const own = points.filter((point) => point.kind === kind)
