@@ -116,14 +116,15 @@ export function siliconOf(spec: GpuSpec): {
     process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
     // A generation that was not measured is assumed to need the same energy for movement as the last measured one.
     movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
-    memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
+    memory: nearest('memoryType', memoryType, memories, /^\D*/.exec(memoryType)![0] || 'HBM or GDDR'),
     dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
   }
 }
 
 function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
   if (Object.hasOwn(table, value)) return table[value]!
-  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN)
+  // Foundries count in angstrom below 2 nm: A16, 18A.
+  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN) / (/\bA\d|\dA\b/.test(name) ? 10 : 1)
   // Tables are ordered from old to new. Of two entries that are equally near, the newer one is used.
   const near = Object.keys(table)
     .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
