@@ -62,7 +62,7 @@ export function tenantLoad(
   const onTensor = onTensorUnits(spec, execution)
   const efficiency = withOlderConvolutions(spec, host, matrixEfficiency(spec, physics, execution), onTensor)
   const products = productEnergy(spec, physics, execution)
-  const energy: MatrixEfficiency = {
+  const energy: Readonly<Record<string, number>> = {
     ...energyPerFlop(spec, physics, execution),
     ...(products === undefined ? {} : { linear: products, attention: products }),
   }
@@ -107,12 +107,12 @@ export function tenantLoad(
     totalWeightBytes += work.occurrences[i]! * weights
     bytes[i] = perElement * traffic * work.elements[i]! * batchSize + weights
     workingBytes[i] = perElement * work.workingElements[i]! * batchSize
-    // A product moves its operands to the registers, as an operator without arithmetic does.
-    const isProduct = products !== undefined && (name === 'linear' || attained !== null)
     if (name === 'depthwise') vectorOps += (work.occurrences[i]! * operatorFlops) / 2
-    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops * energyOf(energy, name)
-    if (isProduct) vectorOps += work.occurrences[i]! * (work.elements[i]! * batchSize + work.weightElements[i]!)
-    else if (i >= work.computing) vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
+    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops * (energy[name] ?? 1)
+    else vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
+    // A product moves its operands to the registers, as an operator without arithmetic does.
+    if (products !== undefined && (name === 'linear' || attained !== null))
+      vectorOps += work.occurrences[i]! * (work.elements[i]! * batchSize + work.weightElements[i]!)
     totalBytes += work.occurrences[i]! * bytes[i]!
   }
   const movedBytes = new Float64Array(size - work.computing + 1)
@@ -156,10 +156,6 @@ function withOlderConvolutions(
   if (!channelsFirst || !onTensor || tensorFlopPerClockPerSm <= TENSOR_FLOP_OF_A100) return efficiency
   const part = TENSOR_FLOP_OF_A100 / tensorFlopPerClockPerSm
   return { ...efficiency, conv: part * efficiency.conv, pointwise: part * efficiency.pointwise }
-}
-
-function energyOf(energy: MatrixEfficiency, name: (typeof operatorClasses)[number]): number {
-  return name in energy ? energy[name as keyof MatrixEfficiency] : 1
 }
 
 function flopPerClockPerSm(

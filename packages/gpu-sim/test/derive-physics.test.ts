@@ -89,7 +89,9 @@ describe('derived coefficients', () => {
   })
 
   it('are refused for a kind of memory that is only a number', () => {
-    expect(() => physicsOfBoard({ ...findGpuSpec('H200'), key: 'X', memoryType: '123' })).toThrow(/memoryType.*123.*HBM/)
+    expect(() => physicsOfBoard({ ...findGpuSpec('H200'), key: 'X', memoryType: '123' })).toThrow(
+      /memoryType.*123.*HBM/,
+    )
   })
 
   it('order the boards as their data sheets do', () => {

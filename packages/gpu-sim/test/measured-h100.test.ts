@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Comparison, errorOf, summarise } from '../scripts/validate/comparison.js'
 import { proofComparisons } from '../scripts/validate/proof-comparisons.js'
+import { physicsOfBoard } from '../src/index.js'
 
 /** Rows of three real H100 (`evidence/H100`). No energy was fitted to their decode; `validate evidence/H100` prints all. */
-const comparisons = proofComparisons(path.resolve(import.meta.dirname, '../../../evidence/H100'))!
+const folder = path.resolve(import.meta.dirname, '../../../evidence/H100')
+const comparisons = proofComparisons(folder)!
 const of = (quantity: string) => comparisons.find((each) => each.quantity === quantity)!
 const errorsOf = (comparison: Comparison, label: RegExp) =>
   comparison.points
@@ -12,6 +15,12 @@ const errorsOf = (comparison: Comparison, label: RegExp) =>
     .map((point) => errorOf(comparison, point.simulated, point))
 
 describe('the simulated H100 against real ones', () => {
+  it('idles without a process at the measured power', () => {
+    const [head, row] = readFileSync(path.join(folder, 'rows.static.csv'), 'utf8').split('\n')
+    const measuredW = Number(row!.split(',')[head!.split(',').indexOf('power_avg')])
+    expect(Math.abs(physicsOfBoard('H100').power.idleW / measuredW - 1)).toBeLessThan(0.02)
+  })
+
   it.each([
     ['time of passes and operators', 6, 12],
     ['power of passes and operators below the limit', 13, 15],

@@ -124,7 +124,11 @@ describe('decoders from config.json', () => {
     ],
     ['a dense layer that is not there', { ...qwen3Moe, mlp_only_layers: [48] }, /mlp_only_layers.*0 to 47/],
     ['experts without a number', { ...mixtral, num_local_experts: undefined }, /num_local_experts/],
-    ['a family with experts that has none', { ...gptOss, num_local_experts: undefined }, /num_local_experts.*undefined/],
+    [
+      'a family with experts that has none',
+      { ...gptOss, num_local_experts: undefined },
+      /num_local_experts.*undefined/,
+    ],
     ['experts of unknown size', { ...qwen3Moe, moe_intermediate_size: undefined }, /moe_intermediate_size.*undefined/],
     ['a shared expert of unknown size', { ...qwen3Moe, model_type: 'qwen2_moe' }, /shared_expert_intermediate_size/],
     ['an unknown window', { ...gemma2, sliding_window: undefined }, /sliding_window.*undefined.*null/],
