@@ -60,7 +60,11 @@ export function tenantLoad(
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
   const onTensor = onTensorUnits(spec, execution)
-  const efficiency = withOlderConvolutions(spec, host, matrixEfficiency(spec, physics, execution), onTensor)
+  const shares = matrixEfficiency(spec, physics, execution)
+  // With channels first, convolutions on a data-center chip after Ampere attain no more per clock and SM than on the
+  // A100. Identified on convolutional networks of an H100 (`evidence/H100`).
+  const older = host.channelsFirst && onTensor ? Math.min(1, TENSOR_FLOP_OF_A100 / spec.tensorFlopPerClockPerSm) : 1
+  const efficiency = { ...shares, conv: older * shares.conv, pointwise: older * shares.pointwise }
   const products = productEnergy(spec, physics, execution)
   const energy: Readonly<Record<string, number>> = {
     ...energyPerFlop(spec, physics, execution),
@@ -141,21 +145,6 @@ export function tenantLoad(
     kernels,
     hostS: work.prefetched ? 0 : batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
   }
-}
-
-/**
- * With channels first, convolutions on a data-center chip after Ampere attain no more per clock and SM than on the A100.
- * Identified on convolutional networks of an H100 (`evidence/H100`).
- */
-function withOlderConvolutions(
-  { tensorFlopPerClockPerSm }: GpuSpec,
-  { channelsFirst }: HostProfile,
-  efficiency: MatrixEfficiency,
-  onTensor: boolean,
-): MatrixEfficiency {
-  if (!channelsFirst || !onTensor || tensorFlopPerClockPerSm <= TENSOR_FLOP_OF_A100) return efficiency
-  const part = TENSOR_FLOP_OF_A100 / tensorFlopPerClockPerSm
-  return { ...efficiency, conv: part * efficiency.conv, pointwise: part * efficiency.pointwise }
 }
 
 function flopPerClockPerSm(
