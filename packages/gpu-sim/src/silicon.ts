@@ -124,10 +124,10 @@ export function siliconOf(spec: GpuSpec): {
 function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
   if (Object.hasOwn(table, value)) return table[value]!
   // Foundries count in angstrom below 2 nm: A16, 18A.
-  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN) / (/\bA\d|\dA\b/.test(name) ? 10 : 1)
+  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0]) / (/\bA\d|\dA\b/.test(name) ? 10 : 1)
   // Tables are ordered from old to new. Of two entries that are equally near, the newer one is used.
   const near = Object.keys(table)
-    .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
+    .filter((name) => name.startsWith(family) && numberIn(value) >= 0)
     .reduceRight<string | null>((best, name) => {
       const distance = (each: string) => Math.abs(numberIn(each) - numberIn(value))
       return best === null || distance(name) < distance(best) ? name : best
