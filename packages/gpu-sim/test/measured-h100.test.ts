@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Comparison, errorOf, summarise } from '../scripts/validate/comparison.js'
@@ -13,6 +14,13 @@ const errorsOf = (comparison: Comparison, label: RegExp) =>
   comparison.points
     .filter((point) => label.test(point.label))
     .map((point) => errorOf(comparison, point.simulated, point))
+
+it('rows that name no board are refused', () => {
+  const empty = mkdtempSync(path.join(tmpdir(), 'proof-'))
+  writeFileSync(path.join(empty, 'rows.csv'), 'p_list\n')
+  expect(() => proofComparisons(empty)).toThrow(/folder: got .*device_list/)
+  rmSync(empty, { recursive: true })
+})
 
 describe('the simulated H100 against real ones', () => {
   it('idles without a process at the measured power', () => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { findGpuSpec } from '@pctodl/platform'
+import { findGpuSpec, InvalidInputError } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { simulateSteadyState } from '../../src/index.js'
 import type { Comparison, Point } from './comparison.js'
@@ -16,9 +16,12 @@ export function proofComparisons(folder: string): Comparison[] | null {
   if (!existsSync(file)) return null
   const tables = readTables(folder)
   const manifest = path.join(folder, 'rows.manifest.json')
+  const devices = tables.get('rows')![0]?.['device_list']
+  if (!existsSync(manifest) && !devices)
+    throw new InvalidInputError('folder', folder, 'rows.csv with device_list, or rows.manifest.json beside it')
   const { key, powerLimitW } = existsSync(manifest)
     ? (JSON.parse(readFileSync(manifest, 'utf8')) as { board: { key: string; powerLimitW: number } }).board
-    : { key: tables.get('rows')![0]!['device_list']!.split(';')[0]!, powerLimitW: undefined }
+    : { key: devices!.split(';')[0]!, powerLimitW: undefined }
   const spec = findGpuSpec(key)
   const truth = simulateSteadyState(spec, {
     host: 'eager-pytorch-nchw',
