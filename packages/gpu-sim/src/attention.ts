@@ -15,7 +15,7 @@ const WINDOW = 64
  */
 const PEAK = 0.57
 const HALF = 200
-const TENSOR_FLOP_OF_A100 = 2048
+export const TENSOR_FLOP_OF_A100 = 2048
 
 /**
  * Number of positions that each query attends to; 0 if the operator is not attention. It follows from the FLOPs and

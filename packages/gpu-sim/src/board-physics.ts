@@ -111,8 +111,8 @@ export interface PowerPhysics {
   readonly flopPj: number
   /**
    * Energy of a vector-unit operation at boost voltage, including issue and registers, pJ; proportional to V^2.
-   * Operators without matrix work count one operation per element read or written; a depthwise convolution counts one
-   * per multiplication.
+   * Operators without matrix work count one operation per element read or written, and so do products and long
+   * attention on boards with `productEnergy`; a depthwise convolution counts one per multiplication.
    */
   readonly vectorOpPj: number
   /** Energy of moving a byte between L2 and an SM at boost voltage, pJ/B; proportional to V^2. */

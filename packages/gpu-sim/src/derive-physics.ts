@@ -152,6 +152,7 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
   const gates = (own.process.switching / theirs.process.switching) * squared
   const wires = (own.movement / theirs.movement) * squared
   const boost = spec.boostClockMhz / known.boostClockMhz
+  const [idleW, limitW] = measuredIdle[spec.chip] ?? [power.idleW, known.powerLimitW.default]
   const topOf = ({ performanceMemClocksMhz }: GpuSpec) => performanceMemClocksMhz[0]!
   const background =
     (own.memory.backgroundW * spec.memoryBusBits * topOf(known)) /
@@ -160,7 +161,7 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
     ...power,
     boardW: power.boardW * area,
     leakageW: power.leakageW * area * (own.process.leakage / theirs.process.leakage) * curve.voltageAtBoost,
-    idleW: power.idleW * Math.sqrt(spec.powerLimitW.default / known.powerLimitW.default),
+    idleW: idleW * Math.sqrt(spec.powerLimitW.default / limitW),
     dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * background,
     clockTreeW: power.clockTreeW * area * boost * (own.process.clockTree / theirs.process.clockTree) * squared,
     // The power of an occupied SM differs by a factor of ten between chips, so a value that was measured on the same
@@ -177,6 +178,9 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
     voltageFloor: curve.floor,
   }
 }
+
+/** Power of a board without processes, W, and its limit. Source: `evidence/H100`. */
+const measuredIdle: Readonly<Record<string, readonly [idleW: number, limitW: number]>> = { GH100: [73, 700] }
 
 /**
  * Energy of a vector-unit operation relative to a tensor-unit operation. It is derived from the V100, whose vector

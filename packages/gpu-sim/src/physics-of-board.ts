@@ -41,20 +41,17 @@ export function energiesOf(spec: GpuSpec): KnownBoard {
   const origin = originOfBoard(spec)
   const own = gpuSpecs[origin]!
   const same = own.chip === spec.chip && memoryTypeOf(own) === memoryTypeOf(spec)
-  const key = same ? origin : 'A100'
-  return { spec: gpuSpecs[key]!, physics: calibrated[key]! }
+  return knownBoard(same ? origin : 'A100')
 }
+
+const knownBoard = (key: string): KnownBoard => ({ spec: gpuSpecs[key]!, physics: calibrated[key]! })
 
 /** Coefficients of any board, by its name or specification. @throws UnknownNameError, InvalidInputError */
 export function physicsOfBoard(board: string | GpuSpec): BoardPhysics {
   const spec = typeof board === 'string' ? findGpuSpec(board) : board
-  const own = calibrated[spec.key]
-  if (own) return own
-  const known = derived.get(spec)
-  if (known) return known
-  const origin = originOfBoard(spec)
-  const from = { spec: gpuSpecs[origin]!, physics: calibrated[origin]! }
-  const physics = derivePhysics(spec, from, { energies: energiesOf(spec) })
+  let physics = calibrated[spec.key] ?? derived.get(spec)
+  if (physics) return physics
+  physics = derivePhysics(spec, knownBoard(originOfBoard(spec)), { energies: energiesOf(spec) })
   derived.set(spec, physics)
   return physics
 }

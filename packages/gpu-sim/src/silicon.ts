@@ -35,8 +35,8 @@ const processes: Readonly<Record<string, Process>> = {
 /**
  * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's. From process to process it
  * falls less than switching energy, because wires shrink less than gates. Measured by streaming on Volta (V100,
- * vectorAdd) and Ampere (A100, BabelStream); identified on decode attention for Hopper (H200) and Blackwell (GB200).
- * The others are assumed.
+ * vectorAdd) and Ampere (A100, BabelStream). Hopper as Ampere: decode on H100 takes the measured energy within 7 %
+ * (`evidence/H100`). Identified on decode attention for GB200. The others are assumed.
  */
 const movement: Readonly<Record<string, number>> = {
   Pascal: 1.6,
@@ -46,7 +46,7 @@ const movement: Readonly<Record<string, number>> = {
   'Samsung 8N': 2.1,
   Ada: 0.8,
   Hopper: 1,
-  'TSMC 4NP': 0.55,
+  'TSMC 4NP': 0.3,
   Blackwell: 0.7,
 }
 
@@ -116,17 +116,18 @@ export function siliconOf(spec: GpuSpec): {
     process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
     // A generation that was not measured is assumed to need the same energy for movement as the last measured one.
     movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
-    memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
+    memory: nearest('memoryType', memoryType, memories, /^\D*/.exec(memoryType)![0] || 'HBM or GDDR'),
     dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
   }
 }
 
 function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
   if (Object.hasOwn(table, value)) return table[value]!
-  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN)
+  // Foundries count in angstrom below 2 nm: A16, 18A.
+  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0]) / (/\bA\d|\dA\b/.test(name) ? 10 : 1)
   // Tables are ordered from old to new. Of two entries that are equally near, the newer one is used.
   const near = Object.keys(table)
-    .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
+    .filter((name) => name.startsWith(family) && numberIn(value) >= 0)
     .reduceRight<string | null>((best, name) => {
       const distance = (each: string) => Math.abs(numberIn(each) - numberIn(value))
       return best === null || distance(name) < distance(best) ? name : best

@@ -1,5 +1,5 @@
 import type { GpuSpec } from '@pctodl/platform'
-import { attentionEfficiency } from './attention.js'
+import { attentionEfficiency, TENSOR_FLOP_OF_A100 } from './attention.js'
 import type { MatrixEfficiency, WorkPhysics } from './board-physics.js'
 import {
   type Execution,
@@ -59,13 +59,17 @@ export function tenantLoad(
   const { size } = work
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
-  const efficiency = matrixEfficiency(spec, physics, execution)
+  const onTensor = onTensorUnits(spec, execution)
+  const shares = matrixEfficiency(spec, physics, execution)
+  // With channels first, convolutions on a data-center chip after Ampere attain no more per clock and SM than on the
+  // A100. Identified on convolutional networks of an H100 (`evidence/H100`).
+  const older = host.channelsFirst && onTensor ? Math.min(1, TENSOR_FLOP_OF_A100 / spec.tensorFlopPerClockPerSm) : 1
+  const efficiency = { ...shares, conv: older * shares.conv, pointwise: older * shares.pointwise }
   const products = productEnergy(spec, physics, execution)
-  const energy: MatrixEfficiency = {
+  const energy: Readonly<Record<string, number>> = {
     ...energyPerFlop(spec, physics, execution),
     ...(products === undefined ? {} : { linear: products, attention: products }),
   }
-  const onTensor = onTensorUnits(spec, execution)
   const cycles = new Float64Array(size)
   const bytes = new Float64Array(size)
   const weightBytes = new Float64Array(work.computing)
@@ -108,8 +112,11 @@ export function tenantLoad(
     bytes[i] = perElement * traffic * work.elements[i]! * batchSize + weights
     workingBytes[i] = perElement * work.workingElements[i]! * batchSize
     if (name === 'depthwise') vectorOps += (work.occurrences[i]! * operatorFlops) / 2
-    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops * energyOf(energy, name)
+    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops * (energy[name] ?? 1)
     else vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
+    // A product moves its operands to the registers, as an operator without arithmetic does.
+    if (products !== undefined && (name === 'linear' || attained !== null))
+      vectorOps += work.occurrences[i]! * (work.elements[i]! * batchSize + work.weightElements[i]!)
     totalBytes += work.occurrences[i]! * bytes[i]!
   }
   const movedBytes = new Float64Array(size - work.computing + 1)
@@ -138,10 +145,6 @@ export function tenantLoad(
     kernels,
     hostS: work.prefetched ? 0 : batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
   }
-}
-
-function energyOf(energy: MatrixEfficiency, name: (typeof operatorClasses)[number]): number {
-  return name in energy ? energy[name as keyof MatrixEfficiency] : 1
 }
 
 function flopPerClockPerSm(

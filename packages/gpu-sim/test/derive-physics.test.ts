@@ -78,6 +78,22 @@ describe('derived coefficients', () => {
     expect(physicsOfBoard(small).power.busySmW).toBeGreaterThan(0)
   })
 
+  it.each([
+    ['Intel 18A', 'TSMC 4NP'],
+    ['TSMC A16', 'TSMC 4NP'],
+    ['TSMC 16FFC', 'TSMC 16FF'],
+    ['SMIC N+2', 'TSMC 4NP'],
+  ])('count the process %s as %s', (process, nearest) => {
+    const energy = (name: string) => physicsOfBoard({ ...findGpuSpec('H200'), key: name, process: name }).power.flopPj
+    expect(energy(process)).toBe(energy(nearest))
+  })
+
+  it('are refused for a kind of memory that is only a number', () => {
+    expect(() => physicsOfBoard({ ...findGpuSpec('H200'), key: 'X', memoryType: '123' })).toThrow(
+      /memoryType.*123.*HBM/,
+    )
+  })
+
   it('order the boards as their data sheets do', () => {
     const throughput = (board: string) => {
       const spec = findGpuSpec(board)

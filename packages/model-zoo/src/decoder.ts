@@ -157,8 +157,11 @@ function windowsOf(config: Record<string, unknown>, family: string, layers: numb
   )
     throw new InvalidInputError('layer_types', types, `one of '${known.join("' or '")}' for each of ${layers} layers`)
   const slides = Array.isArray(types) && types.includes('sliding_attention')
+  const qwen = family.startsWith('qwen')
+  if (!flag(config, 'use_sliding_window', !qwen)) return all(() => 0)
+  if (config['sliding_window'] === undefined && (qwen || /^(mistral|gemma[23]|gpt_oss)/.test(family)))
+    throw new InvalidInputError('sliding_window', undefined, 'its tokens, or null for none; give it in config.json')
   if (config['sliding_window'] == null && !slides) return all(() => 0)
-  if (!flag(config, 'use_sliding_window', !family.startsWith('qwen'))) return all(() => 0)
   const window = size('sliding_window')
   if (Array.isArray(types)) return all((layer) => (types[layer] === 'sliding_attention' ? window : 0))
   if (family === 'gemma2' || family === 'gpt_oss') return all((layer) => (layer % 2 === 0 ? window : 0))
@@ -166,7 +169,7 @@ function windowsOf(config: Record<string, unknown>, family: string, layers: numb
     const pattern = size('sliding_window_pattern', 6)
     return all((layer) => ((layer + 1) % pattern === 0 ? 0 : window))
   }
-  if (family.startsWith('qwen')) return all((layer) => (layer < size('max_window_layers', layers) ? 0 : window))
+  if (qwen) return all((layer) => (layer < size('max_window_layers') ? 0 : window))
   return all(() => window)
 }
 
@@ -176,8 +179,9 @@ function expertsOf(
   layers: number,
   size: SizeOf,
 ): DecoderExperts | null {
-  const field = family === 'mixtral' || config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts'
-  if (config[field] == null && family !== 'mixtral' && !family.endsWith('_moe')) return null
+  const [local, moe] = [family === 'mixtral' || family === 'gpt_oss', family.endsWith('_moe')]
+  const field = local || config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts'
+  if (config[field] == null && !local && !moe) return null
   const [count, topk, step] = [size(field), size('num_experts_per_tok'), size('decoder_sparse_step', 1)]
   if (topk > count) throw new InvalidInputError('num_experts_per_tok', topk, `at most ${field}, ${count}`)
   const dense: unknown = config['mlp_only_layers'] ?? []
@@ -188,8 +192,11 @@ function expertsOf(
   return {
     count,
     topk,
-    inter: size('moe_intermediate_size', size('intermediate_size')),
-    sharedInter: config['shared_expert_intermediate_size'] == null ? 0 : size('shared_expert_intermediate_size'),
+    inter: size('moe_intermediate_size', moe ? undefined : size('intermediate_size')),
+    sharedInter:
+      family === 'qwen2_moe' || config['shared_expert_intermediate_size'] != null
+        ? size('shared_expert_intermediate_size')
+        : 0,
     layers: sparse.length,
   }
 }

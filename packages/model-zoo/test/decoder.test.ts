@@ -93,6 +93,11 @@ describe('decoders from config.json', () => {
     expect(attention.map(({ count }) => count)).toEqual([21, 21])
   })
 
+  it('attends to everything where a family with windows says that it has none', () => {
+    const { windows } = decoderFromConfig({ ...llama8b, model_type: 'mistral', sliding_window: null })
+    expect(windows).toEqual(Array(32).fill(0))
+  })
+
   it.each([
     ['no object', 7, /config.*7/],
     ['latent attention', { ...llama8b, model_type: 'deepseek_v3', kv_lora_rank: 512 }, /kv_lora_rank.*512.*MLA/],
@@ -119,6 +124,21 @@ describe('decoders from config.json', () => {
     ],
     ['a dense layer that is not there', { ...qwen3Moe, mlp_only_layers: [48] }, /mlp_only_layers.*0 to 47/],
     ['experts without a number', { ...mixtral, num_local_experts: undefined }, /num_local_experts/],
+    [
+      'a family with experts that has none',
+      { ...gptOss, num_local_experts: undefined },
+      /num_local_experts.*undefined/,
+    ],
+    ['experts of unknown size', { ...qwen3Moe, moe_intermediate_size: undefined }, /moe_intermediate_size.*undefined/],
+    ['a shared expert of unknown size', { ...qwen3Moe, model_type: 'qwen2_moe' }, /shared_expert_intermediate_size/],
+    ['an unknown window', { ...gemma2, sliding_window: undefined }, /sliding_window.*undefined.*null/],
+    ['an unknown window of Mistral', { ...llama8b, model_type: 'mistral' }, /sliding_window.*undefined.*null/],
+    ['a window that is on and not given', { ...qwen3Moe, use_sliding_window: true }, /sliding_window.*undefined.*null/],
+    [
+      'a window of unknown layers',
+      { ...qwen3Moe, use_sliding_window: true, sliding_window: 4096 },
+      /max_window_layers.*undefined/,
+    ],
     ['more active experts than there are', { ...mixtral, num_experts_per_tok: 9 }, /num_experts_per_tok.*9/],
   ])('refuses %s, naming the field', (_, config, message) => {
     expect(() => decoderFromConfig(config)).toThrow(message)

@@ -66,7 +66,7 @@ export function readPlatform(content: unknown, file = 'platform file'): GpuSpec 
     chip: spec.text('chip'),
     process: spec.text('process'),
     ...(spec.has('dieMm2') ? { dieMm2: spec.number('dieMm2') } : {}),
-    computeCapability: spec.text('computeCapability'),
+    computeCapability: spec.computeCapability('computeCapability'),
     smCount: spec.integer('smCount'),
     smPerTpc: spec.integer('smPerTpc'),
     baseClockMhz: spec.number('baseClockMhz'),
@@ -139,14 +139,21 @@ class Fields {
 
   text(field: string): string {
     const value = this.#values[field]
-    if (typeof value !== 'string' || value === '') throw this.error(field, 'a text')
+    // Texts are looked up in tables, where the name of a method would be found.
+    if (typeof value !== 'string' || value === '' || value in {}) throw this.error(field, 'a text')
     return value
+  }
+
+  computeCapability(field: string): string {
+    const value = this.text(field)
+    if (/^\d+\.\d$/.test(value)) return value
+    throw this.error(field, "a generation and its revision, such as '9.0'")
   }
 
   /** A board's key, which may name files and fields of objects. */
   key(field: string): string {
     const key = this.text(field)
-    if (/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(key) && !(key in {})) return key
+    if (/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(key)) return key
     throw this.error(field, 'a name of letters, digits, blanks, dots and dashes that begins with a letter or digit')
   }
 

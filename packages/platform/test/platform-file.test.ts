@@ -43,6 +43,10 @@ describe('a platform file', () => {
     expect(refused((file) => (file.spec.powerLimitW.default = 500))).toMatch(/min <= default <= max/)
     expect(refused((file) => (file.spec.baseClockMhz = 9000))).toMatch(/baseClockMhz: got 9000.*at most boostClockMhz/)
     expect(refused((file) => (file.spec.smPerTpc = 81))).toMatch(/smPerTpc: got 81.*at most smCount/)
+    for (const field of ['architecture', 'chip', 'process', 'memoryType'])
+      expect(refused((file) => (file.spec[field] = 'constructor'))).toMatch(/got 'constructor', expected a text/)
+    for (const wrong of ['nine', '-1', '9'])
+      expect(refused((file) => (file.spec.computeCapability = wrong))).toMatch(/computeCapability: got .*'9.0'/)
     // Idle memory clocks have low SM clocks still.
     const fast = (file: ReturnType<typeof whole>) => (file.spec.clockStates.at(-1).smClocksMhz = [9000])
     expect(refused(fast)).toMatch(/boostClockMhz: got 1950.*at least the lowest SM clock/)

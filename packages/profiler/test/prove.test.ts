@@ -15,7 +15,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-prove-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const simulated = (gpu: string, board: { readonly mps?: 'off' } = {}) =>
-  openSimulated({ gpu, board: { host: 'eager-pytorch', launch: 'graph', ...board } })
+  openSimulated({ gpu, board: { host: 'eager-pytorch-nchw', launch: 'graph', ...board } })
 
 function proofIn(name: string, open: (mps: boolean) => Backend, options: Partial<ProveOptions> = {}): Promise<Proof> {
   const quiet = { signal: new AbortController().signal, note: () => {} }

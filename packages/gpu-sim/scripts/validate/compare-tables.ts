@@ -1,6 +1,7 @@
 import { type GpuSpec, PctodlError } from '@pctodl/platform'
 import { boardNamed } from './boards.js'
 import type { Comparison } from './comparison.js'
+import { engineOperators } from './decoder-comparisons.js'
 import {
   capSweepLlm,
   capSweepTraining,
@@ -97,6 +98,11 @@ const checks: readonly Check[] = [
     compare: migNeighbours,
     leaves: 'scenarios other than offline',
   },
+  ...[['m', 'n', 'k'], ['past_kv_len'], ['seq_len', 'num_heads']].map((columns) => ({
+    columns: ['board', 'backend', 'dtype', 'latency_ms', 'power_w', ...columns],
+    compare: engineOperators,
+    leaves: 'formats other than bfloat16, windows, rows below .2 ms, and all but an even part',
+  })),
 ]
 
 /** Tables whose rows nothing here can be held against, and why. */

@@ -1,44 +1,67 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { findGpuSpec, networkNames } from '@pctodl/platform'
+import { findGpuSpec, InvalidInputError } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { simulateSteadyState } from '../../src/index.js'
 import type { Comparison, Point } from './comparison.js'
+import { decoderComparisons } from './decoder-comparisons.js'
+import { readTables } from './table.js'
 
-/** The rows that `pctodl prove` measured on a board, against the simulated one; null for a folder that is no proof. */
+/**
+ * The rows that `pctodl prove` measured on a board against the simulated one, and operators of language models, if the folder has them
+ * (`evidence/operators.py`); null for a folder without such rows.
+ */
 export function proofComparisons(folder: string): Comparison[] | null {
+  const file = path.join(folder, 'rows.csv')
+  if (!existsSync(file)) return null
+  const tables = readTables(folder)
   const manifest = path.join(folder, 'rows.manifest.json')
-  if (!existsSync(manifest)) return null
-  const { board } = JSON.parse(readFileSync(manifest, 'utf8')) as { board: { key: string; powerLimitW: number } }
-  const spec = findGpuSpec(board.key)
-  const truth = simulateSteadyState(spec.key, {
-    host: 'eager-pytorch',
+  const devices = tables.get('rows')![0]?.['device_list']
+  if (!existsSync(manifest) && !devices)
+    throw new InvalidInputError('folder', folder, 'rows.csv with device_list, or rows.manifest.json beside it')
+  const { key, powerLimitW } = existsSync(manifest)
+    ? (JSON.parse(readFileSync(manifest, 'utf8')) as { board: { key: string; powerLimitW: number } }).board
+    : { key: devices!.split(';')[0]!, powerLimitW: undefined }
+  const spec = findGpuSpec(key)
+  const truth = simulateSteadyState(spec, {
+    host: 'eager-pytorch-nchw',
     launch: 'graph',
-    powerLimitW: board.powerLimitW,
+    ...(powerLimitW === undefined ? {} : { powerLimitW }),
   })
-  // Microbenchmarks and the transformer are no networks of the zoo.
-  const isKnown = (model: string) => (networkNames as readonly string[]).includes(model)
-  const points = parseTraceCsv(readFileSync(path.join(folder, 'rows.csv'), 'utf8'))
-    .filter(({ failed, tenants }) => !failed && tenants.every(({ model }) => isKnown(model)))
-    .map((row) => {
-      const { tenants, memClockMhz, targetSmClockMhz } = row
-      const smClockMhz = targetSmClockMhz ?? spec.clockStates[0]!.smClocksMhz.at(-1)!
-      const state = truth({ tenants, smClockMhz, memClockMhz })
-      const label = tenants.map((tenant) => `${tenant.model} ${tenant.mpsPercent} % x ${tenant.batchSize}`).join(', ')
-      const throughput = state.tenants.reduce((sum, tenant) => sum + tenant.throughput, 0)
-      return {
-        throughput: { label, measured: row.throughput, simulated: throughput },
-        power: { label, measured: row.powerAverageW, simulated: state.powerW },
-      }
-    })
-  const comparison = (quantity: 'throughput' | 'power'): Comparison => ({
+  const rows = parseTraceCsv(readFileSync(file, 'utf8')).filter(({ failed }) => !failed)
+  const points = rows.map((row) => {
+    const { tenants, memClockMhz, targetSmClockMhz } = row
+    const state = truth({ tenants, smClockMhz: targetSmClockMhz ?? spec.boostClockMhz, memClockMhz })
+    const label = tenants
+      .map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} % x ${batchSize}`)
+      .join(', ')
+    return {
+      kind:
+        tenants.length > 1 ? 'mixes' : /^(gemm|attention|stream)_/.test(tenants[0]!.model) ? 'operators' : 'networks',
+      throughput: { label, measured: row.throughput, simulated: state.throughput },
+      power: { label, measured: row.powerAverageW, simulated: state.powerW },
+    }
+  })
+  const common = {
     table: 'pctodl prove',
     board: spec.key,
-    quantity,
     errors: 'relative',
     heldOut: true,
     baseline: 'none',
-    points: points.map((point): Point => point[quantity]),
+  } as const
+  const kinds = ['operators', 'networks', 'mixes'] as const
+  const comparisons = kinds.flatMap((kind) => {
+    const own = points.filter((point) => point.kind === kind)
+    return (['throughput', 'power'] as const).map(
+      (quantity): Comparison => ({
+        ...common,
+        quantity: `${quantity} of ${kind}`,
+        points: own.map((point): Point => point[quantity]),
+      }),
+    )
   })
-  return [comparison('throughput'), comparison('power')]
+  const operators = tables.get('operators')
+  return [...comparisons, ...(operators ? decoderComparisons(operators, spec) : [])].filter(
+    (each) => each.points.length > 0,
+  )
 }

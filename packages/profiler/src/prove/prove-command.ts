@@ -55,7 +55,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       kind: options.backend,
       gpu,
       seed: options.seed,
-      simulated: { board: { host: 'eager-pytorch', launch: 'graph' } },
+      simulated: { board: { host: 'eager-pytorch-nchw', launch: 'graph' } },
       real: {
         ...(options.worker === undefined ? {} : { worker: options.worker }),
         residentInputs: true,
