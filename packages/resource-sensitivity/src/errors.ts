@@ -6,7 +6,7 @@ export class ImpossibleJobError extends PctodlError {
 
   constructor(jobId: number, needed: number, gpus: number) {
     const why = `it needs ${needed} GPUs and the cluster has ${gpus}`
-    const remedy = 'remove it from the trace, enlarge the cluster, or skip such jobs (--skip-impossible)'
+    const remedy = 'remove it from the trace, enlarge the cluster, or skip such jobs with --skip-impossible'
     super('IMPOSSIBLE_JOB', `job ${jobId} can never run: ${why}; ${remedy}`)
     this.jobId = jobId
   }

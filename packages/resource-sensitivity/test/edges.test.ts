@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import type { PlannedJob } from '../src/engine/actions.js'
 import { policyNames } from '../src/engine/scheduling-options.js'
-import { generateTrace, planNow, simulate, summarize } from '../src/index.js'
+import { generateTrace, planNow, ScheduleEngine, simulate, summarize } from '../src/index.js'
 import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
 import type { SimulationOptions } from '../src/simulate.js'
 
@@ -121,16 +121,19 @@ describe('tune where being on several servers costs', () => {
     // Every other GPU pair is free, then a job of four comes.
     const two = { servers: [{ ...server, count: 2 }] }
     const jobs = [job(0, 'slow', 10_000, 2), job(1, 'slow', 10_000, 2), job(2, 'slow', 10_000, 4, 10)]
-    const running = [0, 1].map((jobId) => ({
-      jobId,
-      placement: [{ server: jobId, gpus: 2 }],
-      cpusPerGpu: 4,
-      memoryGbPerGpu: 20,
-      throughput: 0.25,
-    }))
-    const options = { ...base, cluster: two, jobs, nowS: 10, running, mechanism: 'tune' as const }
-    expect(planNow(options).running[2]!.placement).toHaveLength(2)
-    expect(planNow({ ...options, spreadPenalty: 1.5 }).running[2]!.placement).toHaveLength(1)
+    const placementWith = (spreadPenalty: number) => {
+      const engine = new ScheduleEngine({ ...base, cluster: two, mechanism: 'tune', spreadPenalty })
+      const submitted = [jobs[0]!, job(9, 'slow', 10_000, 2), jobs[1]!]
+      engine.plan(
+        0,
+        submitted.map((each) => ({ type: 'submitted', job: each })),
+      )
+      engine.plan(5, [{ type: 'cancelled', jobId: 9 }])
+      engine.plan(10, [{ type: 'submitted', job: jobs[2]! }])
+      return engine.current().running.find(({ jobId }) => jobId === 2)!.placement
+    }
+    expect(placementWith(1)).toHaveLength(2)
+    expect(placementWith(1.5)).toHaveLength(1)
     const trace = [jobs[0]!, jobs[1]!, jobs[2]!]
     const dear = simulate({
       ...base,

@@ -149,7 +149,34 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
         }
       }
     }
-    if (!improved && watts !== null) improved = makeWay()
+    // Only under watts do moves over three servers gain.
+    if (!improved && watts !== null) improved = makeRoom() || makeWay()
+  }
+
+  /** Gives one newcomer the place of another, which moves to free GPUs of a third server. */
+  function makeRoom(): boolean {
+    for (const a of newcomers) {
+      for (const other of changed) {
+        if (a.server === other) continue
+        const met = new Set<number>()
+        for (const b of [...pool.residents[other]!]) {
+          if (!isNew(b) || pool.freeGpus[other]! + b.gpus < a.gpus || met.has(b.kind.number)) continue
+          met.add(b.kind.number)
+          for (const third of changed) {
+            if (third === a.server || third === other || pool.freeGpus[third]! < b.gpus) continue
+            if (tries >= MAX_TRIES) return false
+            if (
+              attempt([
+                [a, other],
+                [b, third],
+              ])
+            )
+              return true
+          }
+        }
+      }
+    }
+    return false
   }
 
   /** Moves a large newcomer off GPUs that two others then take, from any servers. The GPUs may be of a faster type. */
