@@ -105,6 +105,13 @@ describe('the order of a cluster file', () => {
   )
 })
 
+describe('a job that arrives too late to be counted in seconds', () => {
+  it('is refused', () => {
+    const arrivals = () => simulate({ ...base, jobs: [job(0, 'slow', 100), job(1, 'slow', 100, 1, 1e300)] })
+    expect(arrivals).toThrow(/job 1: arrivalS: got 1e\+300, expected seconds from 0 to 10000000000/)
+  })
+})
+
 describe('a job too large for the cluster', () => {
   it('ends a trace', () => {
     const jobs = [job(0, 'slow', 100), job(1, 'slow', 100, 5), job(2, 'quick', 100)]

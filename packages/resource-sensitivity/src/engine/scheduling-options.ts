@@ -100,10 +100,15 @@ function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOption
   return powerBudgetW ?? Number.POSITIVE_INFINITY
 }
 
+/** About 300 years. Much later, durations would be lost to rounding. */
+const MAX_ARRIVAL_S = 1e10
+
 /** @throws InvalidInputError, UnknownNameError; ImpossibleJobError if the cluster can never run the job */
 export function assertRunnable(job: Job, models: ReadonlyMap<string, unknown>, cluster: Cluster): void {
   if (!models.has(job.model)) throw new UnknownNameError('model', job.model, [...models.keys()])
-  assertAtLeast(`job ${job.id}: arrivalS`, job.arrivalS, 0, 'seconds')
+  if (!(job.arrivalS >= 0 && job.arrivalS <= MAX_ARRIVAL_S)) {
+    throw new InvalidInputError(`job ${job.id}: arrivalS`, job.arrivalS, `seconds from 0 to ${MAX_ARRIVAL_S}`)
+  }
   assertPositive(`job ${job.id}: iterations`, job.iterations)
   assertInteger(`job ${job.id}: gpus`, job.gpus)
   const { gpus } = totals(cluster)
