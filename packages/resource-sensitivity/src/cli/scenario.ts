@@ -136,7 +136,7 @@ function loadCluster(options: ScenarioOptions): Cluster {
 }
 
 /** Reads a file. The error names a folder that is given instead, which the system's error does not. */
-function read(file: string): string {
+export function read(file: string): string {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${file} is a folder; give a file`)
   return readFileSync(file, 'utf8')
 }
