@@ -21,13 +21,8 @@ const comesUpS = Number(process.argv[6] ?? 0)
 const jobs = generateTrace({
   ...{ jobs: count, jobsPerHour: 600 / scale, profiles, seed },
   split: { image: 1, language: 0, speech: 0 },
-  durations: [{ probability: 1, fromMinutes: 0.15 * scale, toMinutes: 0.6 * scale }],
-  gpuCounts: [
-    { gpus: 1, probability: 0.6 },
-    { gpus: 2, probability: 0.3 },
-    { gpus: 4, probability: 0.1 },
-  ],
-})
+  durations: 'short',
+}).map((job) => ({ ...job, gpus: Math.min(job.gpus, 4), iterations: Math.ceil((job.iterations * scale) / 500) }))
 const rules: EngineOptions = {
   ...{ cluster, profiles, policy, mechanism: 'tune', roundS: 5 * scale },
   resizeCostS: 2,

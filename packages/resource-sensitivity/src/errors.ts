@@ -4,7 +4,9 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 export class ImpossibleJobError extends PctodlError {
   readonly jobId: number
 
-  constructor(jobId: number, why: string, remedy: string) {
+  constructor(jobId: number, needed: number, gpus: number) {
+    const why = `it needs ${needed} GPUs and the cluster has ${gpus}`
+    const remedy = 'remove it from the trace, enlarge the cluster, or skip such jobs with --skip-impossible'
     super('IMPOSSIBLE_JOB', `job ${jobId} can never run: ${why}; ${remedy}`)
     this.jobId = jobId
   }

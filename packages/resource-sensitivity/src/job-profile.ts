@@ -4,7 +4,7 @@ export { InputFileError, LimitUnavailableError, ProfiledRunError } from './error
 // What was published.
 export { parseSynergyTables } from './input-files.js'
 export { searchCpus } from './profile/cpu-search.js'
-export { exampleProfiles, type JobProfile, modelledProfile, throughputAt } from './profile/job-profile.js'
+export { exampleProfiles, type JobProfile, throughputAt } from './profile/job-profile.js'
 // How one is found.
 export { epochWithCache, profileJob } from './profile/profile-job.js'
 export {

@@ -1,16 +1,15 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { EngineEvent, JobState, Plan, RunningJobState, ScheduleAction } from './engine/actions.js'
+import type { EngineEvent, Plan, ScheduleAction } from './engine/actions.js'
 import { ScheduleEngine } from './engine/schedule-engine.js'
 import {
-  assertJob,
+  assertRunnable,
   type CheckedEngineOptions,
   checkEngineOptions,
   type EngineOptions,
   type MechanismName,
   type PolicyName,
-  possibleJobs,
 } from './engine/scheduling-options.js'
-import { assertAtLeast, type ImpossibleJobError } from './errors.js'
+import { assertAtLeast } from './errors.js'
 import type { Job } from './trace.js'
 
 /**
@@ -24,7 +23,7 @@ import type { Job } from './trace.js'
  * @throws InvalidInputError, UnknownNameError, ImpossibleJobError
  */
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { jobs, incidents, skipped } = checkOptions(options)
+  const { jobs, incidents } = checkOptions(options)
   const { onPlan, onActions, stopS = 0 } = options
   assertAtLeast('stopS', stopS, 0, 'seconds')
   const steps: { fromS: number; powerW: number; powerBudgetW: number }[] = []
@@ -53,34 +52,23 @@ export function simulate(options: SimulationOptions): SimulationResult {
     }
     if (engine.changed) onPlan?.(engine.current())
   }
-  const result = resultOf(options, engine, startS, jobs[0]!.arrivalS, skipped)
+  const result = resultOf(options, engine, startS, jobs[0]!.arrivalS)
   if (power === null) return result
   const idleJ = engine.running.totals.idleW * (result.lastFinishS - result.firstArrivalS)
   return { ...result, power: steps, energyJ: idleJ + power.energyJ }
 }
 
 /**
- * Makes one scheduling decision for jobs that are all present: which job runs, on which servers and with what share.
- * Running jobs keep their place unless the policy gives their GPUs to others. A job in `running` that is missing from
- * the plan's `running` must be stopped; it is listed as waiting.
+ * Makes one scheduling decision for jobs that have all just arrived: which job runs, on which servers and with what
+ * share. For later decisions, give a `ScheduleEngine` the events.
  *
- * Without `nowS`, all jobs have just arrived. `iterations` of a job is its remaining work unless its state has
- * `doneIterations`.
- *
- * @throws as `simulate`; InvalidInputError for a running job that is not among the jobs, arrives later, or uses GPUs
- * that do not exist
+ * @throws as `simulate`
  */
-export function planNow(options: PlanOptions): Plan {
-  const { nowS, running = [], waiting = [] } = options
-  if (nowS !== undefined) assertAtLeast('nowS', nowS, 0, 'seconds')
-  const present =
-    nowS === undefined
-      ? options.jobs.map((job): Job => ({ ...job, arrivalS: 0 }))
-      : options.jobs.filter(({ arrivalS }) => !(arrivalS > nowS))
-  const { jobs } = checkOptions({ ...options, jobs: present })
-  const engine = new ScheduleEngine(options, jobs[0]!.arrivalS)
-  engine.adopt(nowS ?? 0, jobs, running, waiting)
-  engine.plan(nowS ?? 0, [])
+export function planNow(options: EngineOptions & Pick<SimulationOptions, 'jobs'>): Plan {
+  const { jobs } = checkOptions({ ...options, jobs: options.jobs.map((job) => ({ ...job, arrivalS: 0 })) })
+  const engine = new ScheduleEngine(options)
+  engine.adopt(jobs)
+  engine.plan(0, [])
   return engine.current()
 }
 
@@ -89,24 +77,20 @@ function resultOf(
   { running, rounds, events }: ScheduleEngine,
   startS: number,
   firstArrivalS: number,
-  skipped: SimulationResult['skipped'],
 ): SimulationResult {
   const { nowS, totals } = running
   const { sums } = running.usage
-  const left = new Set(skipped.map(({ jobId }) => jobId))
-  const results = jobs
-    .filter(({ id }) => !left.has(id))
-    .map((job): JobResult => {
-      const { firstStartS, finishS, waitedS, attainedGpuS, restarts, kind } = running.find(job.id)!
-      const completionS = finishS - job.arrivalS
-      const rho = completionS / (job.iterations * kind.fairIterationS)
-      return { job, firstStartS: firstStartS!, finishS, completionS, waitedS, attainedGpuS, restarts, rho }
-    })
+  const results = jobs.map((job): JobResult => {
+    const { firstStartS, finishS, waitedS, attainedGpuS, restarts, kind } = running.find(job.id)!
+    const completionS = finishS - job.arrivalS
+    const rho = completionS / (job.iterations * kind.fairIterationS)
+    return { job, firstStartS: firstStartS!, finishS, completionS, waitedS, attainedGpuS, restarts, rho }
+  })
   const gpuS = totals.gpus * (nowS - firstArrivalS)
   const durationS = Math.max(nowS - startS, Number.MIN_VALUE)
   const heldGpuS = results.reduce((sum, { attainedGpuS }) => sum + attainedGpuS, 0)
   return {
-    ...{ policy, mechanism, jobs: results, skipped, firstArrivalS, lastFinishS: nowS, rounds, events },
+    ...{ policy, mechanism, jobs: results, firstArrivalS, lastFinishS: nowS, rounds, events },
     usage: {
       gpu: sums.gpu / (totals.gpus * durationS),
       cpu: sums.cpu / (totals.cpus * durationS),
@@ -125,8 +109,6 @@ export interface SimulationOptions extends EngineOptions {
    * simultaneous ones in this order.
    */
   readonly incidents?: readonly Incident[]
-  /** Lists jobs that no schedule could run in the result, instead of throwing for the first. Default false. */
-  readonly skipImpossible?: boolean
   /** With GPU types: time for which a stopped run keeps drawing power until it exits, s. Default 0. */
   readonly stopS?: number
   /** Called for every change of placements or shares. */
@@ -141,20 +123,9 @@ export interface Incident {
   readonly event: EngineEvent
 }
 
-export interface PlanOptions
-  extends Omit<SimulationOptions, 'onPlan' | 'onActions' | 'incidents' | 'roundS' | 'startCostS'> {
-  /** Time of the decision, on the clock of the jobs' arrivals; jobs that arrive later are ignored. */
-  readonly nowS?: number
-  /** Running jobs with placements and grants, e.g. `running` of the previous plan. Default: none. */
-  readonly running?: readonly RunningJobState[]
-  /** State of waiting jobs that have run before. */
-  readonly waiting?: readonly JobState[]
-}
-
 export interface CheckedOptions extends CheckedEngineOptions {
-  /** Jobs in order of arrival, without the skipped ones. */
+  /** Jobs in order of arrival. */
   readonly jobs: readonly Job[]
-  readonly skipped: readonly ImpossibleJobError[]
   readonly incidents: readonly Incident[]
 }
 
@@ -167,21 +138,15 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
   for (const job of jobs) {
     if (ids.has(job.id)) throw new InvalidInputError('jobs', job.id, 'unique IDs')
     ids.add(job.id)
-    assertJob(job, models)
+    assertRunnable(job, models, cluster)
   }
   if (jobs.length === 0) throw new InvalidInputError('jobs', 'none', 'at least one job')
-  const { possible, skipped } = possibleJobs(jobs, cluster)
-  if (skipped.length > 0 && options.skipImpossible !== true) throw skipped[0]!
-  if (possible.length === 0) {
-    throw new InvalidInputError('jobs', `${jobs.length} that can never run`, 'at least one the cluster can run')
-  }
   incidents.forEach(({ atS }, i) => {
     assertAtLeast(`incidents[${i}].atS`, atS, 0, 'seconds')
   })
   return {
     ...checked,
-    jobs: [...possible].sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id),
-    skipped,
+    jobs: [...jobs].sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id),
     incidents: [...incidents].sort((a, b) => a.atS - b.atS),
   }
 }
@@ -202,10 +167,8 @@ export interface JobResult {
 export interface SimulationResult {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
-  /** Every runnable job of the trace, in its order. */
+  /** In the order of the trace. */
   readonly jobs: readonly JobResult[]
-  /** Jobs that no schedule could run; empty without `skipImpossible`. */
-  readonly skipped: readonly ImpossibleJobError[]
   readonly firstArrivalS: number
   readonly lastFinishS: number
   /** Number of times the policy decided afresh which jobs run. */

@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { assertInteger } from './errors.js'
 import { type JobProfile, type ModelClass, modelClasses } from './profile/job-profile.js'
 
@@ -11,37 +11,21 @@ export interface Job {
   readonly gpus: number
 }
 
-/** Durations drawn log-uniformly between two lengths, with this probability. */
-export interface DurationRange {
-  readonly probability: number
-  readonly fromMinutes: number
-  readonly toMinutes: number
-}
+/** Run times, minutes: 80 % log-uniform between the first two numbers, 20 % between the last two. */
+const durations = {
+  /** Of the published evaluation, after Philly: half an hour to a week. */
+  philly: [10 ** 1.5, 10 ** 3, 10 ** 4],
+  /** Of the published simulator's option `--small_trace`. */
+  short: [10 ** 1.5, 10 ** 2.5, 10 ** 2.7],
+} as const
 
-export interface GpuCount {
-  readonly gpus: number
-  readonly probability: number
-}
-
-/** Durations of the published evaluation, after Philly: 80 % from 32 min to 17 h, 20 % from 17 h to a week. */
-export const phillyDurations: readonly DurationRange[] = [
-  { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 3 },
-  { probability: 0.2, fromMinutes: 10 ** 3, toMinutes: 10 ** 4 },
-]
-
-/** Durations of the published simulator's option `--small_trace`. */
-export const shortDurations: readonly DurationRange[] = [
-  { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 2.5 },
-  { probability: 0.2, fromMinutes: 10 ** 2.5, toMinutes: 10 ** 2.7 },
-]
-
-/** GPU counts of the published evaluation. */
-export const multiGpu: readonly GpuCount[] = [
-  { gpus: 1, probability: 0.7 },
-  { gpus: 2, probability: 0.1 },
-  { gpus: 4, probability: 0.15 },
-  { gpus: 8, probability: 0.05 },
-]
+/** GPUs of a job in the published evaluation, each with the probability of at most this number. */
+const gpuCounts = [
+  [1, 0.7],
+  [2, 0.8],
+  [4, 0.95],
+  [8, 1],
+] as const
 
 /** Maximum number of jobs in a trace. More would fill the memory. */
 const MAX_JOBS = 1e7
@@ -54,10 +38,8 @@ export interface GenerateOptions {
   readonly profiles: readonly JobProfile[]
   /** Relative weights of the three classes. Default 20, 70, 10. */
   readonly split?: Readonly<Record<ModelClass, number>>
-  /** Default `phillyDurations`. A duration is the job's run time with its GPU-proportional share. */
-  readonly durations?: readonly DurationRange[]
-  /** Default `multiGpu`. */
-  readonly gpuCounts?: readonly GpuCount[]
+  /** Run times with the GPU-proportional share: half an hour to a week, or to 8 h. Default `philly`. */
+  readonly durations?: 'philly' | 'short'
   readonly seed: number
 }
 
@@ -69,24 +51,24 @@ export interface GenerateOptions {
  */
 export function generateTrace(options: GenerateOptions): Job[] {
   const { jobs, jobsPerHour, seed } = options
-  const { split = { image: 20, language: 70, speech: 10 }, durations = phillyDurations, gpuCounts = multiGpu } = options
+  const { split = { image: 20, language: 70, speech: 10 } } = options
   assertInteger('jobs', jobs)
   if (jobs > MAX_JOBS) throw new InvalidInputError('jobs', jobs, `at most ${MAX_JOBS}`)
   if (!(jobsPerHour > 0)) throw new InvalidInputError('jobsPerHour', jobsPerHour, 'a positive number')
   if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
-  const isDuration = ({ fromMinutes, toMinutes }: DurationRange) =>
-    fromMinutes > 0 && toMinutes >= fromMinutes && toMinutes < Infinity
-  assertDrawable('durations', durations, isDuration, 'positive minutes, in ascending order')
-  assertDrawable('gpuCounts', gpuCounts, ({ gpus }) => Number.isInteger(gpus) && gpus >= 1, 'integers of at least 1')
+  const { durations: which = 'philly' } = options
+  if (!Object.hasOwn(durations, which)) throw new UnknownNameError('durations', which, Object.keys(durations))
+  const [shortest, middle, longest] = durations[which]
   const next = modelsInTurn(options.profiles, split)
   const random = new SeededRandom(seed)
   let arrivalS = 0
   return Array.from({ length: jobs }, (_, id): Job => {
     arrivalS += (3600 * -Math.log(1 - random.uniform())) / jobsPerHour
     const profile = next()
-    const { gpus } = pick(gpuCounts, random)
-    const { fromMinutes, toMinutes } = pick(durations, random)
-    const durationS = 60 * fromMinutes * (toMinutes / fromMinutes) ** random.uniform()
+    const size = random.uniform()
+    const [gpus] = gpuCounts.find(([, atMost]) => size < atMost)!
+    const [from, to] = random.uniform() < 0.8 ? [shortest, middle] : [middle, longest]
+    const durationS = 60 * from * (to / from) ** random.uniform()
     const iterations = Math.max(1, Math.floor(durationS / profile.iterationS))
     return { id, model: profile.model, arrivalS, iterations, gpus }
   })
@@ -118,27 +100,4 @@ function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<Mo
     drawn++
     return behind.models[behind.drawn++ % behind.models.length]!
   }
-}
-
-function assertDrawable<T extends { readonly probability: number }>(
-  field: string,
-  entries: readonly T[],
-  isValid: (entry: T) => boolean,
-  expected: string,
-): void {
-  const sum = entries.reduce((total, { probability }) => total + probability, 0)
-  if (entries.some(({ probability }) => !(probability >= 0)) || Math.abs(sum - 1) > 1e-9) {
-    throw new InvalidInputError(field, `probabilities that sum to ${sum}`, 'probabilities that sum to 1')
-  }
-  const wrong = entries.find((entry) => !isValid(entry))
-  if (wrong !== undefined) throw new InvalidInputError(field, wrong, expected)
-}
-
-function pick<T extends { readonly probability: number }>(entries: readonly T[], random: SeededRandom): T {
-  let left = random.uniform()
-  for (const entry of entries) {
-    left -= entry.probability
-    if (left < 0) return entry
-  }
-  return entries[entries.length - 1]!
 }

@@ -207,6 +207,18 @@ describe('simulate and compare', () => {
     expect(summary.jobs).toBe(50 - jobs.skipped.length)
   })
 
+  it('writes over no file that it reads, and no two results to one file', async () => {
+    writeFileSync('precious.csv', '0,speech,0,10,1\n')
+    for (const files of [
+      ['--actions', './precious.csv'],
+      ['--actions', 'result', '--jobs-csv', 'result'],
+    ]) {
+      const { code, stderr } = await run('simulate', '--trace', 'precious.csv', ...files)
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/--actions and --jobs-csv: name files of their own/)])
+    }
+    expect(readFileSync('precious.csv', 'utf8')).toBe('0,speech,0,10,1\n')
+  })
+
   it('compares, with gains over fair', async () => {
     const { code, stdout, stderr } = await run(
       ...['simulate', '--generate', '40', '--load', '8', '--durations', 'short', '--servers', '1'],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import type { PlannedJob } from '../src/engine/actions.js'
 import { policyNames } from '../src/engine/scheduling-options.js'
-import { generateTrace, planNow, simulate, summarize } from '../src/index.js'
+import { generateTrace, planNow, ScheduleEngine, simulate, summarize } from '../src/index.js'
 import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
 import type { SimulationOptions } from '../src/simulate.js'
 
@@ -105,66 +105,17 @@ describe('the order of a cluster file', () => {
   )
 })
 
-describe('a plan for now', () => {
-  const cluster = { servers: [{ ...server, count: 2 }] }
-  const jobs = [
-    job(0, 'slow', 1000, 3),
-    job(1, 'quick', 1000, 3),
-    job(2, 'quick', 1000, 1, 50),
-    job(3, 'slow', 9, 1, 999),
-  ]
-
-  it('knows what runs: who goes on keeps its place, and what is free is given to others', () => {
-    const first = planNow({ ...base, cluster, jobs: jobs.slice(0, 2), mechanism: 'tune' })
-    // Placed by hand where no plan would put them.
-    const running = first.running.map((each, i) => ({ ...each, placement: [{ server: 1 - i, gpus: 3 }] }))
-    const next = planNow({ ...base, cluster, jobs, nowS: 100, running, mechanism: 'tune' })
-    expect(next.timeS).toBe(100)
-    expect(next.running.slice(0, 2).map(({ jobId, placement }) => [jobId, placement])).toEqual([
-      [0, [{ server: 1, gpus: 3 }]],
-      [1, [{ server: 0, gpus: 3 }]],
-    ])
-    // Job 3 has not arrived.
-    expect(next.running.map(({ jobId }) => jobId)).toEqual([0, 1, 2])
-    expect(next.waiting).toEqual([])
-  })
-
-  it('takes GPUs from those whom the policy puts last, by what they have had', () => {
-    const plan = (attained: readonly number[]) => {
-      const present = [job(0, 'slow', 1000, 4), job(1, 'slow', 1000, 4)]
-      const one = { servers: [server] }
-      const { running } = planNow({ ...base, cluster: one, jobs: [present[0]!] })
-      const states = [{ ...running[0]!, attainedGpuS: attained[0]!, doneIterations: 10 }]
-      const waiting = [{ jobId: 1, attainedGpuS: attained[1]!, lastRunS: 990 }]
-      return planNow({ ...base, cluster: one, jobs: present, policy: 'las', nowS: 1000, running: states, waiting })
-    }
-    expect(plan([4000, 100])).toMatchObject({ running: [{ jobId: 1 }], waiting: [0] })
-    expect(plan([100, 4000])).toMatchObject({ running: [{ jobId: 0 }], waiting: [1] })
-  })
-
-  it('refuses a present that cannot be', () => {
-    const running = planNow({ ...base, cluster, jobs: jobs.slice(0, 2) }).running
-    const with0 = (change: object) => () =>
-      planNow({ ...base, cluster, jobs, nowS: 100, running: [{ ...running[0]!, ...change }] })
-    expect(with0({ placement: [{ server: 0, gpus: 2 }] })).toThrow(
-      /running: job 0: .* expected one placement on 3 existing GPUs/,
-    )
-    expect(with0({ placement: [{ server: 7, gpus: 3 }] })).toThrow(/3 on server 7/)
-    expect(with0({ jobId: 3 })).toThrow(/job 3', expected one of the present jobs/)
-    expect(with0({ doneIterations: 1000 })).toThrow(/doneIterations: got 1000/)
-    const twice = [running[0]!, { ...running[1]!, placement: running[0]!.placement }]
-    expect(() => planNow({ ...base, cluster, jobs, nowS: 100, running: twice })).toThrow(/running: job 1/)
+describe('a job that arrives too late to be counted in seconds', () => {
+  it('is refused', () => {
+    const arrivals = () => simulate({ ...base, jobs: [job(0, 'slow', 100), job(1, 'slow', 100, 1, 1e300)] })
+    expect(arrivals).toThrow(/job 1: arrivalS: got 1e\+300, expected seconds from 0 to 10000000000/)
   })
 })
 
 describe('a job too large for the cluster', () => {
-  it('ends a trace, unless it is to be skipped and told', () => {
+  it('ends a trace', () => {
     const jobs = [job(0, 'slow', 100), job(1, 'slow', 100, 5), job(2, 'quick', 100)]
     expect(() => simulate({ ...base, jobs })).toThrow(/job 1 can never run: it needs 5 GPUs .* --skip-impossible/)
-    const { jobs: done, skipped } = simulate({ ...base, jobs, skipImpossible: true })
-    expect(done.map(({ job: { id } }) => id)).toEqual([0, 2])
-    expect(skipped.map(({ jobId }) => jobId)).toEqual([1])
-    expect(() => simulate({ ...base, jobs: [jobs[1]!], skipImpossible: true })).toThrow(/that can never run/)
   })
 })
 
@@ -177,16 +128,19 @@ describe('tune where being on several servers costs', () => {
     // Every other GPU pair is free, then a job of four comes.
     const two = { servers: [{ ...server, count: 2 }] }
     const jobs = [job(0, 'slow', 10_000, 2), job(1, 'slow', 10_000, 2), job(2, 'slow', 10_000, 4, 10)]
-    const running = [0, 1].map((jobId) => ({
-      jobId,
-      placement: [{ server: jobId, gpus: 2 }],
-      cpusPerGpu: 4,
-      memoryGbPerGpu: 20,
-      throughput: 0.25,
-    }))
-    const options = { ...base, cluster: two, jobs, nowS: 10, running, mechanism: 'tune' as const }
-    expect(planNow(options).running[2]!.placement).toHaveLength(2)
-    expect(planNow({ ...options, spreadPenalty: 1.5 }).running[2]!.placement).toHaveLength(1)
+    const placementWith = (spreadPenalty: number) => {
+      const engine = new ScheduleEngine({ ...base, cluster: two, mechanism: 'tune', spreadPenalty })
+      const submitted = [jobs[0]!, job(9, 'slow', 10_000, 2), jobs[1]!]
+      engine.plan(
+        0,
+        submitted.map((each) => ({ type: 'submitted', job: each })),
+      )
+      engine.plan(5, [{ type: 'cancelled', jobId: 9 }])
+      engine.plan(10, [{ type: 'submitted', job: jobs[2]! }])
+      return engine.current().running.find(({ jobId }) => jobId === 2)!.placement
+    }
+    expect(placementWith(1)).toHaveLength(2)
+    expect(placementWith(1.5)).toHaveLength(1)
     const trace = [jobs[0]!, jobs[1]!, jobs[2]!]
     const dear = simulate({
       ...base,

@@ -11,7 +11,6 @@ interface Instance {
   readonly servers: number
   readonly jobs: readonly { readonly model: string; readonly gpus: number }[]
   readonly ilp_objective: number
-  readonly lp_objective: number
 }
 
 describe('the optimum against published instances', async () => {
@@ -24,16 +23,15 @@ describe('the optimum against published instances', async () => {
     memoryGb: 500 * servers,
     groups: jobs.map(({ model, gpus }) => {
       const { cpusPerGpu, memoryGbPerGpu, throughput } = profiles.find((profile) => profile.model === model)!
-      const options = cpusPerGpu.flatMap((cpus, i) =>
-        memoryGbPerGpu.map((memoryGb, j) => ({ cpus, memoryGb, throughput: throughput[i]![j]! })),
-      )
-      return { count: 1, gpus, options, minThroughput: throughput[2]![1]! }
+      const options = cpusPerGpu
+        .flatMap((cpus, i) => memoryGbPerGpu.map((memoryGb, j) => ({ cpus, memoryGb, throughput: throughput[i]![j]! })))
+        .filter((option) => option.throughput >= throughput[2]![1]!)
+      return { count: 1, gpus, options }
     }),
   })
 
-  it.each(instances)('instance $seed: whole and relaxed', (instance) => {
+  it.each(instances)('instance $seed', (instance) => {
     expect(Math.abs(solver.solve(problemOf(instance)).objective - instance.ilp_objective)).toBeLessThan(1e-6)
-    expect(Math.abs(solver.solve(problemOf(instance), true).objective - instance.lp_objective)).toBeLessThan(1e-5)
   })
 
   it.each(instances)('instance $seed: tune reaches 99 % of it, on servers', ({ servers, jobs, ilp_objective }) => {
@@ -78,7 +76,7 @@ describe('the solver', async () => {
   ]
 
   it('groups jobs that are alike without changing the optimum', () => {
-    const one = { gpus: 1, options, minThroughput: 1 }
+    const one = { gpus: 1, options }
     const apart = {
       cpus: 30,
       memoryGb: 400,
@@ -91,11 +89,9 @@ describe('the solver', async () => {
     expect(solver.solve(grouped).objective).toBeCloseTo(9.2, 9)
   })
 
-  it('refuses a job that could not keep its fair share, and a cluster that cannot give it', () => {
-    const group = { count: 1, gpus: 1, options, minThroughput: 3 }
+  it('refuses a cluster that cannot give a job its fair share', () => {
+    const group = { count: 1, gpus: 1, options: options.slice(2) }
     expect(() => solver.solve({ cpus: 10, memoryGb: 100, groups: [group] })).toThrow(/no allocation keeps every job/)
-    const greedy = { ...group, minThroughput: 2.5 }
-    expect(() => solver.solve({ cpus: 10, memoryGb: 100, groups: [greedy] })).toThrow(/no allocation keeps every job/)
   })
 
   it('is an upper bound for tune', () => {

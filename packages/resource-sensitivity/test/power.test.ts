@@ -254,20 +254,15 @@ describe('watts', () => {
 
   it('of a running job stay as they are where limits cannot change', () => {
     const points = [point('thin', 100), { ...point('thin', 200), throughput: [[1.5]] }]
-    const given = {
-      ...onThin,
-      profiles: [{ ...seconds, gpus: points }],
-      jobs: [plainJob(0, 4, 0)],
-      limitsChange: false,
+    const runningWith = (limitsChange: boolean) => {
+      const given = { ...onThin, profiles: [{ ...seconds, gpus: points }], limitsChange, powerBudgetW: 400 }
+      const engine = new ScheduleEngine(given)
+      engine.plan(0, [{ type: 'submitted', job: plainJob(0, 4, 0) }])
+      engine.plan(10, [{ type: 'budget', powerBudgetW: 800 }])
+      return engine.current().running
     }
-    const { running } = planNow({ ...given, powerBudgetW: 400 })
-    const more = { ...given, nowS: 10, powerBudgetW: 800, running }
-    expect(planNow(more).running).toMatchObject([{ powerLimitsW: [100], throughput: 1 }])
-    expect(planNow({ ...more, limitsChange: true }).running).toMatchObject([{ powerLimitsW: [200], throughput: 1.5 }])
-    const unknown = [{ ...running[0]!, powerLimitsW: [150] }]
-    expect(() => planNow({ ...more, running: unknown })).toThrow(
-      /job 0: powerLimitsW: got '150', expected limits of its/,
-    )
+    expect(runningWith(false)).toMatchObject([{ powerLimitsW: [100], throughput: 1 }])
+    expect(runningWith(true)).toMatchObject([{ powerLimitsW: [200], throughput: 1.5 }])
   })
 
   it('need types of GPUs, points of each, and a mechanism that knows them', () => {

@@ -19,7 +19,6 @@ import type { JournalEntry } from '../src/execute/schedule-journal.js'
 import { type EngineEvent, generateTrace, type Job } from '../src/index.js'
 import { exampleProfiles } from '../src/job-profile.js'
 import { executeSchedule, requestOfSchedule } from '../src/node.js'
-import { shortDurations } from '../src/trace.js'
 import { PlayedExecutor } from './played-executor.js'
 
 class Killed extends Error {}
@@ -96,9 +95,8 @@ describe('a schedule that is killed', () => {
 
   const cluster = { servers: [{ count: 1, gpus: 4, cpus: 16, memoryGb: 250, storageMBps: 500 }] }
   const jobs = generateTrace({
-    ...{ jobs: 12, jobsPerHour: 6, profiles: exampleProfiles, seed: 8, durations: shortDurations },
-    gpuCounts: [1, 2, 4].map((gpus) => ({ gpus, probability: 1 / 3 })),
-  })
+    ...{ jobs: 12, jobsPerHour: 6, profiles: exampleProfiles, seed: 8, durations: 'short' },
+  }).map((job) => ({ ...job, gpus: [1, 2, 4][job.id % 3]! }))
   /** Short, because requests are looked for twice a second. */
   const brief = jobs.map((job) => ({
     ...job,

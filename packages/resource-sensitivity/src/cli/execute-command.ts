@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   exampleText,
@@ -22,7 +21,7 @@ import { requestOfSchedule, type ScheduleRequest } from '../execute/requests.js'
 import { type SlurmRun, SlurmScheduleExecutor } from '../execute/slurm-schedule-executor.js'
 import { parseReplayCsv } from '../input-files.js'
 import type { Job } from '../trace.js'
-import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+import { addScenarioOptions, loadScenario, read, type ScenarioOptions } from './scenario.js'
 
 interface ExecuteOptions
   extends ScenarioOptions,
@@ -156,7 +155,7 @@ export function addRequestCommands(parent: Command, terminal: Terminal): void {
     .addHelpText('after', exampleText('pctodl sensitivity submit --work-dir /shared/run-1 --trace more.csv'))
     .action(() => {
       const { workDir: folder, trace } = submit.opts<{ workDir: string; trace: string }>()
-      const jobs = parseReplayCsv(readFileSync(trace, 'utf8'), trace)
+      const jobs = parseReplayCsv(read(trace), trace)
       ask({ submit: jobs.map(({ id, model, iterations, gpus }) => ({ id, model, iterations, gpus })) }, folder)
     })
   const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a running schedule (see execute).', terminal)

@@ -9,13 +9,12 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import type { Command } from 'commander'
-import type { Cluster } from '../cluster.js'
-import { possibleJobs } from '../engine/scheduling-options.js'
-import type { ImpossibleJobError } from '../errors.js'
+import { type Cluster, totals } from '../cluster.js'
+import { ImpossibleJobError } from '../errors.js'
 import { parseClusterFile, parseReplayCsv, parseSynergyTables } from '../input-files.js'
 import { exampleProfiles, type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
 import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
-import { generateTrace, type Job, phillyDurations, shortDurations } from '../trace.js'
+import { generateTrace, type Job } from '../trace.js'
 
 /** Common input of `simulate` and `execute`: jobs, their models, a cluster. */
 export interface Scenario {
@@ -83,11 +82,13 @@ export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Sc
   const cluster = loadCluster(options)
   const jobs = loadJobs(options, profiles)
   if (options.skipImpossible !== true) return { profiles, jobs, cluster, skipped: [] }
-  const { possible, skipped } = possibleJobs(jobs, cluster)
-  if (possible.length === 0)
+  const { gpus } = totals(cluster)
+  const skipped = jobs.filter((job) => job.gpus > gpus).map((job) => new ImpossibleJobError(job.id, job.gpus, gpus))
+  if (skipped.length === jobs.length) {
     throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than the cluster has')
+  }
   for (const { message } of skipped) stderr.write(`skipped: ${message}\n`)
-  return { profiles, jobs: possible, cluster, skipped }
+  return { profiles, jobs: jobs.filter((job) => job.gpus <= gpus), cluster, skipped }
 }
 
 function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly JobProfile[] {
@@ -114,7 +115,7 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
     jobsPerHour: load,
     profiles,
     seed,
-    durations: options.durations === 'short' ? shortDurations : phillyDurations,
+    durations: options.durations,
     split: splitOf(options.split),
   })
 }
@@ -135,7 +136,7 @@ function loadCluster(options: ScenarioOptions): Cluster {
 }
 
 /** Reads a file. The error names a folder that is given instead, which the system's error does not. */
-function read(file: string): string {
+export function read(file: string): string {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${file} is a folder; give a file`)
   return readFileSync(file, 'utf8')
 }

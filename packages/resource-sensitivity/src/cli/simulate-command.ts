@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import {
   exampleText,
@@ -71,6 +72,11 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   const isOne = pairs.length === 1
   if (!isOne && (actions ?? jobsCsv) !== undefined) {
     throw new UsageError('--actions and --jobs-csv describe one schedule; name one policy and one mechanism')
+  }
+  const inputs = [options.trace, options.cluster, options.models, ...(options.profiles ?? [])]
+  const named = [...inputs, actions, jobsCsv].flatMap((file) => (file === undefined ? [] : path.resolve(file)))
+  if ((actions ?? jobsCsv) !== undefined && new Set(named).size < named.length) {
+    throw new UsageError('--actions and --jobs-csv: name files of their own')
   }
   const scenario = loadScenario(options, terminal)
   const solver = mechanisms.includes('optimal') ? await loadAllocationSolver() : undefined

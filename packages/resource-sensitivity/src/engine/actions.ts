@@ -49,19 +49,6 @@ export interface PlannedJob extends Grant {
   readonly throughput: number
 }
 
-export interface JobState {
-  readonly jobId: number
-  /** Iterations done. Default 0. */
-  readonly doneIterations?: number
-  /** GPU-seconds received so far. Default 0. */
-  readonly attainedGpuS?: number
-  /** End of the last run, for a waiting job. Default: its arrival. */
-  readonly lastRunS?: number
-}
-
-/** State of a running job: its entry in a plan and its progress. */
-export interface RunningJobState extends PlannedJob, JobState {}
-
 export function isSameGrant(a: Grant, b: Grant): boolean {
   return (
     a.cpusPerGpu === b.cpusPerGpu &&

@@ -134,19 +134,6 @@ export class PowerShares {
     }
   }
 
-  /** Takes over a running job with its limits. @throws InvalidInputError for limits that its profile does not have */
-  adopt(job: EngineJob, powerLimitsW: readonly number[]): void {
-    const limitsW = new Map(job.placement!.map(({ server }, i) => [this.#typeOf(server), powerLimitsW[i]!]))
-    const found = [...limitsW].map(([gpuType, limitW]) =>
-      job.profile.gpus!.some((point) => point.gpuType === gpuType && point.powerLimitW === limitW),
-    )
-    if (found.includes(false)) {
-      const field = `running: job ${job.id}: powerLimitsW`
-      throw new InvalidInputError(field, [...limitsW.values()].join(', '), 'limits of its profile')
-    }
-    this.#ways.set(job, { limitsW, watts: 0, throughput: 0 })
-  }
-
   /** A run is told to stop; a lost run draws no more power. */
   dismissed(job: EngineJob, placement: readonly Seat[], isLost: boolean): void {
     const way = this.#ways.get(job)

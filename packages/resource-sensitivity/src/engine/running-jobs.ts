@@ -35,15 +35,15 @@ class Usage {
   }
 }
 
-/** Amounts that the jobs on a server hold of it, and the sums of their demands. */
+/** Amounts that the jobs on a server hold of it. */
 interface ServerLoad {
   heldCpus: number
   heldMemoryGb: number
-  wantedCpus: number
-  wantedMemoryGb: number
 }
 
-const noLoad = (): ServerLoad => ({ heldCpus: 0, heldMemoryGb: 0, wantedCpus: 0, wantedMemoryGb: 0 })
+const noLoad = (): ServerLoad => ({ heldCpus: 0, heldMemoryGb: 0 })
+
+type RememberedJob = Pick<EngineJob, 'placement' | 'share' | 'restarts' | 'savedRemaining' | 'countedS'>
 
 /** All submitted jobs, with the placements, held resources and expected finish times of the running ones. */
 export class RunningJobs {
@@ -242,21 +242,12 @@ export class RunningJobs {
   }
 
   /** Gives a job that was stopped at this moment its old seats and share. It counts as never stopped. */
-  resume(
-    job: EngineJob,
-    {
-      placement,
-      share,
-      restarts,
-      savedRemaining,
-      countedS,
-    }: Pick<EngineJob, 'placement' | 'share' | 'restarts' | 'savedRemaining' | 'countedS'>,
-  ): void {
-    this.start(job, placement!)
-    this.feed(job, share)
-    job.restarts = restarts
-    job.savedRemaining = savedRemaining
-    job.countedS = Math.max(countedS, this.nowS)
+  resume(job: EngineJob, was: RememberedJob): void {
+    this.start(job, was.placement!)
+    this.feed(job, was.share)
+    job.restarts = was.restarts
+    job.savedRemaining = was.savedRemaining
+    job.countedS = Math.max(was.countedS, this.nowS)
     this.#expect(job)
   }
 
@@ -300,17 +291,11 @@ export class RunningJobs {
 
   #seatOn(job: EngineJob, server: number, gpus: number): void {
     this.pool.add(job, server, gpus)
-    this.#want(job, server, gpus)
+    this.#changed.add(server)
   }
 
   #unseatFrom(job: EngineJob, server: number): void {
-    this.#want(job, server, -this.pool.remove(job, server))
-  }
-
-  #want({ profile: { demand } }: EngineJob, server: number, moreGpus: number): void {
-    const load = this.loads[server]!
-    load.wantedCpus += moreGpus * demand.cpus
-    load.wantedMemoryGb += moreGpus * demand.memoryGb
+    this.pool.remove(job, server)
     this.#changed.add(server)
   }
 

@@ -7,15 +7,7 @@ import { OptimalMechanism } from '../mechanisms/optimal.js'
 import { ShareRules } from '../mechanisms/share-rules.js'
 import { TuneMechanism } from '../mechanisms/tune.js'
 import type { Job } from '../trace.js'
-import {
-  ActionRecord,
-  type EngineEvent,
-  type JobState,
-  type Plan,
-  type PlannedJob,
-  type RunningJobState,
-  type ScheduleAction,
-} from './actions.js'
+import { ActionRecord, type EngineEvent, type Plan, type PlannedJob, type ScheduleAction } from './actions.js'
 import type { EngineJob } from './engine-job.js'
 import { PowerShares } from './power-shares.js'
 import { RunningJobs } from './running-jobs.js'
@@ -145,32 +137,10 @@ export class ScheduleEngine {
     }
   }
 
-  /**
-   * Takes over a cluster with running jobs. Must be called before the first plan, in which the policy then decides
-   * afresh.
-   *
-   * @param jobs all present jobs
-   * @throws InvalidInputError for a state that belongs to none of the jobs, or uses GPUs that do not exist
-   */
-  adopt(nowS: number, jobs: readonly Job[], running: readonly RunningJobState[], waiting: readonly JobState[]): void {
-    this.running.nowS = nowS
+  /** Submits jobs before the first plan, in which the policy then decides which of them run. */
+  adopt(jobs: readonly Job[]): void {
     for (const job of jobs) this.#admit(job)
-    for (const state of [...running, ...waiting]) {
-      const job = this.running.find(state.jobId)
-      if (job === undefined) throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the present jobs')
-      const { doneIterations = 0, attainedGpuS = 0, lastRunS = job.job.arrivalS } = state
-      if (!(doneIterations >= 0 && doneIterations < job.job.iterations)) {
-        const expected = `a number of at least 0 and below ${job.job.iterations}`
-        throw new InvalidInputError(`job ${job.id}: doneIterations`, doneIterations, expected)
-      }
-      assertAtLeast(`job ${job.id}: attainedGpuS`, attainedGpuS, 0, 'GPU-seconds')
-      job.remaining -= doneIterations
-      job.attainedGpuS = attainedGpuS
-      job.lastRunS = lastRunS
-    }
-    for (const state of running) this.#seat(this.running.find(state.jobId)!, state)
-    this.#actions.take(this.running.takeTouched())
-    this.#roundAtS = nowS
+    this.#roundAtS = this.nowS
   }
 
   /** @returns whether the policy must decide afresh */
@@ -337,34 +307,6 @@ export class ScheduleEngine {
       const { roundS } = this.running.options
       this.#roundAtS = (Math.floor(nowS / roundS) + 1) * roundS
     }
-  }
-
-  /**
-   * Places a job that was already running when the engine took over, and gives it the resources that it had.
-   *
-   * @throws InvalidInputError for a placement on GPUs that do not exist or are not free
-   */
-  #seat(job: EngineJob, state: RunningJobState): void {
-    const { placement, cpusPerGpu, memoryGbPerGpu, throughput, powerLimitsW } = state
-    const { pool } = this.running
-    const isWhole = placement.reduce((sum, { gpus }) => sum + gpus, 0) === job.gpus
-    const isThere = placement.every(({ server, gpus }, i) => {
-      const isFree = Number.isInteger(gpus) && gpus >= 1 && pool.freeGpus[server]! >= gpus
-      return isFree && placement.findIndex((other) => other.server === server) === i
-    })
-    if (!isWhole || !isThere || job.state === 'running') {
-      throw new InvalidInputError(
-        `running: job ${job.id}`,
-        placement.map(({ server, gpus }) => `${gpus} on server ${server}`).join(', ') || 'no placement',
-        `one placement on ${job.gpus} existing GPUs that no other job holds`,
-      )
-    }
-    this.#queue.remove(job)
-    this.running.start(job, placement)
-    // The job is already running, so it has no start time left.
-    job.countedS = this.nowS
-    this.running.feed(job, { cpus: cpusPerGpu, memoryGb: memoryGbPerGpu, throughput })
-    if (powerLimitsW !== undefined) this.power?.adopt(job, powerLimitsW)
   }
 
   #assertEvents(events: readonly EngineEvent[]): void {

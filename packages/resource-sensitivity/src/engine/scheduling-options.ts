@@ -100,29 +100,17 @@ function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOption
   return powerBudgetW ?? Number.POSITIVE_INFINITY
 }
 
-/** @throws InvalidInputError, UnknownNameError for a job that is invalid on any cluster */
-export function assertJob(job: Job, models: ReadonlyMap<string, unknown>): void {
+/** About 300 years. Much later, durations would be lost to rounding. */
+const MAX_ARRIVAL_S = 1e10
+
+/** @throws InvalidInputError, UnknownNameError; ImpossibleJobError if the cluster can never run the job */
+export function assertRunnable(job: Job, models: ReadonlyMap<string, unknown>, cluster: Cluster): void {
   if (!models.has(job.model)) throw new UnknownNameError('model', job.model, [...models.keys()])
-  assertAtLeast(`job ${job.id}: arrivalS`, job.arrivalS, 0, 'seconds')
+  if (!(job.arrivalS >= 0 && job.arrivalS <= MAX_ARRIVAL_S)) {
+    throw new InvalidInputError(`job ${job.id}: arrivalS`, job.arrivalS, `seconds from 0 to ${MAX_ARRIVAL_S}`)
+  }
   assertPositive(`job ${job.id}: iterations`, job.iterations)
   assertInteger(`job ${job.id}: gpus`, job.gpus)
-}
-
-/** As `assertJob`. @throws also ImpossibleJobError if the cluster can never run the job */
-export function assertRunnable(job: Job, models: ReadonlyMap<string, unknown>, cluster: Cluster): void {
-  assertJob(job, models)
-  for (const error of possibleJobs([job], cluster).skipped) throw error
-}
-
-/** Separates jobs that the cluster can run from those it never can; returns an error for each of the latter. */
-export function possibleJobs(
-  jobs: readonly Job[],
-  cluster: Cluster,
-): { readonly possible: readonly Job[]; readonly skipped: readonly ImpossibleJobError[] } {
   const { gpus } = totals(cluster)
-  const remedy = 'remove it from the trace, enlarge the cluster or skip such jobs (skipImpossible, --skip-impossible)'
-  const skipped = jobs
-    .filter((job) => job.gpus > gpus)
-    .map((job) => new ImpossibleJobError(job.id, `it needs ${job.gpus} GPUs and the cluster has ${gpus}`, remedy))
-  return { possible: skipped.length === 0 ? jobs : jobs.filter((job) => job.gpus <= gpus), skipped }
+  if (job.gpus > gpus) throw new ImpossibleJobError(job.id, job.gpus, gpus)
 }

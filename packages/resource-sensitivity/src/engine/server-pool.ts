@@ -34,26 +34,6 @@ export class ServerPool {
   }
 
   /**
-   * The server with enough free GPUs and the lowest `score`, then the fewest free GPUs, among those that `fits` accepts;
-   * -1 if there is none.
-   */
-  minOf(gpus: number, fits: (server: number) => boolean, score: (server: number) => number): number {
-    let best = -1
-    let bestScore = Number.POSITIVE_INFINITY
-    for (let free = gpus; free < this.#byFree.length; free++) {
-      const candidates = this.#byFree[free]!
-      for (let i = candidates.length - 1; i >= 0; i--) {
-        if (!fits(candidates[i]!)) continue
-        const value = score(candidates[i]!)
-        if (value >= bestScore) continue
-        best = candidates[i]!
-        bestScore = value
-      }
-    }
-    return best
-  }
-
-  /**
    * Places GPUs on as few servers as possible: the emptiest servers first, and the best fit for the rest.
    *
    * @param room returns for how many GPUs of the job a server has CPU and memory; null if that does not matter
@@ -105,12 +85,10 @@ export class ServerPool {
     return placement!.find((seat) => seat.server === server)!.gpus
   }
 
-  /** Release a job's GPUs on a server. @returns their number */
-  remove(job: EngineJob, server: number): number {
+  /** Releases a job's GPUs on a server. */
+  remove(job: EngineJob, server: number): void {
     this.residents[server]!.splice(this.residents[server]!.indexOf(job), 1)
-    const gpus = this.gpusOn(job, server)
-    this.#changeFree(server, gpus)
-    return gpus
+    this.#changeFree(server, this.gpusOn(job, server))
   }
 
   #changeFree(server: number, gpus: number): void {

@@ -113,7 +113,7 @@ class Execution {
         for (const file of asked) forgetRequest(file)
       }
     } catch (error) {
-      const events = await executor.close()
+      const events = await executor.close(error)
       // Ended jobs wait again: the next call with this journal starts them from their checkpoints.
       if (journal !== null && events.length > 0 && isNoted) {
         const timeS = Math.max(engine.nowS, executor.nowS())
@@ -230,6 +230,6 @@ export interface ScheduleExecutor {
   takeFacts(): readonly unknown[]
   /** Resumes a schedule where its journal ends. Called before any other method. */
   resume(journal: ResumedJournal, jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
-  /** End everything that still runs. @returns the resulting events */
-  close(): Promise<readonly EngineEvent[]>
+  /** Ends everything that still runs, if the cause does not prevent it. @returns the resulting events */
+  close(cause?: unknown): Promise<readonly EngineEvent[]>
 }

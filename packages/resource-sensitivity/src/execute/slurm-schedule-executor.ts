@@ -126,8 +126,6 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #last = new Map<number, Submission>()
   readonly #accounts = new Map<number, Account>()
   readonly #given = new Map<number, SlurmJobEnd>()
-  /** True if Slurm does not answer. No job can be ended then, so all are left running. */
-  #isUnreached = false
   #isClosed = false
   #resizes = 0
   #facts: RunFact[] = []
@@ -181,14 +179,6 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return (this.#clock.now() - this.#startMs) / 1000
   }
 
-  apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void> {
-    return this.#reaching(() => this.#apply(actions, jobOf, signal))
-  }
-
-  next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]> {
-    return this.#reaching(() => this.#next(untilS, signal))
-  }
-
   takeFacts(): readonly RunFact[] {
     return this.#facts.splice(0)
   }
@@ -218,15 +208,13 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       }
       if (i < entries.length - 1) this.#recall(actions, jobOf)
     }
-    await this.#reaching(async () => {
-      for (const submission of this.#submissions.values()) {
-        if (submission.ended) continue
-        await this.#jobs.submit(submission.request, signal)
-        if (submission.started) this.#jobs.noteStarted(submission.id)
-        if (submission.stopping) await this.#tellToStop(submission, signal)
-      }
-      await this.#apply(entries.at(-1)?.actions ?? [], jobOf, signal)
-    })
+    for (const submission of this.#submissions.values()) {
+      if (submission.ended) continue
+      await this.#jobs.submit(submission.request, signal)
+      if (submission.started) this.#jobs.noteStarted(submission.id)
+      if (submission.stopping) await this.#tellToStop(submission, signal)
+    }
+    await this.apply(entries.at(-1)?.actions ?? [], jobOf, signal)
   }
 
   /** Restores the runs of a plan that an earlier process carried out. */
@@ -236,20 +224,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (const step of steps) if (isStart(step)) this.#prepare(step, jobOf)
   }
 
-  async #reaching<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      this.#isUnreached ||= error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
-      throw error
-    }
-  }
-
-  async #apply(
-    actions: readonly ScheduleAction[],
-    jobOf: (jobId: number) => Job,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void> {
     // Decided once, before any call: a run that begins after it was told to stop does not continue under a new limit.
     const steps = actions.map((action) => this.#stepOf(action, () => this.#continues(action)))
     // Stop leaving runs before starting others; Slurm keeps the new ones pending until there is room.
@@ -297,7 +272,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
-  async #next(untilS: number, signal: AbortSignal | undefined): Promise<readonly EngineEvent[]> {
+  async next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]> {
     for (;;) {
       const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
       const untilMs = this.#startMs + untilS * 1000
@@ -339,13 +314,14 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   /**
    * Ends all runs; if Slurm has been silent for too long, everything is left running. Idempotent.
    *
+   * @param cause error for which the schedule ends
    * @throws PctodlError listing all jobs that could not be ended
    */
-  async close(): Promise<readonly EngineEvent[]> {
+  async close(cause?: unknown): Promise<readonly EngineEvent[]> {
     if (this.#isClosed) return []
     this.#isClosed = true
     try {
-      if (!this.#isUnreached) await this.#endAll()
+      if (!isSilence(cause)) await this.#endAll()
       return this.#events.splice(0)
     } finally {
       this.#jobs.close()
@@ -358,19 +334,19 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (const submission of this.#submissions.values()) {
       if (submission.ended) continue
       try {
-        await this.#reaching(() => this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS))
+        await this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS)
         submission.stopping = true
         leaving.push(submission)
       } catch (error) {
         failures.push(error as Error)
         // If Slurm does not answer for one job, it answers for none.
-        if (this.#isUnreached) break
+        if (isSilence(error)) throw error
       }
     }
     // Wait until the jobs are really gone, so that nothing writes to the folder when it is removed.
     const untilMs = this.#clock.now() + LONGEST_END_MS
     this.#isBehind = true
-    while (!this.#isUnreached && leaving.some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
+    while (leaving.some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
       const { ends } = await this.#jobs.next(untilMs)
       for (const end of ends) {
         const { saved, events } = this.#note(end.id, end)
@@ -502,6 +478,11 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #checkpointOf(jobId: number): string {
     return path.join(this.#checkpoints, `${jobId}.json`)
   }
+}
+
+/** Whether Slurm has not answered for too long. No job can be ended then. */
+function isSilence(error: unknown): boolean {
+  return error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
 }
 
 /** Whether a new run or a continuation is submitted. */

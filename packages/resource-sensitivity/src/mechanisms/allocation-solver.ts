@@ -12,9 +12,8 @@ import type { AllocationOption } from './allocation.js'
 export interface JobGroup {
   readonly count: number
   readonly gpus: number
+  /** None slower than the fair share (see `allocationOptions`). */
   readonly options: readonly AllocationOption[]
-  /** Throughput with the fair share, which a job must reach; on average, if it mixes options. */
-  readonly minThroughput: number
 }
 
 /**
@@ -30,22 +29,21 @@ export interface AllocationProblem {
 
 export interface AllocationSolution {
   readonly objective: number
-  /** Number of jobs of group i that take option k. Integers, unless the relaxation was requested. */
+  /** Number of jobs of group i that take option k. */
   readonly counts: readonly (readonly number[])[]
 }
 
 /** Solves allocation problems; created by `loadAllocationSolver`. */
 export interface AllocationSolver {
-  /** @param relaxed let jobs mix fractions of options: the linear relaxation */
-  solve(problem: AllocationProblem, relaxed?: boolean): AllocationSolution
+  solve(problem: AllocationProblem): AllocationSolution
 }
 
 export async function loadAllocationSolver(): Promise<AllocationSolver> {
   const solver = await loadSolver()
   return {
-    solve(problem, relaxed = false) {
+    solve(problem) {
       if (problem.groups.length === 0) return { objective: 0, counts: [] }
-      const { status, values } = solver.solve(programOf(problem, relaxed))
+      const { status, values } = solver.solve(programOf(problem))
       if (values === null) {
         throw new PctodlError(
           'NO_ALLOCATION',
@@ -68,31 +66,22 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
 }
 
 /** The variables are the numbers of jobs that take each option of each group, in this order. */
-function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boolean): LinearProgram {
+function programOf({ cpus, memoryGb, groups }: AllocationProblem): LinearProgram {
   const variables: Variable[] = []
   const cpu: Term[] = []
   const memory: Term[] = []
   const choices: LinearConstraint[] = []
-  for (const { count, gpus, options, minThroughput } of groups) {
+  for (const { count, gpus, options } of groups) {
     const choice: Term[] = []
-    const speed: Term[] = []
     for (const { cpus, memoryGb, throughput } of options) {
       const place = variables.length
-      const mayTake = relaxed || isFastEnough(throughput, minThroughput)
-      variables.push({ objective: throughput, atMost: mayTake ? count : 0, whole: !relaxed })
+      variables.push({ objective: throughput, atMost: count, whole: true })
       cpu.push([place, cpus * gpus])
       memory.push([place, memoryGb * gpus])
       choice.push([place, 1])
-      speed.push([place, throughput])
     }
     choices.push({ terms: choice, atLeast: count, atMost: count })
-    if (relaxed) choices.push({ terms: speed, atLeast: minThroughput * count })
   }
   const constraints = [{ terms: cpu, atMost: cpus }, { terms: memory, atMost: memoryGb }, ...choices]
   return { sense: 'maximize', variables, constraints }
-}
-
-/** Adds a rounding tolerance. */
-function isFastEnough(throughput: number, least: number): boolean {
-  return throughput >= least * (1 - 1e-9)
 }

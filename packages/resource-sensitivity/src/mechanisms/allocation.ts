@@ -60,29 +60,29 @@ const ROUNDING = 1e-9
  * @returns the option index of each resident
  */
 export function allocateServer(residents: readonly Resident[], cpus: number, memoryGb: number): number[] {
-  const choice = new Array<number>(residents.length).fill(0)
-  const free = { cpus, memoryGb }
-  for (const { gpus, options } of residents) {
-    free.cpus -= options[0]!.cpus * gpus
-    free.memoryGb -= options[0]!.memoryGb * gpus
-  }
-  if (upgrade(residents, choice, free, 1 / cpus, 1 / memoryGb)) return choice
-  return exactAllocation(residents, cpus, memoryGb, allocatedThroughput(residents, choice)) ?? choice
+  return allocate(residents, cpus, memoryGb, 1 / cpus, 1 / memoryGb).choice
 }
 
-/** @returns whether every job now runs at its maximum speed */
-function upgrade(
+/** As `allocateServer`, for any prices; `price` is the most throughput that one more unit of cost would give. */
+function allocate(
   residents: readonly Resident[],
-  choice: number[],
-  free: { cpus: number; memoryGb: number },
+  cpus: number,
+  memoryGb: number,
   cpuPrice: number,
   memoryPrice: number,
-): boolean {
+): { readonly choice: number[]; readonly price: number } {
+  const choice = new Array<number>(residents.length).fill(0)
+  let freeCpus = cpus
+  let freeGb = memoryGb
+  for (const { gpus, options } of residents) {
+    freeCpus -= options[0]!.cpus * gpus
+    freeGb -= options[0]!.memoryGb * gpus
+  }
   for (;;) {
     let bestRate = 0
     let bestJob = -1
     let bestOption = -1
-    let satisfied = true
+    let price = 0
     for (let j = 0; j < residents.length; j++) {
       const { gpus, options } = residents[j]!
       const current = options[choice[j]!]!
@@ -90,24 +90,27 @@ function upgrade(
         const option = options[k]!
         const gain = option.throughput - current.throughput
         if (gain <= ROUNDING) continue
-        satisfied = false
         const moreCpus = (option.cpus - current.cpus) * gpus
-        const moreMemory = (option.memoryGb - current.memoryGb) * gpus
-        if (moreCpus > free.cpus + ROUNDING || moreMemory > free.memoryGb + ROUNDING) continue
-        const price = Math.max(moreCpus * cpuPrice + moreMemory * memoryPrice, ROUNDING)
-        const rate = gain / price
-        if (rate > bestRate) {
+        const moreGb = (option.memoryGb - current.memoryGb) * gpus
+        const rate = gain / Math.max(moreCpus * cpuPrice + moreGb * memoryPrice, ROUNDING)
+        if (moreCpus > freeCpus + ROUNDING || moreGb > freeGb + ROUNDING) price = Math.max(price, rate)
+        else if (rate > bestRate) {
           bestRate = rate
           bestJob = j
           bestOption = k
         }
       }
     }
-    if (bestJob < 0) return satisfied
+    if (bestJob < 0) {
+      // If every job runs at its maximum speed, the greedy result is the best.
+      const better =
+        price > 0 ? exactAllocation(residents, cpus, memoryGb, allocatedThroughput(residents, choice)) : null
+      return { choice: better ?? choice, price }
+    }
     const { gpus, options } = residents[bestJob]!
     const [from, to] = [options[choice[bestJob]!]!, options[bestOption]!]
-    free.cpus -= (to.cpus - from.cpus) * gpus
-    free.memoryGb -= (to.memoryGb - from.memoryGb) * gpus
+    freeCpus -= (to.cpus - from.cpus) * gpus
+    freeGb -= (to.memoryGb - from.memoryGb) * gpus
     choice[bestJob] = bestOption
   }
 }
@@ -218,56 +221,16 @@ export interface WattShares {
 }
 
 /**
- * Distributes watts among jobs that choose one operating point each. All start with their first point. Then the best
- * throughput per watt is taken along the concave hull of each job's points (a multiple-choice knapsack). This greedy
- * result is a lower bound for an exact search, which is skipped if it would take too long.
+ * Distributes watts among jobs that choose one operating point each, as `allocateServer` distributes cores.
  *
  * @param all operating points of each job, at least one, watts and throughput strictly ascending
  * @param watts total power; if it is below the sum of all first points, every job still gets its first point
  */
 export function shareWatts(all: readonly (readonly WattOption[])[], watts: number): WattShares {
-  const chosen = all.map(() => 0)
-  let left = watts - all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
-  const steps = all.flatMap((ways, who) => hullSteps(ways).map((step) => ({ who, ...step })))
-  // Along a hull the gain per watt falls, so the steps of each job keep their order.
-  steps.sort((a, b) => b.ratio - a.ratio || a.who - b.who || a.to - b.to)
-  const stuck = new Set<number>()
-  let price = 0
-  for (const { who, to, costW, ratio } of steps) {
-    if (stuck.has(who)) continue
-    if (costW <= left) {
-      left -= costW
-      chosen[who] = to
-    } else {
-      stuck.add(who)
-      price = Math.max(price, ratio)
-    }
-  }
-  const gainOf = (choice: readonly number[]) => all.reduce((sum, ways, who) => sum + ways[choice[who]!]!.throughput, 0)
-  const gain = gainOf(chosen)
-  if (stuck.size === 0 || left < 0) return { chosen, gain, price }
-  const options = all.map((ways) => ({
-    gpus: 1,
-    options: ways.map((way) => ({ cpus: way.watts, memoryGb: 0, throughput: way.throughput })),
-  }))
-  const best = exactAllocation(options, watts, 0, gain)
-  return best === null ? { chosen, gain, price } : { chosen: best, gain: gainOf(best), price }
-}
-
-/** Steps between the vertices of the upper concave hull. */
-function hullSteps(ways: readonly WattOption[]): { to: number; costW: number; ratio: number }[] {
-  const steps: { to: number; costW: number; ratio: number }[] = []
-  for (let from = 0; from < ways.length - 1; ) {
-    let to = from + 1
-    for (let next = to + 1; next < ways.length; next++) {
-      if (slope(ways[from]!, ways[next]!) >= slope(ways[from]!, ways[to]!)) to = next
-    }
-    steps.push({ to, costW: ways[to]!.watts - ways[from]!.watts, ratio: slope(ways[from]!, ways[to]!) })
-    from = to
-  }
-  return steps
-}
-
-function slope(a: WattOption, b: WattOption): number {
-  return (b.throughput - a.throughput) / (b.watts - a.watts)
+  const jobs = all.map((ways): Resident => {
+    const options = ways.map((way) => ({ cpus: way.watts, memoryGb: 0, throughput: way.throughput }))
+    return { gpus: 1, options }
+  })
+  const { choice, price } = allocate(jobs, watts, 0, 1, 0)
+  return { chosen: choice, gain: allocatedThroughput(jobs, choice), price }
 }

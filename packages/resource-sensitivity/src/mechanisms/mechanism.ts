@@ -96,13 +96,12 @@ export class FairMechanism extends WholeGpuMechanism {
 const MAX_CLEARED = 32
 
 /**
- * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few.
+ * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few. Under `tune`, jobs
+ * of equal size come in the order of their demand for CPU or memory.
  *
- * In general, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
- * jobs. Under `tune`, jobs that want more CPU or memory than their share are placed beside jobs that want less. A job
- * that wants more goes to the server with the most spare CPU or memory per free GPU; a job that wants less goes to the
- * server with the least. If spreading slows jobs, `tune` also moves single-server jobs to avoid spreading another job,
- * if that gains more than their restarts cost.
+ * A job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large jobs. If
+ * spreading slows jobs, `tune` moves single-server jobs to avoid spreading another job, if that gains more than their
+ * restarts cost.
  */
 class Placer {
   readonly #running: RunningJobs
@@ -112,16 +111,19 @@ class Placer {
   constructor(running: RunningJobs) {
     const { mechanism, spreadPenalty, profiles } = running.options
     this.#running = running
+    const isSlower = spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
     this.#mixes = mechanism === 'tune'
-    this.#consolidates = this.#mixes && (spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1))
+    this.#consolidates = this.#mixes && isSlower
   }
 
   /** @param fixed jobs that must not be moved */
   place(jobs: EngineJob[], fixed: ReadonlySet<EngineJob>): void {
-    const appetite = (job: EngineJob) => Math.max(...this.#appetites(job))
+    const { pool, watts, totals } = this.#running
+    const appetite = ({ profile: { demand } }: EngineJob) =>
+      Math.max(demand.cpus / totals.cpus, demand.memoryGb / totals.memoryGb)
     jobs.sort((a, b) => b.gpus - a.gpus || (this.#mixes ? appetite(b) - appetite(a) : 0))
     for (const job of jobs) {
-      let server = this.#choose(job)
+      let server = pool.bestFit(job.gpus, (each) => watts === null || watts.mayUse(job, each))
       if (server < 0) server = this.#clear(job, fixed)
       const placement = server >= 0 ? [{ server, gpus: job.gpus }] : this.#spread(job)
       if (placement === null) throw new Error(`job ${job.id} was promised GPUs that are not free`)
@@ -186,32 +188,5 @@ class Placer {
     const { pool, watts } = this.#running
     const room = (server: number) => (watts!.mayUse(job, server) ? pool.freeGpus[server]! : 0)
     return (watts?.frugal.has(job) ? pool.spread(job.gpus, room) : null) ?? pool.spread(job.gpus, null)
-  }
-
-  #choose(job: EngineJob): number {
-    const { pool, loads, watts } = this.#running
-    const mayUse = (server: number) => watts === null || watts.mayUse(job, server)
-    if (!this.#mixes) return pool.bestFit(job.gpus, mayUse)
-    const cpuSlack = (server: number) => this.#slack(server, pool.kinds[server]!.cpus, loads[server]!.wantedCpus)
-    const memorySlack = (server: number) =>
-      this.#slack(server, pool.kinds[server]!.memoryGb, loads[server]!.wantedMemoryGb)
-    const [cpu, memory] = this.#appetites(job)
-    if (Math.max(cpu, memory) <= 1) {
-      return pool.minOf(job.gpus, mayUse, (server) => Math.min(cpuSlack(server), memorySlack(server)))
-    }
-    const slack = cpu >= memory ? cpuSlack : memorySlack
-    return pool.minOf(job.gpus, mayUse, (server) => -slack(server))
-  }
-
-  /** Unclaimed part of a server's CPU or memory per free GPU, relative to the GPU-proportional share. */
-  #slack(server: number, has: number, wanted: number): number {
-    const { kinds, freeGpus } = this.#running.pool
-    return ((has - wanted) / freeGpus[server]!) * (kinds[server]!.gpus / has)
-  }
-
-  /** Demand for CPU and memory per GPU, relative to the cluster's GPU-proportional share. */
-  #appetites({ profile: { demand } }: EngineJob): readonly [cpu: number, memory: number] {
-    const { gpus, cpus, memoryGb } = this.#running.totals
-    return [demand.cpus / (cpus / gpus), demand.memoryGb / (memoryGb / gpus)]
   }
 }

@@ -16,8 +16,8 @@ export class OptimalMechanism extends WholeGpuMechanism {
       const share = this.rules.fairShare(job.placement!)
       const key = `${job.kind.number}/${share.cpus}/${share.memoryGb}`
       if (!groups.has(key)) {
-        const { options, fairThroughput } = this.rules.options(job, share)
-        groups.set(key, { members: [], group: { gpus: job.gpus, options, minThroughput: fairThroughput } })
+        const { options } = this.rules.options(job, share)
+        groups.set(key, { members: [], group: { gpus: job.gpus, options } })
       }
       groups.get(key)!.members.push(job)
     }

@@ -25,8 +25,6 @@ export class TuneMechanism extends WholeGpuMechanism {
   settle(): void {
     const { running } = this
     this.#known.clear()
-    // Under a power budget, a seat on a server with another GPU type may be better, so all servers are examined.
-    if (running.anyChanged && running.watts !== null) running.touchServers()
     const changed = running.takeChanged()
     const spread = new Set<EngineJob>()
     for (const server of changed) {
@@ -114,28 +112,20 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
   const isNew = (job: EngineJob) => job.server >= 0 && job.rate === 0 && !watts?.frugal.has(job)
   const newcomers = changed.flatMap((server) => pool.residents[server]!.filter(isNew))
   if (newcomers.length === 0) return
-  const values = new Map<number, number>()
-  const known = (server: number) => {
-    if (!values.has(server)) values.set(server, valueAt(server))
-    return values.get(server)!
-  }
   let tries = 0
   let pairs = 0
 
   /** @returns whether the moves were kept */
   const attempt = (moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
     tries++
-    const servers = new Set(moves.flatMap(([job, to]) => [job.server, to]))
-    const before = sum(servers, known)
+    const servers = [...new Set(moves.flatMap(([job, to]) => [job.server, to]))]
+    const value = () => servers.reduce((sum, server) => sum + valueAt(server), 0)
+    const before = value()
     const back = moves.map(([job]) => [job, job.server] as const)
     running.reseat(moves)
-    const after = new Map([...servers].map((server) => [server, valueAt(server)]))
-    if (sum(servers, (server) => after.get(server)!) <= before + ROUNDING) {
-      running.reseat(back)
-      return false
-    }
-    for (const [server, value] of after) values.set(server, value)
-    return true
+    const isBetter = value() > before + ROUNDING
+    if (!isBetter) running.reseat(back)
+    return isBetter
   }
 
   for (let improved = true; improved; ) {
@@ -159,7 +149,8 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
         }
       }
     }
-    if (!improved) improved = makeRoom() || (watts !== null && makeWay())
+    // Only under watts do moves over three servers gain.
+    if (!improved && watts !== null) improved = makeRoom() || makeWay()
   }
 
   /** Gives one newcomer the place of another, which moves to free GPUs of a third server. */
@@ -236,10 +227,4 @@ function improveSeats(running: RunningJobs, changed: readonly number[], valueAt:
     extend(0, [], 0)
     return groups
   }
-}
-
-function sum(servers: Iterable<number>, of: (server: number) => number): number {
-  let total = 0
-  for (const server of servers) total += of(server)
-  return total
 }
