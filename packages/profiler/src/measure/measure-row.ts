@@ -1,4 +1,4 @@
-import type { GpuLease } from '@pctodl/platform'
+import { type GpuLease, isStalled, type TenantCounters } from '@pctodl/platform'
 import type { MeasureOptions, PlannedRow } from '../plan/profile-plan.js'
 import { type Observation, powerOf, slowestBatchMs } from './observation.js'
 import type { ProfileRow } from './profile-row.js'
@@ -14,8 +14,6 @@ const HOT_MARGIN_K = 3
 /** A resting board rests until it is this far below its temperature limit, K, but at most COOL_MAX_MS. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
-/** Time that processes may take to prepare for another batch size, ms. */
-const PREPARATION_MS = 15_000
 /** Upper bound of the settling time and of the measuring window, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
@@ -78,12 +76,12 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   const beforeAll = failureOf(atStart)
   if (beforeAll) return failed(beforeAll, 0, 0, null)
 
-  // A real worker may prepare for another batch size, after one more batch of the earlier size.
-  const isAtWork = () =>
-    board.tenants.counters().every(({ state, batches }, i) => {
-      return state !== 'running' || batches >= (atStart[i]?.batches ?? 0) + 2
-    })
-  for (let ms = 0; board.livesInProcess !== true && ms < PREPARATION_MS && !isAtWork(); ms += options.sampleMs) {
+  // A real worker may prepare for another batch size.
+  const isAwaited = (counters: TenantCounters) =>
+    counters.lastBatchSize !== counters.tenant.batchSize &&
+    counters.state === 'running' &&
+    !isStalled(counters, board.clock.now())
+  while (board.livesInProcess !== true && board.tenants.counters().some(isAwaited)) {
     await board.clock.sleep(options.sampleMs, context.signal)
   }
 

@@ -1,7 +1,7 @@
 import {
   hasFallen,
+  isStalled,
   type RateValidity,
-  stalledAfterMs,
   type Telemetry,
   type TenantCounters,
   tenantRate,
@@ -99,7 +99,7 @@ function* validitiesOf(start: Observation, window: readonly Observation[], i: nu
   for (const { counters, telemetry } of window) {
     const now = counters[i]!
     if (hasFallen(before, now)) yield 'unknown'
-    if (telemetry.timeMs - now.lastCompletionMs > stalledAfterMs(now)) yield 'stalled'
+    if (isStalled(now, telemetry.timeMs)) yield 'stalled'
     before = now
   }
 }
