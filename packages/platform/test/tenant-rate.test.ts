@@ -32,7 +32,12 @@ describe('what a tenant completed between two edges', () => {
   })
 
   it('makes no sense where a pool does not count the size of the last batch', () => {
-    const { lastBatchSize: _, ...older } = counters({ samples: 80, batches: 20, latencySumMs: 2000, lastCompletionMs: 2000 })
+    const { lastBatchSize: _, ...older } = counters({
+      samples: 80,
+      batches: 20,
+      latencySumMs: 2000,
+      lastCompletionMs: 2000,
+    })
     expect(tenantRate(worked, older as TenantCounters, 1000, 2050)).toMatchObject({ validity: 'unknown', samples: 0 })
   })
 
