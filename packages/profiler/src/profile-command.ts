@@ -1,15 +1,14 @@
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
-import { openAsked } from './asked-backend.js'
+import { openAsked } from './board-options.js'
 import { loadCharts } from './load-charts.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import { expectedDuration } from './plan/expected-duration.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
-import { type ProfileOptions, parseOptions } from './profile-options.js'
+import { type ProfileOptions, parseOptions, requestedPlan } from './profile-options.js'
 import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
 import { reportOf } from './report/report.js'
-import { requestedPlan } from './requested-plan.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
 import { TraceStore } from './trace/trace-store.js'
@@ -72,10 +71,7 @@ async function measure(
   } finally {
     store.close()
   }
-  const files = [...(plan.rows.some((row) => row.tenants.length > 0) ? [store.files.trace] : [])]
-  if (plan.rows.some((row) => row.tenants.length === 0)) files.push(store.files.static)
-  files.push(store.files.manifest)
-  if (options.plot) files.push(...(await plot(out, rows, plan)))
+  const files = [...store.files, ...(options.plot ? await plot(out, rows, plan) : [])]
   const report = reportOf(plan, rows, {
     boardMs: backend.clock.now() - boardStartedMs,
     wallMs: performance.now() - startedMs,

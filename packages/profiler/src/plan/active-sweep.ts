@@ -1,5 +1,5 @@
 import { type Configuration, type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import { statesAt } from './clock-sweep.js'
+import { statesAt } from './clock-range.js'
 import { mixSweep } from './mix-sweep.js'
 import type { PlannedRow } from './profile-plan.js'
 import { RowChooser } from './row-chooser.js'

@@ -6,9 +6,9 @@ import type { GpuInfo } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { runPlan } from '../run-plan.js'
 import { type Manifest, newManifest } from '../trace/manifest.js'
-import { formatProfileRow, profileHeader } from '../trace/profile-csv.js'
 import { readTrace, TraceStore } from '../trace/trace-store.js'
-import { evaluateProof, isToFit } from './evaluate-proof.js'
+import { profileTable } from '../trace/trace-tables.js'
+import { evaluateProof, isToFit, isToTest } from './evaluate-proof.js'
 import { examine, type Preflight, whyNot } from './preflight.js'
 import type { Proof } from './proof.js'
 import { proofPage } from './proof-page.js'
@@ -97,14 +97,14 @@ interface Measured {
 async function evaluated({ backend, preflight, manifest, info, sensorStep, files }: Measured): Promise<Proof> {
   const rows = readTrace(files.trace)
   const done = new Set(rows.map(({ row }) => row))
-  const reasons = new Map<string, number>()
-  let left = 0
-  manifest.plan.rows.forEach((planned, i) => {
-    if (done.has(i)) return
+  const reasons = new Map<string | undefined, number>()
+  for (const [i, planned] of manifest.plan.rows.entries()) {
+    if (done.has(i)) continue
     const because = whyNot(preflight, planned)
-    if (because === undefined) left++
-    else reasons.set(because, (reasons.get(because) ?? 0) + 1)
-  })
+    reasons.set(because, (reasons.get(because) ?? 0) + 1)
+  }
+  const left = reasons.get(undefined) ?? 0
+  reasons.delete(undefined)
   const result = await evaluateProof(rows, info.spec, info.powerLimitW)
   const proof: Proof = {
     version: 1,
@@ -115,19 +115,18 @@ async function evaluated({ backend, preflight, manifest, info, sensorStep, files
     preflight,
     planned: manifest.plan.rows.length,
     left,
-    skipped: [...reasons].map(([because, count]) => ({ rows: count, because })),
+    skipped: [...reasons].map(([because, count]) => ({ rows: count, because: because! })),
     sensorStep,
     evaluation: typeof result === 'string' ? null : result.evaluation,
     notEvaluated: typeof result === 'string' ? result : null,
     rows,
   }
-  const csv = (wanted: (row: ProfileRow) => boolean) =>
-    `${[profileHeader, ...rows.filter(wanted).map(formatProfileRow)].join('\n')}\n`
-  writeFileAtomically(files.fit, csv(isToFit))
-  writeFileAtomically(
-    files.test,
-    csv(({ sweep }) => sweep === 'test'),
-  )
+  const write = (file: string, isWanted: (row: ProfileRow) => boolean) => {
+    const lines = [profileTable.header, ...rows.filter(isWanted).map(profileTable.format)]
+    writeFileAtomically(file, `${lines.join('\n')}\n`)
+  }
+  write(files.fit, isToFit)
+  write(files.test, isToTest)
   if (typeof result !== 'string') {
     writeFileAtomically(files.parameters(info.spec.key), `${JSON.stringify(result.parameters, null, 1)}\n`)
   }

@@ -1,5 +1,5 @@
 import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
-import { openAsked } from '../asked-backend.js'
+import { openAsked } from '../board-options.js'
 import { loadCharts } from '../load-charts.js'
 import { efficiencyOf, type KneePoint } from './find-knee.js'
 import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'

@@ -241,13 +241,14 @@ export class WorkerProcess {
   /**
    * Returns why the worker counts as hung; undefined if it does not. On a busy host, an overdue heartbeat alone does
    * not show that a worker hangs, so the kernel is asked for the process state. A stopped or sleeping process counts as
-   * hung. A process that waits for a CPU cannot send heartbeats and does not count as hung for up to 10 s.
+   * hung. A process that waits for a CPU cannot send heartbeats and does not count as hung for up to 10 s. The end of a
+   * dead process is reported by its own event.
    */
   hungBecause(): string | undefined {
     const silentMs = monotonicMs() - this.#heardMs
     if (this.state !== 'running' || silentMs < SILENT_MS) return undefined
     const state: ProcessState = processState(this.pid)
-    if (state === 'running' && silentMs < STARVED_MS) return undefined
+    if (state === 'dead' || (state === 'running' && silentMs < STARVED_MS)) return undefined
     return `hung: no heartbeat for ${Math.round(silentMs)} ms, the process is ${state}`
   }
 
