@@ -2,7 +2,7 @@ import { type Configuration, type GpuSpec, InvalidInputError } from '@pctodl/pla
 import { statesAt } from './clock-range.js'
 import { mixSweep } from './mix-sweep.js'
 import type { PlannedRow } from './profile-plan.js'
-import { RowChooser } from './row-chooser.js'
+import { chooseRows } from './row-chooser.js'
 
 export interface ActiveOptions {
   /** How many rows. */
@@ -50,15 +50,14 @@ export function activeSweep(
   const memMhz = memClockMhz ?? spec.performanceMemClocksMhz[0]!
   const pool: Configuration[] = []
   const sds: number[] = []
-  const take = (configuration: Configuration): boolean => {
+  const take = (configuration: Configuration): void => {
     const sd = sdOf(configuration)
-    if (sd === undefined) return false
+    if (sd === undefined) return
     pool.push(configuration)
     sds.push(sd)
-    return true
   }
-  let planCount = 0
-  for (const plan of plans) if (plan.memClockMhz === memMhz && take(plan)) planCount++
+  for (const plan of plans) if (plan.memClockMhz === memMhz) take(plan)
+  const planCount = pool.length
   const candidates = Math.min(MAX_POOL, Math.max(MIN_POOL, POOL_PER_ROW * count))
   for (const mix of mixSweep(spec, models, memClockMhz, { count: candidates, seed })) {
     take({ tenants: mix.tenants, smClockMhz: mix.smClockMhz!, memClockMhz: memMhz })
@@ -69,9 +68,8 @@ export function activeSweep(
     if (planCount === 0) return 1 / others
     return i < planCount ? PLANS_PART / planCount : (1 - PLANS_PART) / others
   })
-  const chooser = new RowChooser(pool, sds, weights, states.at(-1)!)
-  return Array.from({ length: count }, () => {
-    const { tenants, smClockMhz } = pool[chooser.next()]!
+  return chooseRows(pool, sds, weights, states.at(-1)!, count).map((index) => {
+    const { tenants, smClockMhz } = pool[index]!
     return { sweep: 'active', tenants, smClockMhz, memClockMhz, repeat: 0 }
   })
 }

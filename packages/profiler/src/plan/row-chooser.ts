@@ -17,67 +17,48 @@ const NOISE = 0.2
 
 /**
  * Chooses configurations from a pool, one by one. Each time it takes the one whose measurement most lowers the weighted
- * sum of the variances of all predictions.
+ * sum of the variances of all predictions, and then treats it as measured.
  *
  * The prediction error of a configuration is modelled as a Gaussian process (C. Rasmussen and C. Williams, Gaussian
  * Processes for Machine Learning, 2006, chapter 2): a sum over its tenants. The errors of tenants of one network
  * correlate more, the more similar the tenants are, as in the corrections of `@pctodl/perf-model`. The standard
  * deviation of the error is an input.
+ *
+ * @param sds relative standard deviation of the prediction for each configuration of the pool
+ * @param weights weight of the variance of each configuration in the sum to be lowered
+ * @returns indices in the pool
  */
-export class RowChooser {
-  readonly #covariance: Float64Array
-  readonly #noise: Float64Array
-  readonly #weights: readonly number[]
-  readonly #count: number
-
-  /**
-   * @param sds relative standard deviation of the prediction for each configuration of the pool
-   * @param weights weight of the variance of each configuration in the sum to be lowered
-   */
-  constructor(pool: readonly Configuration[], sds: readonly number[], weights: readonly number[], topClockMhz: number) {
-    const n = pool.length
-    this.#count = n
-    this.#weights = weights
-    this.#covariance = covarianceOf(pool, topClockMhz)
-    const scale = sds.map((sd, i) => sd / Math.sqrt(this.#covariance[i * n + i]!))
-    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) this.#covariance[i * n + j]! *= scale[i]! * scale[j]!
-    this.#noise = Float64Array.from(sds, (sd) => NOISE * sd * sd)
-  }
-
-  /** Returns the index of the next configuration, and then treats that configuration as measured. */
-  next(): number {
-    const n = this.#count
-    const covariance = this.#covariance
+export function chooseRows(
+  pool: readonly Configuration[],
+  sds: readonly number[],
+  weights: readonly number[],
+  topClockMhz: number,
+  count: number,
+): number[] {
+  const n = pool.length
+  const covariance = covarianceOf(pool, topClockMhz)
+  const scale = sds.map((sd, i) => sd / Math.sqrt(covariance[i * n + i]!))
+  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) covariance[i * n + j]! *= scale[i]! * scale[j]!
+  return Array.from({ length: count }, () => {
     let best = 0
     let most = Number.NEGATIVE_INFINITY
     for (let c = 0; c < n; c++) {
       let lowered = 0
-      for (let i = 0, at = c * n; i < n; i++, at++) lowered += this.#weights[i]! * covariance[at]! * covariance[at]!
-      lowered /= covariance[c * n + c]! + this.#noise[c]!
+      for (let i = 0, at = c * n; i < n; i++, at++) lowered += weights[i]! * covariance[at]! * covariance[at]!
+      lowered /= covariance[c * n + c]! + NOISE * sds[c]! ** 2
       if (lowered > most) {
         most = lowered
         best = c
       }
     }
-    this.#measure(best)
-    return best
-  }
-
-  /** Weighted sum of the variances that remain after the rows chosen so far. */
-  get variance(): number {
-    return this.#weights.reduce((sum, weight, i) => sum + weight * this.#covariance[i * this.#count + i]!, 0)
-  }
-
-  #measure(c: number): void {
-    const n = this.#count
-    const covariance = this.#covariance
-    const column = covariance.slice(c * n, c * n + n)
-    const per = 1 / (column[c]! + this.#noise[c]!)
+    const column = covariance.slice(best * n, best * n + n)
+    const per = 1 / (column[best]! + NOISE * sds[best]! ** 2)
     for (let i = 0; i < n; i++) {
       const factor = column[i]! * per
       for (let j = 0, at = i * n; j < n; j++, at++) covariance[at]! -= factor * column[j]!
     }
-  }
+    return best
+  })
 }
 
 function covarianceOf(pool: readonly Configuration[], topClockMhz: number): Float64Array {
