@@ -8,6 +8,7 @@ import type { ProfilePlan } from './plan/profile-plan.js'
 import { type ProfileOptions, parseOptions, requestedPlan } from './profile-options.js'
 import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
 import { loadCharts } from './report/load-charts.js'
+import { profileChart } from './report/profile-chart.js'
 import { reportOf } from './report/report.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
@@ -24,7 +25,8 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
     }
     terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
     if (options.dryRun) {
-      terminal.stdout.write(options.json ? `${JSON.stringify(dryReport(plan), null, 2)}\n` : listing(plan))
+      const report = { ...expectedDuration(plan), plan }
+      terminal.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : listing(plan))
       return 0
     }
     return await measure(options, backend, plan, terminal)
@@ -40,12 +42,12 @@ async function measure(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr, signal } = terminal
-  const manifest = newManifest(backend, await backend.gpu.info(), plan, backend.inputs)
+  const manifest = await newManifest(backend, plan, backend.inputs)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
   // On a simulated board a row that failed would fail again, so it is not retried.
   const { resume = false } = options
   const store = new TraceStore(out, manifest, resume && !backend.livesInProcess ? 'retry' : resume)
-  const rows: ProfileRow[] = [...store.measured]
+  const rows = [...store.measured]
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
   try {
@@ -54,7 +56,7 @@ async function measure(
     }
     const progress = new ProfileProgress(stderr, plan, rows.length)
     await runPlan(backend, plan, {
-      measured: [...rows],
+      measured: store.measured,
       retries: store.retries,
       leaveClocksAlone: !options.sudo,
       signal,
@@ -83,7 +85,6 @@ async function measure(
 }
 
 async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {
-  const { profileChart } = await import('./report/profile-chart.js')
   const charts = await loadCharts()
   const { dir, name } = path.parse(out)
   const stem = path.join(dir, name)
@@ -91,10 +92,6 @@ async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan)
   writeFileAtomically(`${stem}.svg`, svg)
   writeFileAtomically(`${stem}.png`, await charts.renderPng(svg))
   return [`${stem}.svg`, `${stem}.png`]
-}
-
-function dryReport(plan: ProfilePlan) {
-  return { ...expectedDuration(plan), plan }
 }
 
 function listing(plan: ProfilePlan): string {

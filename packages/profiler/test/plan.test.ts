@@ -160,7 +160,7 @@ describe('plan files', () => {
       },
       /120, expected shares of at most 100/,
     ],
-    ['plan', /plan\.json: plan/],
+    ['plan', /plan\.json: got 'plan'/],
   ])('refuse what is none', (json, message) => {
     expect(() => parsePlan(json, 'plan.json')).toThrow(message)
   })

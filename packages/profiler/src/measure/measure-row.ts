@@ -47,7 +47,7 @@ export async function measureRow(context: RowContext, planned: PlannedRow, row: 
 }
 
 /** Sets the clocks and starts the processes that a row needs. */
-export async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
+async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
   if (lease) {
     await (planned.memClockMhz === null ? lease.resetMemClock() : lease.lockMemClock(planned.memClockMhz))
     await (planned.smClockMhz === null ? lease.resetSmClock() : lease.lockSmClock(planned.smClockMhz))

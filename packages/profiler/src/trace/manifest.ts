@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
-import { type GpuInfo, InvalidInputError, PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { version } from '../../package.json'
 import { checked } from '../checked.js'
@@ -29,22 +29,17 @@ export interface Manifest {
 }
 
 /** What two runs must have in common so that one can continue the other. */
-const identity: z.ZodType<Pick<Manifest, 'backend' | 'inputs' | 'planSha256'> & { board: RunBoard }> = z.looseObject({
+const identity = z.looseObject({
   version: z.literal(1),
   backend: z.string(),
   board: z.looseObject({ uuid: z.string(), driverVersion: z.string() }),
   inputs: z.string(),
   planSha256: z.string(),
 })
-type RunBoard = Pick<Manifest['board'], 'uuid' | 'driverVersion'>
 
 /** @param inputs description of the inputs that the tenants process */
-export function newManifest(
-  backend: Pick<Backend, 'kind'>,
-  { spec, uuid, driverVersion, powerLimitW }: GpuInfo,
-  plan: ProfilePlan,
-  inputs: string,
-): Manifest {
+export async function newManifest(backend: Backend, plan: ProfilePlan, inputs: string): Promise<Manifest> {
+  const { spec, uuid, driverVersion, powerLimitW } = await backend.gpu.info()
   return {
     version: 1,
     tool: `@pctodl/profiler ${version}`,
