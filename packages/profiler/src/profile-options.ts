@@ -86,7 +86,11 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--stress', 'the grid of 263 cells per network at unlocked clocks; the default plan')
     .option('--clocks', 'nine configurations per network at a series of SM clocks')
     .option('--mixes <n>', 'n random mixes over shares, batches, clocks and networks', integerFrom(1))
-    .option('--design <name>', 'active: choose --rows that reduce the uncertainty of plans most', oneOf('active'))
+    .option(
+      '--design <name>',
+      'active: --rows that improve predictions for plans: half plans of the search, half mixes',
+      oneOf('active'),
+    )
     .option('--rows <n>', 'rows of --design (default 150)', integerFrom(1))
     .option('--params <folder>', 'present parameters, from pctodl fit (default: the shipped parameters)')
     .option('--single', 'one configuration: --shares, --batches, --sm-clock')

@@ -31,7 +31,7 @@ export interface PlanRequest {
   readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
   /** Number of random mixes of different tenants to measure at each memory clock. */
   readonly mixes?: number
-  /** Rows to measure at each memory clock, chosen to reduce the uncertainty of predicted plans the most. */
+  /** Rows to measure at each memory clock to improve the predictions for plans: plans and random mixes. */
   readonly active?: Omit<ActiveOptions, 'seed'>
   readonly repeats?: number
   readonly seed: number
