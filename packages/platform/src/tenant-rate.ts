@@ -43,7 +43,8 @@ const OVERDUE_BATCHES = 3
 const REPORT_MS = 250
 
 type Progress = Omit<TenantCounters, 'id' | 'failure' | 'latencies'>
-type Counts = Pick<TenantCounters, 'samples' | 'batches' | 'latencySumMs' | 'lastCompletionMs'>
+const rising = ['samples', 'batches', 'latencySumMs', 'lastCompletionMs'] as const
+type Counts = Pick<TenantCounters, (typeof rising)[number]>
 
 /**
  * Whether a process that should complete batches counts as stalled at a time on the clock of `lastCompletionMs`. It may
@@ -54,14 +55,13 @@ type Counts = Pick<TenantCounters, 'samples' | 'batches' | 'latencySumMs' | 'las
 export function isStalled(counters: Progress, nowMs: number): boolean {
   if (counters.state !== 'running') return counters.state === 'stalled'
   const batchMs = batchTimeMs(counters)
-  const leastMs = isPreparing(counters) ? PREPARATION_MS : STALLED_MIN_MS
-  const afterMs = batchMs === null ? FIRST_BATCH_MS : Math.max(leastMs, STALLED_BATCHES * batchMs)
-  return nowMs - counters.lastCompletionMs > afterMs
+  const usualMs = batchMs === null ? FIRST_BATCH_MS : STALLED_BATCHES * batchMs
+  return nowMs - counters.lastCompletionMs > Math.max(usualMs, isPreparing(counters) ? PREPARATION_MS : STALLED_MIN_MS)
 }
 
 /** Whether a process has not yet completed a batch of its present size. On request, each size runs before it is ready. */
-function isPreparing({ tenant, batches, lastBatchSize }: Progress): boolean {
-  return batches > 0 && tenant.service === undefined && lastBatchSize !== tenant.batchSize
+function isPreparing({ tenant, lastBatchSize }: Progress): boolean {
+  return tenant.service === undefined && lastBatchSize !== tenant.batchSize
 }
 
 /**
@@ -120,12 +120,7 @@ export function worstValidity(validities: Iterable<RateValidity>): RateValidity 
 
 /** Whether a counter of one process decreased, which is always an error. */
 export function hasFallen(before: Counts, after: Counts): boolean {
-  return (
-    after.samples < before.samples ||
-    after.batches < before.batches ||
-    after.latencySumMs < before.latencySumMs ||
-    after.lastCompletionMs < before.lastCompletionMs
-  )
+  return rising.some((name) => after[name] < before[name])
 }
 
 function batchTimeMs({ tenant, samples, batches, latencySumMs }: Progress): number | null {
