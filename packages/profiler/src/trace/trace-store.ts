@@ -8,7 +8,7 @@ import { assertSameRun, type Manifest, writeManifest } from './manifest.js'
 import { profileTable, staticTable } from './trace-tables.js'
 
 /** The files of one run. */
-export interface TraceFiles {
+interface TraceFiles {
   /** Rows with tenants. */
   readonly trace: string
   /** Rows without tenants. */
