@@ -157,6 +157,7 @@ describe('latencies of batches', () => {
     batches,
     latencySumMs,
     lastCompletionMs: 0,
+    lastBatchSize: 8,
   })
 
   it('are counted per batch, from where they are asked for', () => {

@@ -21,6 +21,7 @@ export class SimulatedProcess {
   batches = 0
   latencySumMs = 0
   lastCompletionMs: number
+  lastBatchSize = 0
   readonly #physics: ProcessPhysics
   readonly #network: NetworkWork
   readonly #elementBytes: number
@@ -76,6 +77,7 @@ export class SimulatedProcess {
       batches: this.batches,
       latencySumMs: this.latencySumMs,
       lastCompletionMs: this.lastCompletionMs,
+      lastBatchSize: this.lastBatchSize,
     }
   }
 
@@ -149,6 +151,7 @@ export class SimulatedProcess {
     // The latency of the first batch includes its time in earlier ticks; the other batches fit into this tick.
     this.latencySumMs += this.#inFlightMs - leftMs
     this.lastCompletionMs = nowMs - leftMs
+    this.lastBatchSize = this.#tenant.batchSize
     if (this.stepwise) {
       this.ranMs -= leftMs
       this.#progress = 0

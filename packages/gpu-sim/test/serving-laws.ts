@@ -56,6 +56,7 @@ export class TestProcess implements ServedProcess {
   batches = 0
   latencySumMs = 0
   lastCompletionMs = 0
+  lastBatchSize = 0
 
   constructor(tenant: Partial<Tenant> = {}) {
     this.tenant = { model: 'resnet50', mpsPercent: 100, batchSize: 1, service: 'search', ...tenant }

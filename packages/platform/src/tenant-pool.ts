@@ -29,6 +29,8 @@ export interface TenantCounters {
    * ready.
    */
   readonly lastCompletionMs: number
+  /** Number of samples in the last completed batch; 0 before the first batch. */
+  readonly lastBatchSize: number
   /** Latencies of all completed batches, if the pool records them; an immutable copy. */
   readonly latencies?: LatencyHistogram
 }

@@ -6,7 +6,7 @@ import type { TenantCounters } from './tenant-pool.js'
  * - `unknown`: a counter decreased or is not a number
  * - `failed`: the tenant's process has failed
  * - `stalled`: for part of the window, the process was alive but completed no batch for too long
- * - `too-short`: no batch was completed within the window, and none was overdue
+ * - `too-short`: no batch of the present size was completed within the window, and none was overdue
  * - `restarted`: the process is not the one that ran at the start of the window
  */
 export const rateValidities = ['unknown', 'failed', 'stalled', 'too-short', 'restarted', 'ok'] as const
@@ -28,6 +28,8 @@ export interface TenantRate {
 
 /** Time that a tenant's first batch may take before it counts as stalled, ms. Its duration is not known yet. */
 const FIRST_BATCH_MS = 60_000
+/** Time without a completed batch that a process may take to prepare for another batch size, ms: CUDA graphs, workspaces. */
+const PREPARATION_MS = 15_000
 /** A process counts as stalled if it completes no batch for this number of batch times. */
 const STALLED_BATCHES = 10
 /** Minimum time without a completed batch before a process counts as stalled, ms. */
@@ -40,16 +42,26 @@ const OVERDUE_BATCHES = 3
 /** Time that a worker's report may take to arrive, ms. */
 const REPORT_MS = 250
 
-type Progress = Pick<TenantCounters, 'tenant' | 'samples' | 'batches' | 'latencySumMs' | 'lastCompletionMs'>
+type Progress = Omit<TenantCounters, 'id' | 'failure' | 'latencies'>
+const rising = ['samples', 'batches', 'latencySumMs', 'lastCompletionMs'] as const
+type Counts = Pick<TenantCounters, (typeof rising)[number]>
 
 /**
- * Returns the time without a completed batch after which a process counts as stalled, ms: ten batch times, at least 1
- * s. The batch time is the mean since the process started; if the current batch size exceeds the mean one, it is scaled
- * up. The factor is ten because going from the maximum to the minimum clock makes batches up to eight times longer.
+ * Whether a process that should complete batches counts as stalled at a time on the clock of `lastCompletionMs`. It may
+ * complete no batch for ten batch times, and for at least 1 s. The batch time is the mean since the process started; if
+ * the current batch size exceeds the mean one, it is scaled up. The factor is ten because going from the maximum to the
+ * minimum clock makes batches up to eight times longer. Before its first batch of another size, a process has 15 s.
  */
-export function stalledAfterMs(counters: Omit<Progress, 'lastCompletionMs'>): number {
+export function isStalled(counters: Progress, nowMs: number): boolean {
+  if (counters.state !== 'running') return counters.state === 'stalled'
   const batchMs = batchTimeMs(counters)
-  return batchMs === null ? FIRST_BATCH_MS : Math.max(STALLED_MIN_MS, STALLED_BATCHES * batchMs)
+  const usualMs = batchMs === null ? FIRST_BATCH_MS : STALLED_BATCHES * batchMs
+  return nowMs - counters.lastCompletionMs > Math.max(usualMs, isPreparing(counters) ? PREPARATION_MS : STALLED_MIN_MS)
+}
+
+/** Whether a process has not yet completed a batch of its present size. On request, each size runs before it is ready. */
+function isPreparing({ tenant, lastBatchSize }: Progress): boolean {
+  return tenant.service === undefined && lastBatchSize !== tenant.batchSize
 }
 
 /**
@@ -83,15 +95,16 @@ export function tenantRate(
   const bound = (validity: RateValidity): TenantRate => ({ samplesPerS: atLeast, validity, ...completed })
   if (after.state === 'failed') return bound('failed')
   if (after.state === 'loading') return bound('restarted')
-  const silentMs = endMs - after.lastCompletionMs
-  if (after.state === 'stalled' || silentMs > stalledAfterMs(after)) return bound('stalled')
+  if (isStalled(after, endMs)) return bound('stalled')
   if (batches === 0) {
     const replaced = before !== undefined && before.id !== after.id
     return replaced ? bound('restarted') : { samplesPerS: null, validity: 'too-short', ...completed }
   }
   const spanMs = after.lastCompletionMs - edgeMs
   const intervalMs = Math.max(batchTimeMs(after)!, latencySumMs / batches, spanMs / batches)
-  if (silentMs > OVERDUE_BATCHES * intervalMs + REPORT_MS) return bound('stalled')
+  if (endMs - after.lastCompletionMs > OVERDUE_BATCHES * intervalMs + REPORT_MS) {
+    return bound(isPreparing(after) ? 'too-short' : 'stalled')
+  }
   if (!from) return bound('restarted')
   if (!(spanMs > 0)) return bound('unknown')
   return { samplesPerS: (1000 * samples) / spanMs, validity: 'ok', ...completed }
@@ -106,23 +119,17 @@ export function worstValidity(validities: Iterable<RateValidity>): RateValidity 
 }
 
 /** Whether a counter of one process decreased, which is always an error. */
-export function hasFallen(before: Omit<Progress, 'tenant'>, after: Omit<Progress, 'tenant'>): boolean {
-  return (
-    after.samples < before.samples ||
-    after.batches < before.batches ||
-    after.latencySumMs < before.latencySumMs ||
-    after.lastCompletionMs < before.lastCompletionMs
-  )
+export function hasFallen(before: Counts, after: Counts): boolean {
+  return rising.some((name) => after[name] < before[name])
 }
 
-function batchTimeMs({ tenant, samples, batches, latencySumMs }: Omit<Progress, 'lastCompletionMs'>): number | null {
+function batchTimeMs({ tenant, samples, batches, latencySumMs }: Progress): number | null {
   if (!(batches > 0)) return null
   const perSampleMs = samples > 0 ? latencySumMs / samples : 0
   return Math.max(latencySumMs / batches, perSampleMs * tenant.batchSize)
 }
 
-function isCount({ samples, batches, latencySumMs, lastCompletionMs }: Omit<Progress, 'tenant'>): boolean {
-  return (
-    [samples, batches, latencySumMs].every((n) => Number.isFinite(n) && n >= 0) && Number.isFinite(lastCompletionMs)
-  )
+function isCount({ samples, batches, latencySumMs, lastBatchSize, lastCompletionMs }: Progress): boolean {
+  const counts = [samples, batches, latencySumMs, lastBatchSize]
+  return counts.every((n) => Number.isFinite(n) && n >= 0) && Number.isFinite(lastCompletionMs)
 }

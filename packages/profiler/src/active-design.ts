@@ -1,8 +1,8 @@
 import { type Configuration, type GpuSpec, PctodlError } from '@pctodl/platform'
 import type { ActiveOptions } from './plan/active-sweep.js'
 
-/** Plans that the search suggests for a board, and a function that returns the standard deviation of a prediction. */
-export type KnownOfBoard = Pick<ActiveOptions, 'plans' | 'sdOf'>
+/** Plans that the search suggests for a board, and what fits in its memory. */
+export type KnownOfBoard = Pick<ActiveOptions, 'plans' | 'fits'>
 
 /**
  * Power caps for which plans are requested, as fractions of the range between the board's lowest and highest power
@@ -13,8 +13,7 @@ const PLAN_EVALUATIONS = 800
 
 /**
  * Returns the configurations that the search of `@pctodl/greedy-partition` chooses for each network and for all
- * networks together at several power caps, and the uncertainty of predictions. Search and predictor are loaded only
- * here.
+ * networks together at several power caps. Search and predictor are loaded only here.
  *
  *
  * @param folder folder with the parameters that `pctodl fit` wrote; default: the shipped parameters
@@ -41,13 +40,9 @@ export async function knownOfBoard(
       return found.feasible ? [found.configuration] : []
     }),
   )
-  const sdOf = (configuration: Configuration): number | undefined => {
-    const bytes = configuration.tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), 0)
-    if (bytes + model.reservedMemoryBytes > spec.memoryBytes) return undefined
-    const { throughput, powerW, throughputSd, powerSdW } = model.predict(configuration)
-    return Math.hypot(throughputSd! / throughput, powerSdW! / powerW)
-  }
-  return { plans, sdOf }
+  const fits: KnownOfBoard['fits'] = ({ tenants }) =>
+    tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes) <= spec.memoryBytes
+  return { plans, fits }
 }
 
 async function load() {

@@ -1,15 +1,15 @@
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
-import { openAsked } from './asked-backend.js'
-import { loadCharts } from './load-charts.js'
+import { openAsked } from './board-options.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import { expectedDuration } from './plan/expected-duration.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
-import { type ProfileOptions, parseOptions } from './profile-options.js'
+import { type ProfileOptions, parseOptions, requestedPlan } from './profile-options.js'
 import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
+import { loadCharts } from './report/load-charts.js'
+import { profileChart } from './report/profile-chart.js'
 import { reportOf } from './report/report.js'
-import { requestedPlan } from './requested-plan.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
 import { TraceStore } from './trace/trace-store.js'
@@ -25,7 +25,8 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
     }
     terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
     if (options.dryRun) {
-      terminal.stdout.write(options.json ? `${JSON.stringify(dryReport(plan), null, 2)}\n` : listing(plan))
+      const report = { ...expectedDuration(plan), plan }
+      terminal.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : listing(plan))
       return 0
     }
     return await measure(options, backend, plan, terminal)
@@ -41,12 +42,12 @@ async function measure(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr, signal } = terminal
-  const manifest = newManifest(backend, await backend.gpu.info(), plan, backend.inputs)
+  const manifest = await newManifest(backend, plan, backend.inputs)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
   // On a simulated board a row that failed would fail again, so it is not retried.
   const { resume = false } = options
   const store = new TraceStore(out, manifest, resume && !backend.livesInProcess ? 'retry' : resume)
-  const rows: ProfileRow[] = [...store.measured]
+  const rows = [...store.measured]
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
   try {
@@ -55,7 +56,7 @@ async function measure(
     }
     const progress = new ProfileProgress(stderr, plan, rows.length)
     await runPlan(backend, plan, {
-      measured: [...rows],
+      measured: store.measured,
       retries: store.retries,
       leaveClocksAlone: !options.sudo,
       signal,
@@ -72,10 +73,7 @@ async function measure(
   } finally {
     store.close()
   }
-  const files = [...(plan.rows.some((row) => row.tenants.length > 0) ? [store.files.trace] : [])]
-  if (plan.rows.some((row) => row.tenants.length === 0)) files.push(store.files.static)
-  files.push(store.files.manifest)
-  if (options.plot) files.push(...(await plot(out, rows, plan)))
+  const files = [...store.files, ...(options.plot ? await plot(out, rows, plan) : [])]
   const report = reportOf(plan, rows, {
     boardMs: backend.clock.now() - boardStartedMs,
     wallMs: performance.now() - startedMs,
@@ -87,7 +85,6 @@ async function measure(
 }
 
 async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {
-  const { profileChart } = await import('./report/profile-chart.js')
   const charts = await loadCharts()
   const { dir, name } = path.parse(out)
   const stem = path.join(dir, name)
@@ -95,10 +92,6 @@ async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan)
   writeFileAtomically(`${stem}.svg`, svg)
   writeFileAtomically(`${stem}.png`, await charts.renderPng(svg))
   return [`${stem}.svg`, `${stem}.png`]
-}
-
-function dryReport(plan: ProfilePlan) {
-  return { ...expectedDuration(plan), plan }
 }
 
 function listing(plan: ProfilePlan): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
-  asUsage,
+  given,
   integerFrom,
   listOf,
   newCommand,
@@ -12,17 +12,16 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { networkName, networkNames } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, networkNames, type Tenant } from '@pctodl/platform'
 import { version } from '../package.json'
-import type { MeasureOptions } from './plan/profile-plan.js'
-import { addBoardOptions, type BoardOptions, boardOf, measureOf, perTenant } from './tenant-options.js'
+import { knownOfBoard } from './active-design.js'
+import { addBoardOptions, type BoardOptions, measureOf, networkOf, tenantsOf } from './board-options.js'
+import { anchorGrid, parseMatrix } from './plan/anchor-grid.js'
+import { makePlan } from './plan/make-plan.js'
+import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
 
-/** Sweeps that a call can request, by the Python code's names if it has them. */
-export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
-
-/** Options as typed. */
+/** Options of `pctodl profile`, as typed. */
 interface RawOptions extends BoardOptions {
-  readonly model?: string[]
   readonly single?: boolean
   readonly static?: boolean
   readonly sweep?: boolean
@@ -33,7 +32,6 @@ interface RawOptions extends BoardOptions {
   readonly design?: 'active'
   readonly rows?: number
   readonly params?: string
-  readonly batches?: number[]
   readonly smClock?: number
   readonly memClock?: number[]
   readonly fStart?: number
@@ -49,17 +47,13 @@ interface RawOptions extends BoardOptions {
   readonly resume?: boolean
   readonly dryRun?: boolean
   readonly plot?: boolean
-  readonly json?: boolean
 }
 
 /** The options of one call of `pctodl profile`, after checking. */
 export interface ProfileOptions extends RawOptions {
-  readonly gpu: string
-  readonly modes: readonly Mode[]
   readonly models: readonly string[]
-  readonly shares: number[]
-  readonly batches: number[]
-  readonly measure: Partial<MeasureOptions>
+  /** Tenants of `--single` and `--sweep`. */
+  readonly tenants: readonly Tenant[]
 }
 
 const referenceSpelling: OptionAliases = {
@@ -92,7 +86,11 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--stress', 'the grid of 263 cells per network at unlocked clocks; the default plan')
     .option('--clocks', 'nine configurations per network at a series of SM clocks')
     .option('--mixes <n>', 'n random mixes over shares, batches, clocks and networks', integerFrom(1))
-    .option('--design <name>', 'active: choose --rows that reduce the uncertainty of plans most', oneOf('active'))
+    .option(
+      '--design <name>',
+      'active: --rows that improve predictions for plans: half plans of the search, half mixes',
+      oneOf('active'),
+    )
     .option('--rows <n>', 'rows of --design (default 150)', integerFrom(1))
     .option('--params <folder>', 'present parameters, from pctodl fit (default: the shipped parameters)')
     .option('--single', 'one configuration: --shares, --batches, --sm-clock')
@@ -121,38 +119,78 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--plot', 'also draw the trace as SVG and PNG')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv, referenceSpelling)
-  const raw = command.opts<RawOptions>()
-  const modes = modesOf(raw)
-  if (raw.design === undefined && (raw.rows !== undefined || raw.params !== undefined)) {
+  const options = command.opts<RawOptions>()
+  const { design, rows, params, plan, model, shares, batches } = options
+  if (design === undefined && (rows !== undefined || params !== undefined)) {
     throw new UsageError('--rows and --params belong to --design active; give that, too, or leave them out')
   }
-  if (raw.plan !== undefined && (modes.length > 0 || raw.model || raw.shares || raw.batches || raw.matrix)) {
+  if (plan !== undefined && (hasSweep(options) || model || shares || batches)) {
     throw new UsageError('--plan defines the rows; omit --model, --shares, --batches, --matrix and sweeps')
   }
-  return asUsage(() => ({
-    ...raw,
-    gpu: boardOf(raw),
-    modes: modes.length > 0 ? modes : ['stress'],
-    models: (raw.model ?? networkNames).map((name) => (raw.worker === undefined ? networkName(name) : name)),
-    ...perTenant(raw.shares ?? [100], raw.batches ?? [8]),
-    measure: {
-      ...measureOf(raw),
-      ...(raw.standardError === undefined ? {} : { standardErrorPercent: raw.standardError }),
-    },
-  }))
+  const models = (model ?? networkNames).map((name) => networkOf(name, options.worker))
+  return { ...options, models, tenants: tenantsOf({ ...options, model: [models[0]!] }, { model: [], batches: [8] }) }
 }
 
-function modesOf(raw: RawOptions): Mode[] {
-  const modes: Mode[] = []
-  if (raw.single) modes.push('single')
-  if (raw.static) modes.push('static')
-  if (raw.sweep) modes.push('sweep')
-  if (raw.profileFreqScaling) modes.push('profile-freq-scaling')
-  if (raw.stress || raw.matrix !== undefined) modes.push('stress')
-  if (raw.clocks) modes.push('clocks')
-  if (raw.mixes !== undefined) modes.push('mixes')
-  if (raw.design !== undefined) modes.push('active')
-  return modes
+function hasSweep({
+  single,
+  static: idle,
+  sweep,
+  profileFreqScaling,
+  stress,
+  matrix,
+  clocks,
+  mixes,
+  design,
+}: RawOptions): boolean {
+  return [single, idle, sweep, profileFreqScaling, stress, matrix, clocks, mixes, design].some(Boolean)
+}
+
+/**
+ * Makes the plan that the options request for a board.
+ *
+ * @throws InvalidInputError or UsageError if the board cannot do what is requested or does not allow it; also the
+ *   errors of `knownOfBoard`
+ */
+export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
+  const plan = options.plan === undefined ? await planOf(options, spec) : readPlan(options.plan, spec)
+  if (!options.sudo && plan.rows.some((row) => row.smClockMhz !== null || row.memClockMhz !== null)) {
+    throw new UsageError('--no-sudo leaves clocks alone, and this asks for some; drop one of them')
+  }
+  return plan
+}
+
+function readPlan(file: string, spec: GpuSpec): ProfilePlan {
+  const plan = parsePlan(readJsonFile(file), file)
+  if (findGpuSpec(plan.board).key !== spec.key) {
+    throw new UsageError(`${file} is a plan for ${plan.board}, this is ${spec.name}; make one with --write-plan`)
+  }
+  return plan
+}
+
+async function planOf(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
+  const { models, tenants, matrix, mixes, smClock, memClock, sudo, repeats, seed, rows = 150, standardError } = options
+  const range = given({ fromMhz: options.fStart, toMhz: options.fEnd, stepMhz: options.fStep })
+  const when = <T>(wanted: unknown, value: T): T | undefined => (wanted ? value : undefined)
+  const smClockMhz = smClock ?? null
+  const grid = matrix === undefined ? anchorGrid : parseMatrix(readJsonFile(matrix), matrix)
+  const known = options.design === undefined ? undefined : await knownOfBoard(spec, models, options.params)
+  return makePlan(spec, {
+    models,
+    memClocksMhz: memClock ?? [sudo ? spec.performanceMemClocksMhz[0]! : null],
+    ...given({
+      grid: when(options.stress || matrix !== undefined || !hasSweep(options), grid),
+      clocks: when(options.clocks, range),
+      scaling: when(options.profileFreqScaling, range),
+      static: when(options.static, !sudo || smClock !== undefined ? { smClockMhz } : range),
+      sweep: when(options.sweep, { tenants, range }),
+      single: when(options.single, { tenants, smClockMhz }),
+      mixes,
+      active: known && { ...known, count: rows },
+    }),
+    repeats,
+    seed,
+    measure: { ...measureOf(options), ...given({ standardErrorPercent: standardError }) },
+  })
 }
 
 /**
@@ -160,7 +198,7 @@ function modesOf(raw: RawOptions): Mode[] {
  *
  * @throws UsageError if the file cannot be read or is not JSON
  */
-export function readJsonFile(file: string): unknown {
+function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {

@@ -2,7 +2,6 @@ import { InvalidInputError } from '@pctodl/platform'
 import { measureRow, type RowContext } from './measure/measure-row.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import type { ProfiledBoard } from './measure/profiled-board.js'
-import { replayRow } from './measure/replay-row.js'
 import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
@@ -45,9 +44,8 @@ export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: 
   const lease = leaveClocksAlone ? null : await board.gpu.acquire()
   const context: RowContext = { board, lease, options: plan.measure, signal }
   try {
-    if (board.livesInProcess) {
-      for (const row of measured) await replayRow(context, plan.rows[row.row]!, row)
-    }
+    // Measuring the rows again brings a new simulated board into the state that the earlier one had.
+    if (board.livesInProcess) for (const { row } of measured) await measureRow(context, plan.rows[row]!, row)
     const order = [...plan.rows.entries()].sort(([a], [b]) => Number(retries.has(a)) - Number(retries.has(b)))
     for (const [i, planned] of order) {
       if (!isLeft(planned, i)) continue

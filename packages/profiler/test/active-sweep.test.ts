@@ -1,8 +1,7 @@
-import { findGpuSpec, networkNames } from '@pctodl/platform'
+import { findGpuSpec } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { knownOfBoard } from '../src/active-design.js'
 import { activeSweep } from '../src/plan/active-sweep.js'
-import { RowChooser } from '../src/plan/row-chooser.js'
 
 const spec = findGpuSpec('A100')
 const at = (model: string, mpsPercent: number, smClockMhz = 1005) => ({
@@ -11,45 +10,11 @@ const at = (model: string, mpsPercent: number, smClockMhz = 1005) => ({
   memClockMhz: 1215,
 })
 
-describe('RowChooser', () => {
-  it('takes what is known least where all else is equal, and then something else', () => {
-    const pool = [at('vgg19', 20), at('resnet50', 20), at('maxvit_t', 20)]
-    const chooser = new RowChooser(pool, [0.1, 0.3, 0.2], [1, 1, 1], 1410)
-    expect([chooser.next(), chooser.next(), chooser.next()]).toEqual([1, 2, 0])
-  })
-
-  it('takes what says most of what counts, though it counts for nothing itself', () => {
-    const pool = [at('vgg19', 20), at('vgg19', 22), at('vgg19', 24), at('resnet50', 20)]
-    expect(new RowChooser(pool, [0.1, 0.1, 0.1, 0.1], [1, 0, 1, 0], 1410).next()).toBe(1)
-  })
-
-  it('leaves less unknown with each row, and after ten of sixty little more than half', () => {
-    const pool = Array.from({ length: 60 }, (_, i) =>
-      at(networkNames[i % networkNames.length]!, 1 + ((17 * i) % 100), 210 + ((300 * i) % 1200)),
-    )
-    const weights = pool.map((_, i) => 1 + (i % 3))
-    const active = new RowChooser(
-      pool,
-      pool.map(() => 0.1),
-      weights,
-      1410,
-    )
-    const whole = active.variance
-    let before = active.variance
-    for (let row = 0; row < 10; row++) {
-      active.next()
-      expect(active.variance).toBeLessThan(before)
-      before = active.variance
-    }
-    expect(before / whole).toBeLessThan(0.6)
-  })
-})
-
 describe('activeSweep', () => {
-  const plan = at('resnet50', 60, 1110)
-  const request = { count: 12, seed: 3, plans: [plan], sdOf: () => 0.05 }
+  const plans = [60, 61, 62].map((share) => at('resnet50', share, 1110))
+  const request = { count: 12, seed: 3, plans, fits: () => true }
 
-  it('gives rows that the board can run, the same ones each time, and the plan among the first', () => {
+  it('gives rows that the board can run, the same ones each time, all plans and else mixes', () => {
     const rows = activeSweep(spec, ['resnet50', 'vgg19'], 1215, request)
     expect(rows).toHaveLength(12)
     for (const { tenants, smClockMhz, memClockMhz, sweep } of rows) {
@@ -58,29 +23,31 @@ describe('activeSweep', () => {
       expect({ memClockMhz, sweep }).toEqual({ memClockMhz: 1215, sweep: 'active' })
     }
     expect(activeSweep(spec, ['resnet50', 'vgg19'], 1215, request)).toEqual(rows)
-    const near = rows.slice(0, 3).some(({ tenants }) => tenants.every((tenant) => tenant.model === 'resnet50'))
-    expect(near).toBe(true)
+    const plansAmong = (all: typeof rows) =>
+      plans.filter((plan) => all.some(({ tenants }) => tenants === plan.tenants)).length
+    expect(plansAmong(rows)).toBe(3)
+    expect(plansAmong(activeSweep(spec, ['resnet50'], 1215, { ...request, count: 4 }))).toBe(2)
+    expect(plansAmong(activeSweep(spec, ['resnet50'], 1215, { ...request, count: 4, seed: 4 }))).toBe(2)
   })
 
   it('takes nothing that cannot be measured', () => {
-    const sdOf = ({ tenants }: { readonly tenants: readonly unknown[] }) => (tenants.length <= 2 ? 0.1 : undefined)
-    const rows = activeSweep(spec, ['resnet50'], 1215, { ...request, sdOf })
+    const fits = ({ tenants }: { readonly tenants: readonly unknown[] }) => tenants.length <= 2
+    const rows = activeSweep(spec, ['resnet50'], 1215, { ...request, fits })
     expect(Math.max(...rows.map(({ tenants }) => tenants.length))).toBeLessThanOrEqual(2)
-    expect(() => activeSweep(spec, ['resnet50'], 1215, { ...request, sdOf: () => undefined })).toThrow(
-      /models.*networks with a configuration that fits/,
+    expect(() => activeSweep(spec, ['resnet50'], 1215, { ...request, fits: () => false })).toThrow(
+      /models.*networks with 12 configurations that fit/,
     )
   })
 })
 
 describe('knownOfBoard', () => {
-  it('knows the plans of a network over the caps, and how uncertain any configuration is', async () => {
-    const { plans, sdOf } = await knownOfBoard(spec, ['resnet50'], undefined)
+  it('knows the plans of a network over the caps, and what fits', async () => {
+    const { plans, fits } = await knownOfBoard(spec, ['resnet50'], undefined)
     expect(plans.length).toBeGreaterThan(4)
     expect(new Set(plans.flatMap(({ tenants }) => tenants.map(({ model }) => model)))).toEqual(new Set(['resnet50']))
-    for (const plan of plans) expect(sdOf(plan)).toBeGreaterThan(0)
+    for (const plan of plans) expect(fits(plan)).toBe(true)
     const tenant = { model: 'vgg19', mpsPercent: 5, batchSize: 256 }
-    const tooMuch = { ...at('vgg19', 5), tenants: Array.from({ length: 20 }, () => tenant) }
-    expect(sdOf(tooMuch)).toBeUndefined()
+    expect(fits({ tenants: Array.from({ length: 20 }, () => tenant) })).toBe(false)
   })
 
   it('says what a board without parameters lacks', async () => {

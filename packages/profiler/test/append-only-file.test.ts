@@ -16,17 +16,16 @@ describe('a file of lines that only grows', () => {
     const file = new AppendOnlyFile(at('trace.csv'), 'a,b')
     for (const line of lines) file.append(line)
     file.close()
-    return file.before
   }
 
   it('goes on where it ended, without what a killed writer left of a line', () => {
-    expect(write('1,2')).toBe('')
+    write('1,2')
     writeFileSync(at('trace.csv'), 'a,b\n1,2\n3,')
-    expect(write('5,6')).toBe('a,b\n1,2\n')
+    write('5,6')
     expect(readFileSync(at('trace.csv'), 'utf8')).toBe('a,b\n1,2\n5,6\n')
     for (const text of ['', 'a', 'a,b']) {
       writeFileSync(at('trace.csv'), text)
-      expect(write('7,8')).toBe('')
+      write('7,8')
       expect(readFileSync(at('trace.csv'), 'utf8')).toBe('a,b\n7,8\n')
     }
   })

@@ -45,6 +45,7 @@ export function observe(
         batches: tenant.batches,
         latencySumMs: tenant.timeMs,
         lastCompletionMs: tenant.timeMs,
+        lastBatchSize: 8,
       })),
     }
   })

@@ -3,20 +3,22 @@ import { makePlan, mixSweep, parsePlan } from '@pctodl/profiler'
 import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { anchorGrid, anchorSweep } from '../src/plan/anchor-grid.js'
-import { clockSweep, clocksOfRange, frequencyScaling } from '../src/plan/clock-sweep.js'
+import { anchorGrid, parseMatrix } from '../src/plan/anchor-grid.js'
+import { clocksOfRange } from '../src/plan/clock-range.js'
 import { expectedDuration } from '../src/plan/expected-duration.js'
-import { parseMatrix } from '../src/plan/make-plan.js'
+import type { PlanRequest } from '../src/plan/make-plan.js'
 import { orderRows } from '../src/plan/order-rows.js'
 import type { PlannedRow } from '../src/plan/profile-plan.js'
 
 const a100 = findGpuSpec('A100')
 const rtx3080Ti = findGpuSpec('3080Ti')
+const rowsOf = (request: Partial<PlanRequest>, model = 'resnet50') =>
+  makePlan(a100, { models: [model], memClocksMhz: [1215], seed: 1, ...request }).rows
 const canonical = (rows: readonly PlannedRow[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 describe('the anchor grid', () => {
   it('has 263 cells that fit on the board, 64 of them with one tenant', () => {
-    const rows = anchorSweep('resnet50', 1215)
+    const rows = rowsOf({ grid: anchorGrid })
     expect(rows).toHaveLength(263)
     expect(new Set(canonical(rows)).size).toBe(263)
     expect(rows.filter((row) => row.tenants.length === 1)).toHaveLength(64)
@@ -50,8 +52,8 @@ describe('sweeps along the clock', () => {
   })
 
   it('have nine configurations, or one process with the whole board', () => {
-    expect(clockSweep(a100, 'vgg19', 1215)).toHaveLength(9 * 9)
-    expect(frequencyScaling(a100, 'vgg19', 1215).map((row) => row.tenants)).toEqual(
+    expect(rowsOf({ clocks: {} }, 'vgg19')).toHaveLength(9 * 9)
+    expect(rowsOf({ scaling: {} }, 'vgg19').map((row) => row.tenants)).toEqual(
       Array.from({ length: 9 }, () => [{ model: 'vgg19', mpsPercent: 100, batchSize: 128 }]),
     )
   })
@@ -98,7 +100,7 @@ describe('mixes', () => {
 })
 
 describe('orderRows', () => {
-  const rows = [...anchorSweep('resnet50', 1215), ...clockSweep(a100, 'resnet50', 1215)]
+  const rows = rowsOf({ grid: anchorGrid, clocks: {} })
 
   it('permutes, by the seed', () => {
     fc.assert(
@@ -158,7 +160,7 @@ describe('plan files', () => {
       },
       /120, expected shares of at most 100/,
     ],
-    ['plan', /plan\.json: plan/],
+    ['plan', /plan\.json: got 'plan'/],
   ])('refuse what is none', (json, message) => {
     expect(() => parsePlan(json, 'plan.json')).toThrow(message)
   })

@@ -3,8 +3,7 @@ import { type BoardOccupancy, type Tenant, VirtualClock } from '@pctodl/platform
 import { makePlan, type ProfileRow, parseProfileCsv, parseStaticCsv, runPlan } from '@pctodl/profiler'
 import { describe, expect, it } from 'vitest'
 import { doubtOf } from '../src/measure/row-status.js'
-import { formatProfileRow, profileHeader } from '../src/trace/profile-csv.js'
-import { formatStaticRow, staticHeader } from '../src/trace/static-csv.js'
+import { profileTable, staticTable } from '../src/trace/trace-tables.js'
 import { observe } from './observations.js'
 
 const quarter: Tenant = { model: 'resnet50', mpsPercent: 25, batchSize: 16 }
@@ -37,7 +36,7 @@ describe('a row of a board that others can be on', () => {
       devices: ['NVIDIA A100-PCIE-40GB'],
     })
     expect(row.batches[0]).toBeGreaterThan(2)
-    expect(parseProfileCsv(`${profileHeader}\n${formatProfileRow(row)}\n`)[0]).toMatchObject({
+    expect(parseProfileCsv(`${profileTable.header}\n${profileTable.format(row)}\n`)[0]).toMatchObject({
       boardProcesses: row.boardProcesses,
       devices: row.devices,
       batches: row.batches,
@@ -63,7 +62,7 @@ describe('a row of a board that others can be on', () => {
   it('takes no power without work while someone else works', async () => {
     const row = await rowWith(() => ({ processes: [intruder], tenants: [] }), [])
     expect(row).toMatchObject({ status: 'foreign', failed: true, powerAverageW: Number.NaN })
-    const read = parseStaticCsv(`${staticHeader}\n${formatStaticRow(row)}\n`)[0]
+    const read = parseStaticCsv(`${staticTable.header}\n${staticTable.format(row)}\n`)[0]
     expect(read).toMatchObject({ status: 'foreign', failed: true, boardProcesses: '77 train.py (foreign)' })
   })
 
@@ -88,7 +87,7 @@ describe('a row of a board that others can be on', () => {
   it('reads traces of versions that did not say', async () => {
     const row = await rowWith(() => ({ processes: [ours], tenants: [place] }))
     const cut = (line: string) => line.slice(0, line.indexOf(',"100 python3'))
-    const old = `${profileHeader.replace(/,board_processes.*/, '')}\n${cut(formatProfileRow(row))}\n`
+    const old = `${profileTable.header.replace(/,board_processes.*/, '')}\n${cut(profileTable.format(row))}\n`
     expect(parseProfileCsv(old)[0]).toMatchObject({ status: 'ok', boardProcesses: '', devices: [], batches: [] })
   })
 })

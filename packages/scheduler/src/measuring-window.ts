@@ -1,7 +1,7 @@
 import {
   hasFallen,
+  isStalled,
   type RateValidity,
-  stalledAfterMs,
   type Telemetry,
   type TenantCounters,
   tenantRate,
@@ -106,11 +106,6 @@ export class MeasuringWindow {
       failure: after.state === 'failed' ? (after.failure ?? 'failed') : null,
     }
   }
-}
-
-function isStalled(counter: TenantCounters, nowMs: number): boolean {
-  if (counter.state !== 'running') return counter.state === 'stalled'
-  return nowMs - counter.lastCompletionMs > stalledAfterMs(counter)
 }
 
 class RunningMean {

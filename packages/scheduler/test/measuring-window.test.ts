@@ -17,6 +17,7 @@ function counters(batches: number, lastCompletionMs: number, more: Partial<Tenan
     batches,
     latencySumMs: 40 * batches,
     lastCompletionMs: ORIGIN_MS + lastCompletionMs,
+    lastBatchSize: batches > 0 ? 8 : 0,
     ...more,
   }
 }
@@ -67,6 +68,22 @@ describe('a measuring window', () => {
       [6500, counters(150, 6000, { state: 'stalled' })],
     ])
     expect(reported.validity).toBe('stalled')
+  })
+
+  it('does not call it a stall that a tenant prepares for another batch size', () => {
+    const tenant = { model: 'resnet50', mpsPercent: 50, batchSize: 16 }
+    const prepares = counters(150, 6000, { tenant })
+    const after = counters(250, 9990, { tenant, samples: 8 * 150 + 16 * 100, lastBatchSize: 16 })
+    const within = windowOf(counters(125, 5000), after, [
+      [7500, prepares],
+      [9000, prepares],
+    ])
+    expect(within).toMatchObject({ validity: 'ok', samples: 8 * 25 + 16 * 100 })
+    const atEnd = windowOf(counters(125, 5000), prepares, [[7500, prepares]])
+    expect(atEnd).toMatchObject({ validity: 'too-short', throughput: 40, samples: 200 })
+    // A worker that takes more than 15 s does not prepare any more.
+    const tooLong = windowOf(counters(150, -7000, { tenant }), counters(150, -7000, { tenant }))
+    expect(tooLong.validity).toBe('stalled')
   })
 
   it('knows nothing of counters that fall, at its edges or between', () => {

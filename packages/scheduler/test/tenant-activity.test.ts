@@ -10,6 +10,7 @@ const counters = (id: number, batches: number): TenantCounters => ({
   batches,
   latencySumMs: 100 * batches,
   lastCompletionMs: 0,
+  lastBatchSize: 8,
 })
 
 describe('TenantActivity', () => {

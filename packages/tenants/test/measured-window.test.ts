@@ -42,6 +42,7 @@ class CountingWorker {
       batches: this.#batches,
       latencySumMs: this.#latencySumMs,
       lastCompletionMs: this.#lastCompletionMs,
+      lastBatchSize: tenant.batchSize,
       latencies: this.#latencies.snapshot(),
       ...(this.failure === undefined ? {} : { failure: this.failure }),
     }
@@ -142,7 +143,7 @@ describe('a common window', () => {
       [as('failed'), 'failed: it has failed'],
       [as('stalled', 'stalled: no batch'), 'stalled: stalled: no batch'],
       [as('stalled'), 'stalled: it completed nothing for a part of the window'],
-      [() => undefined, 'too-short: it completed no batch during the window'],
+      [() => undefined, 'too-short: it completed no batch of its size during the window'],
       [other('loading'), 'restarted: it is loading'],
       [other('running'), 'restarted: it was restarted during the window'],
     ] as const) {

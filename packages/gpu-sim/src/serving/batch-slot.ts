@@ -12,6 +12,7 @@ export interface ServedProcess {
   batches: number
   latencySumMs: number
   lastCompletionMs: number
+  lastBatchSize: number
 }
 
 /** A process and the batch that it runs. */

@@ -266,6 +266,7 @@ export class ServingEngine {
     process.samples += count
     process.latencySumMs += nowMs - slot.startMs
     process.lastCompletionMs = nowMs
+    process.lastBatchSize = count
     if (batchOf !== null) {
       batchOf.running -= count
       for (let i = 0; i < count; i++) batchOf.answer(nowMs - slot.arrivedMs[i]!)

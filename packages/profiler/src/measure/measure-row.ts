@@ -1,21 +1,19 @@
-import type { GpuLease } from '@pctodl/platform'
+import { type GpuLease, isStalled, type TenantCounters } from '@pctodl/platform'
 import type { MeasureOptions, PlannedRow } from '../plan/profile-plan.js'
-import { type Observation, powerOf, slowestBatchMs } from './observation.js'
-import type { ProfileRow } from './profile-row.js'
+import { meanOf, type Observation, powerOf, slowestBatchMs } from './observation.js'
+import { type Measurements, nothingMeasured, type ProfileRow } from './profile-row.js'
 import type { ProfiledBoard } from './profiled-board.js'
-import { intrusionOf, nothingKnown, provenanceOf, untoldOf } from './provenance.js'
+import { intrusionOf, type Provenance, provenanceOf, untoldOf } from './provenance.js'
 import { doubtOf, failureOf, isThermallySlowed, type RowFailure, statusOf } from './row-status.js'
 import { isSettled, settleStretchMs } from './settle.js'
 import { windowErrors } from './standard-error.js'
-import { nothingMeasured, summarizeWindow } from './summarize-window.js'
+import { summarizeWindow } from './summarize-window.js'
 
 /** If the board is closer to its temperature limit than this before a row, it rests, K. */
 const HOT_MARGIN_K = 3
 /** A resting board rests until it is this far below its temperature limit, K, but at most COOL_MAX_MS. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
-/** Time that processes may take to prepare for another batch size, ms. */
-const PREPARATION_MS = 15_000
 /** Upper bound of the settling time and of the measuring window, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
@@ -49,7 +47,7 @@ export async function measureRow(context: RowContext, planned: PlannedRow, row: 
 }
 
 /** Sets the clocks and starts the processes that a row needs. */
-export async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
+async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
   if (lease) {
     await (planned.memClockMhz === null ? lease.resetMemClock() : lease.lockMemClock(planned.memClockMhz))
     await (planned.smClockMhz === null ? lease.resetSmClock() : lease.lockSmClock(planned.smClockMhz))
@@ -58,81 +56,75 @@ export async function applyRow({ board, lease, signal }: RowContext, planned: Pl
   else await board.tenants.apply(planned.tenants, signal ? { signal } : {})
 }
 
-type Outcome = Omit<
-  ProfileRow,
-  'row' | 'sweep' | 'repeat' | 'tenants' | 'targetSmClockMhz' | 'coolDownMs' | 'startedAt'
->
+type Outcome = Measurements &
+  Pick<ProfileRow, 'memClockMhz' | 'status' | 'message' | 'failed' | 'settleMs' | 'windowMs'>
 
 async function measureApplied(context: RowContext, planned: PlannedRow): Promise<Outcome> {
-  const { board, options } = context
+  const { board, options, signal } = context
   const atStart = board.tenants.counters()
-  const failed = (failure: RowFailure, settleMs: number, windowMs: number, memClockMhz: number | null): Outcome => ({
-    ...nothingMeasured(planned, memClockMhz ?? board.gpu.spec.performanceMemClocksMhz[0]!),
-    ...nothingKnown,
-    status: failure.status,
-    message: failure.message,
-    failed: true,
-    settleMs,
-    windowMs,
-  })
-  const beforeAll = failureOf(atStart)
-  if (beforeAll) return failed(beforeAll, 0, 0, null)
-
-  // A real worker may prepare for another batch size, after one more batch of the earlier size.
-  const isAtWork = () =>
-    board.tenants.counters().every(({ state, batches }, i) => {
-      return state !== 'running' || batches >= (atStart[i]?.batches ?? 0) + 2
-    })
-  for (let ms = 0; board.livesInProcess !== true && ms < PREPARATION_MS && !isAtWork(); ms += options.sampleMs) {
-    await board.clock.sleep(options.sampleMs, context.signal)
-  }
-
   const settling: Observation[] = []
-  let settled = false
-  while (!settled) {
-    const observation = await observe(context)
-    settling.push(observation)
-    const settleMs = settling.length * options.sampleMs
-    const failure = failureOf(observation.counters, atStart)
-    if (failure) return failed(failure, settleMs, 0, observation.telemetry.memClockMhz)
-    settled = isSettled(settling, options)
-    if (settleMs >= limitOf(options.settleMaxMs, 1.5 * settleStretchMs(observation, options))) break
+  const window: Observation[] = []
+  const outcome = ({ status, message }: RowFailure, measured?: Measurements, known?: Provenance): Outcome => {
+    const last = window.at(-1) ?? settling.at(-1)
+    // Reading a real board's sensors takes milliseconds, so the window is longer than its pauses.
+    const windowMs = last && window.length > 0 ? last.telemetry.timeMs - settling.at(-1)!.telemetry.timeMs : 0
+    const memClockMhz = measured
+      ? meanOf(window, ({ telemetry }) => telemetry.memClockMhz)
+      : (last?.telemetry.memClockMhz ?? board.gpu.spec.performanceMemClocksMhz[0]!)
+    return {
+      ...(measured ?? { ...nothingMeasured, ...known }),
+      memClockMhz: planned.memClockMhz ?? memClockMhz,
+      status,
+      message,
+      failed: measured === undefined,
+      settleMs: settling.length * options.sampleMs,
+      windowMs: Math.round(windowMs),
+    }
   }
+  /** Observes until `isOver`, or until a tenant fails: then it returns the failure. */
+  const watch = async (into: Observation[], isOver: () => boolean): Promise<RowFailure | undefined> => {
+    for (;;) {
+      const observation = await observe(context)
+      into.push(observation)
+      const failure = failureOf(observation.counters, atStart)
+      if (failure !== undefined || isOver()) return failure
+    }
+  }
+
+  const beforeAll = failureOf(atStart)
+  if (beforeAll) return outcome(beforeAll)
+
+  // A real worker may prepare for another batch size.
+  const isAwaited = (counters: TenantCounters) =>
+    counters.lastBatchSize !== counters.tenant.batchSize &&
+    counters.state === 'running' &&
+    !isStalled(counters, board.clock.now())
+  while (board.livesInProcess !== true && board.tenants.counters().some(isAwaited)) {
+    await board.clock.sleep(options.sampleMs, signal)
+  }
+
+  let settled = false
+  const failure =
+    (await watch(settling, () => {
+      settled = isSettled(settling, options)
+      const neededMs = 1.5 * settleStretchMs(settling.at(-1)!, options)
+      return settled || settling.length * options.sampleMs >= limitOf(options.settleMaxMs, neededMs)
+    })) ?? (await watch(window, () => isLongEnough(settling.at(-1)!, window, options)))
+  if (failure) return outcome(failure)
 
   const start = settling.at(-1)!
-  const settleMs = settling.length * options.sampleMs
-  const window: Observation[] = []
-  do {
-    const observation = await observe(context)
-    window.push(observation)
-    const failure = failureOf(observation.counters, atStart)
-    if (failure) {
-      return failed(failure, settleMs, window.length * options.sampleMs, observation.telemetry.memClockMhz)
-    }
-  } while (!isLongEnough(start, window, options))
-
-  // Reading a real board's sensors takes milliseconds, so the window is longer than its pauses.
-  const windowMs = Math.round(window.at(-1)!.telemetry.timeMs - start.telemetry.timeMs)
   const unread = window.filter((observation) => powerOf(observation) === null).length
   if (2 * unread > window.length) {
     const message = `power could not be read in ${unread} of ${window.length} readings`
-    return failed({ status: 'no-telemetry', message }, settleMs, windowMs, window.at(-1)!.telemetry.memClockMhz)
+    return outcome({ status: 'no-telemetry', message })
   }
   const provenance = provenanceOf(start, window)
   const doubt = intrusionOf([start, ...window]) ?? doubtOf(start, window)
-  if (doubt) return { ...failed(doubt, settleMs, windowMs, window.at(-1)!.telemetry.memClockMhz), ...provenance }
-  const status = statusOf(settled, window)
-  const untold = untoldOf([start, ...window])
-  return {
-    ...summarizeWindow(planned, start, window, options.sampleMs),
-    ...provenance,
-    // The driver did not confirm which processes were on the board, but nothing contradicts the measurement, so its
-    // values are kept.
-    ...(untold ?? { status, message: '' }),
-    failed: false,
-    settleMs,
-    windowMs,
-  }
+  if (doubt) return outcome(doubt, undefined, provenance)
+  // If the driver did not confirm which processes were on the board, nothing contradicts the measurement, so its
+  // values are kept.
+  const status = untoldOf([start, ...window]) ?? { status: statusOf(settled, window), message: '' }
+  return outcome(status, { ...summarizeWindow(start, window, options.sampleMs), ...provenance })
 }
 
 async function observe({ board, options, signal }: RowContext): Promise<Observation> {

@@ -41,3 +41,45 @@ export interface ProfileRow extends TraceRow {
   /** Start time of the row, ISO 8601. */
   readonly startedAt: string
 }
+
+/** The fields whose values come from the measuring window. */
+export type Measurements = Omit<
+  ProfileRow,
+  | 'row'
+  | 'sweep'
+  | 'repeat'
+  | 'tenants'
+  | 'targetSmClockMhz'
+  | 'memClockMhz'
+  | 'status'
+  | 'message'
+  | 'failed'
+  | 'coolDownMs'
+  | 'settleMs'
+  | 'windowMs'
+  | 'startedAt'
+>
+
+/** The measured fields of a row without a measurement. */
+export const nothingMeasured: Measurements = {
+  smClockMhz: Number.NaN,
+  smUtilPercent: Number.NaN,
+  memUtilPercent: Number.NaN,
+  throughput: Number.NaN,
+  powerAverageW: Number.NaN,
+  powerMaxW: Number.NaN,
+  tenantThroughput: [],
+  tenantLatencyMs: [],
+  memoryUsedBytes: null,
+  powerErrorPercent: Number.NaN,
+  throughputErrorPercent: Number.NaN,
+  energyJ: null,
+  temperatureC: null,
+  clocksEventReasons: [],
+  latencyP50Ms: [],
+  latencyP95Ms: [],
+  latencyP99Ms: [],
+  boardProcesses: '',
+  devices: [],
+  batches: [],
+}

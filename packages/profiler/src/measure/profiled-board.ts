@@ -12,7 +12,7 @@ export interface ProfiledBoard {
   readonly occupancy?: () => BoardOccupancy
   /**
    * Whether the board exists only in this process, as a simulated one does. Each process then starts with a new board,
-   * so a resumed run first replays the rows measured before.
+   * so a resumed run first measures the same rows again.
    */
   readonly livesInProcess?: boolean
 }

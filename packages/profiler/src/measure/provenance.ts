@@ -3,10 +3,7 @@ import type { Observation } from './observation.js'
 import type { ProfileRow } from './profile-row.js'
 import type { RowFailure } from './row-status.js'
 
-type Provenance = Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'>
-
-/** Provenance of a row without a measuring window. */
-export const nothingKnown: Provenance = { boardProcesses: '', devices: [], batches: [] }
+export type Provenance = Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'>
 
 /**
  * Processes that were on the board at any time in the measuring window, and for each tenant its device and its number

@@ -1,8 +1,9 @@
 import {
   hasFallen,
+  isStalled,
   type RateValidity,
-  stalledAfterMs,
   type Telemetry,
+  type Tenant,
   type TenantCounters,
   tenantRate,
   worstValidity,
@@ -46,6 +47,10 @@ export interface RowFailure {
   readonly message: string
 }
 
+function of(i: number, { model, mpsPercent, batchSize }: Tenant, status: RowStatus, why: string): RowFailure {
+  return { status, message: `tenant ${i} (${model}, ${mpsPercent} %, batch ${batchSize}): ${why}` }
+}
+
 /**
  * The failure of the first tenant that failed, stalled or was restarted since `atStart`; undefined if there is none.
  */
@@ -54,14 +59,10 @@ export function failureOf(
   atStart: readonly TenantCounters[] = counters,
 ): RowFailure | undefined {
   for (const [i, { id, state, failure = 'the process ended', tenant }] of counters.entries()) {
-    const who = `tenant ${i} (${tenant.model}, ${tenant.mpsPercent} %, batch ${tenant.batchSize})`
-    if (state === 'failed') {
-      const status = /out of memory/i.test(failure) ? 'out-of-memory' : 'crashed'
-      return { status, message: `${who}: ${failure}` }
-    }
-    if (id !== atStart[i]?.id) return { status: 'crashed', message: `${who}: it was restarted during the measurement` }
-    if (state === 'stalled') return { status: 'stalled', message: `${who}: ${failure}` }
-    if (state !== 'running') return { status: 'crashed', message: `${who}: it is ${state}` }
+    if (state === 'failed') return of(i, tenant, /out of memory/i.test(failure) ? 'out-of-memory' : 'crashed', failure)
+    if (id !== atStart[i]?.id) return of(i, tenant, 'crashed', 'it was restarted during the measurement')
+    if (state === 'stalled') return of(i, tenant, 'stalled', failure)
+    if (state !== 'running') return of(i, tenant, 'crashed', `it is ${state}`)
   }
   return undefined
 }
@@ -77,11 +78,8 @@ export function doubtOf(start: Observation, window: readonly Observation[]): Row
   for (const [i, after] of end.counters.entries()) {
     const validity = worstValidity(validitiesOf(start, window, i))
     if (validity === 'ok') continue
-    const { tenant } = after
-    const who = `tenant ${i} (${tenant.model}, ${tenant.mpsPercent} %, batch ${tenant.batchSize})`
-    if (validity === 'failed' || validity === 'restarted')
-      return { status: 'crashed', message: `${who}: it ${validity}` }
-    return { status: validity, message: `${who}: ${doubts[validity]}` }
+    if (validity === 'failed' || validity === 'restarted') return of(i, after.tenant, 'crashed', `it ${validity}`)
+    return of(i, after.tenant, validity, doubts[validity])
   }
   return undefined
 }
@@ -99,7 +97,7 @@ function* validitiesOf(start: Observation, window: readonly Observation[], i: nu
   for (const { counters, telemetry } of window) {
     const now = counters[i]!
     if (hasFallen(before, now)) yield 'unknown'
-    if (telemetry.timeMs - now.lastCompletionMs > stalledAfterMs(now)) yield 'stalled'
+    if (isStalled(now, telemetry.timeMs)) yield 'stalled'
     before = now
   }
 }

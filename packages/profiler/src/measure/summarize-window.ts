@@ -1,30 +1,8 @@
-import { type ClocksEventReason, LatencyHistogram, type TraceRow } from '@pctodl/platform'
-import type { PlannedRow } from '../plan/profile-plan.js'
+import { type ClocksEventReason, LatencyHistogram } from '@pctodl/platform'
 import { meanOf, type Observation, powerOf, tenantRate } from './observation.js'
-import type { ProfileRow } from './profile-row.js'
+import type { Measurements } from './profile-row.js'
+import type { Provenance } from './provenance.js'
 import { windowErrors } from './standard-error.js'
-
-type Measurements = Pick<
-  ProfileRow,
-  | 'smClockMhz'
-  | 'smUtilPercent'
-  | 'memUtilPercent'
-  | 'throughput'
-  | 'powerAverageW'
-  | 'powerMaxW'
-  | 'tenantThroughput'
-  | 'tenantLatencyMs'
-  | 'memoryUsedBytes'
-  | 'memClockMhz'
-  | 'powerErrorPercent'
-  | 'throughputErrorPercent'
-  | 'energyJ'
-  | 'temperatureC'
-  | 'clocksEventReasons'
-  | 'latencyP50Ms'
-  | 'latencyP95Ms'
-  | 'latencyP99Ms'
->
 
 /**
  * Computes the means and standard errors of a measuring window.
@@ -33,11 +11,10 @@ type Measurements = Pick<
  * @param window the observations after it; the last is at the end of the window
  */
 export function summarizeWindow(
-  planned: PlannedRow,
   start: Observation,
   window: readonly Observation[],
   sampleMs: number,
-): Measurements {
+): Omit<Measurements, keyof Provenance> {
   const end = window.at(-1)!
   const errors = windowErrors(start, window, sampleMs)
   const tenantThroughput = end.counters.map((_, i) => tenantRate(start, end, i) ?? 0)
@@ -48,12 +25,13 @@ export function summarizeWindow(
     const powerW = powerOf(observation)
     if (powerW !== null && !(powerW <= powerMaxW)) powerMaxW = powerW
   }
-  const temperatureC = meanOf(window, ({ telemetry }) => telemetry.temperatureC)
+  const meanReading = (field: 'smClockMhz' | 'smUtilPercent' | 'memUtilPercent' | 'temperatureC') =>
+    meanOf(window, ({ telemetry }) => telemetry[field])
+  const temperatureC = meanReading('temperatureC')
   return {
-    memClockMhz: planned.memClockMhz ?? meanOf(window, ({ telemetry }) => telemetry.memClockMhz),
-    smClockMhz: meanOf(window, ({ telemetry }) => telemetry.smClockMhz),
-    smUtilPercent: meanOf(window, ({ telemetry }) => telemetry.smUtilPercent),
-    memUtilPercent: meanOf(window, ({ telemetry }) => telemetry.memUtilPercent),
+    smClockMhz: meanReading('smClockMhz'),
+    smUtilPercent: meanReading('smUtilPercent'),
+    memUtilPercent: meanReading('memUtilPercent'),
     throughput: tenantThroughput.reduce((sum, rate) => sum + rate, 0),
     powerAverageW: meanOf(window, powerOf),
     powerMaxW,
@@ -68,33 +46,6 @@ export function summarizeWindow(
     latencyP50Ms: latencyQuantiles(start, end, 0.5),
     latencyP95Ms: latencyQuantiles(start, end, 0.95),
     latencyP99Ms: latencyQuantiles(start, end, 0.99),
-  }
-}
-
-/** Values of the measured fields in a row that could not be measured. */
-export function nothingMeasured(planned: PlannedRow, memClockMhz: number): Measurements {
-  const unknown: Pick<TraceRow, 'smClockMhz' | 'smUtilPercent' | 'memUtilPercent' | 'throughput'> = {
-    smClockMhz: Number.NaN,
-    smUtilPercent: Number.NaN,
-    memUtilPercent: Number.NaN,
-    throughput: Number.NaN,
-  }
-  return {
-    ...unknown,
-    memClockMhz: planned.memClockMhz ?? memClockMhz,
-    powerAverageW: Number.NaN,
-    powerMaxW: Number.NaN,
-    tenantThroughput: [],
-    tenantLatencyMs: [],
-    memoryUsedBytes: null,
-    powerErrorPercent: Number.NaN,
-    throughputErrorPercent: Number.NaN,
-    energyJ: null,
-    temperatureC: null,
-    clocksEventReasons: [],
-    latencyP50Ms: [],
-    latencyP95Ms: [],
-    latencyP99Ms: [],
   }
 }
 

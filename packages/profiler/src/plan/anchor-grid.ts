@@ -1,5 +1,6 @@
 import type { Tenant } from '@pctodl/platform'
-import type { PlannedRow } from './profile-plan.js'
+import { z } from 'zod'
+import { checked } from '../checked.js'
 
 /** Identical tenants with one share: each number of tenants is measured with each batch size. */
 export interface GridCells {
@@ -25,25 +26,46 @@ export const anchorGrid: readonly GridCells[] = [
   { mpsPercent: 40, tenantCounts: [1, 2], batchSizes: upTo256 },
 ]
 
-export function identicalTenants(model: string, count: number, mpsPercent: number, batchSize: number): Tenant[] {
-  return Array.from({ length: count }, () => ({ model, mpsPercent, batchSize }))
-}
+/** The grid whose throughput and power PctoDL's published profiles measure along the SM clock. */
+export const clocksGrid: readonly GridCells[] = [
+  { mpsPercent: 25, tenantCounts: [4], batchSizes: [8, 16, 32] },
+  { mpsPercent: 50, tenantCounts: [2], batchSizes: [8, 16, 32] },
+  { mpsPercent: 10, tenantCounts: [10], batchSizes: [8, 16, 32] },
+]
 
-/** Rows that measure one network over a grid at one memory clock. The firmware chooses the SM clock. */
-export function anchorSweep(
-  model: string,
-  memClockMhz: number | null,
-  grid: readonly GridCells[] = anchorGrid,
-): PlannedRow[] {
+/** The tenants of each configuration of a grid. */
+export function tenantsOfGrid(model: string, grid: readonly GridCells[]): Tenant[][] {
   return grid.flatMap(({ mpsPercent, tenantCounts, batchSizes }) =>
     tenantCounts.flatMap((count) =>
-      batchSizes.map((batchSize) => ({
-        sweep: 'anchor' as const,
-        tenants: identicalTenants(model, count, mpsPercent, batchSize),
-        smClockMhz: null,
-        memClockMhz,
-        repeat: 0,
-      })),
+      batchSizes.map((batchSize) => Array.from({ length: count }, () => ({ model, mpsPercent, batchSize }))),
     ),
   )
+}
+
+const matrixSchema = z.object({
+  stressMatrix: z
+    .array(
+      z.object({
+        mpsPct: z.number().gt(0).max(100),
+        taskCounts: z.array(z.int().min(1)).min(1),
+        batches: z.array(z.int().min(1)).min(1),
+      }),
+    )
+    .min(1),
+})
+
+/**
+ * Reads a grid from the Python code's `profiler_matrix.json`. Configurations whose shares sum to more than 100 are
+ * omitted, as in the Python code.
+ *
+ * @throws InvalidInputError naming the invalid field and what it should contain
+ */
+export function parseMatrix(json: unknown, source: string): GridCells[] {
+  return checked(matrixSchema, json, source)
+    .stressMatrix.map(({ mpsPct, taskCounts, batches }) => ({
+      mpsPercent: mpsPct,
+      tenantCounts: taskCounts.filter((count) => count * mpsPct <= 100),
+      batchSizes: batches,
+    }))
+    .filter(({ tenantCounts }) => tenantCounts.length > 0)
 }

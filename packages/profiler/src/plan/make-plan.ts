@@ -1,11 +1,16 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
-import { z } from 'zod'
 import { type ActiveOptions, activeSweep } from './active-sweep.js'
-import { anchorSweep, type GridCells } from './anchor-grid.js'
-import { atEveryClock, type ClockRange, clockSweep, frequencyScaling, statesAt, staticSweep } from './clock-sweep.js'
+import { clocksGrid, type GridCells, tenantsOfGrid } from './anchor-grid.js'
+import { type ClockRange, clocksOfRange, statesAt } from './clock-range.js'
 import { mixSweep } from './mix-sweep.js'
 import { orderRows, repeated } from './order-rows.js'
-import { defaultMeasure, type MeasureOptions, type PlannedRow, type ProfilePlan } from './profile-plan.js'
+import {
+  defaultMeasure,
+  type MeasureOptions,
+  type PlannedRow,
+  type ProfilePlan,
+  type SweepName,
+} from './profile-plan.js'
 
 /** What a plan is to measure. Sweeps that are absent are not measured. */
 export interface PlanRequest {
@@ -26,7 +31,7 @@ export interface PlanRequest {
   readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
   /** Number of random mixes of different tenants to measure at each memory clock. */
   readonly mixes?: number
-  /** Rows to measure at each memory clock, chosen to reduce the uncertainty of predicted plans the most. */
+  /** Rows to measure at each memory clock to improve the predictions for plans: plans and random mixes. */
   readonly active?: Omit<ActiveOptions, 'seed'>
   readonly repeats?: number
   readonly seed: number
@@ -41,22 +46,28 @@ export interface PlanRequest {
 export function makePlan(spec: GpuSpec, request: PlanRequest): ProfilePlan {
   const { models, seed } = request
   const rows: PlannedRow[] = []
+  const { single, sweep, grid, clocks, scaling, mixes, active, static: idle } = request
   for (const memClockMhz of request.memClocksMhz) {
-    const point = { memClockMhz, repeat: 0 }
-    if (request.single) rows.push({ sweep: 'single', ...request.single, ...point })
-    if (request.sweep) {
-      rows.push(...atEveryClock(spec, 'single', request.sweep.tenants, memClockMhz, request.sweep.range))
+    const add = (
+      name: SweepName,
+      configurations: readonly (readonly Tenant[])[],
+      smClocksMhz: readonly (number | null)[],
+    ): void => {
+      for (const tenants of configurations) {
+        for (const smClockMhz of smClocksMhz) rows.push({ sweep: name, tenants, smClockMhz, memClockMhz, repeat: 0 })
+      }
     }
+    const along = (range: ClockRange) => clocksOfRange(spec, memClockMhz, range)
+    if (single) add('single', [single.tenants], [single.smClockMhz])
+    if (sweep) add('single', [sweep.tenants], along(sweep.range))
     for (const model of models) {
-      if (request.grid) rows.push(...anchorSweep(model, memClockMhz, request.grid))
-      if (request.clocks) rows.push(...clockSweep(spec, model, memClockMhz, request.clocks))
-      if (request.scaling) rows.push(...frequencyScaling(spec, model, memClockMhz, request.scaling))
+      if (grid) add('anchor', tenantsOfGrid(model, grid), [null])
+      if (clocks) add('clocks', tenantsOfGrid(model, clocksGrid), along(clocks))
+      if (scaling) add('scaling', [[{ model, mpsPercent: 100, batchSize: 128 }]], along(scaling))
     }
-    if (request.mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: request.mixes, seed }))
-    if (request.active) rows.push(...activeSweep(spec, models, memClockMhz, { ...request.active, seed }))
-    if (request.static && 'smClockMhz' in request.static) {
-      rows.push({ sweep: 'static', tenants: [], smClockMhz: request.static.smClockMhz, ...point })
-    } else if (request.static) rows.push(...staticSweep(spec, memClockMhz, request.static))
+    if (mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: mixes, seed }))
+    if (active) rows.push(...activeSweep(spec, models, memClockMhz, { ...active, seed }))
+    if (idle) add('static', [[]], 'smClockMhz' in idle ? [idle.smClockMhz] : along(idle))
   }
   if (rows.length === 0) throw new InvalidInputError('plan', request, 'at least one row')
   for (const row of rows) assertClock(spec, row)
@@ -78,37 +89,4 @@ function assertClock(spec: GpuSpec, { smClockMhz, memClockMhz }: PlannedRow): vo
   const states = statesAt(spec, memClockMhz)
   if (smClockMhz === null || states.includes(smClockMhz)) return
   throw new InvalidInputError('SM clock', smClockMhz, `a state of ${spec.name}, ${states[0]} to ${states.at(-1)} MHz`)
-}
-
-const matrixSchema = z.object({
-  stressMatrix: z
-    .array(
-      z.object({
-        mpsPct: z.number().gt(0).max(100),
-        taskCounts: z.array(z.int().min(1)).min(1),
-        batches: z.array(z.int().min(1)).min(1),
-      }),
-    )
-    .min(1),
-})
-
-/**
- * Reads a grid from the Python code's `profiler_matrix.json`. Configurations whose shares sum to more than 100 are
- * omitted, as in the Python code.
- *
- * @throws InvalidInputError naming the invalid field and what it should contain
- */
-export function parseMatrix(json: unknown, source: string): GridCells[] {
-  const result = matrixSchema.safeParse(json)
-  if (!result.success) {
-    const { path, message } = result.error.issues[0]!
-    throw new InvalidInputError(`${source}: ${path.join('.') || 'matrix'}`, undefined, message)
-  }
-  return result.data.stressMatrix
-    .map(({ mpsPct, taskCounts, batches }) => ({
-      mpsPercent: mpsPct,
-      tenantCounts: taskCounts.filter((count) => count * mpsPct <= 100),
-      batchSizes: batches,
-    }))
-    .filter(({ tenantCounts }) => tenantCounts.length > 0)
 }

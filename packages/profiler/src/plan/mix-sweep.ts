@@ -1,6 +1,6 @@
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type GpuSpec, InvalidInputError, MAX_MPS_CLIENTS, type Tenant } from '@pctodl/platform'
-import { statesAt } from './clock-sweep.js'
+import { statesAt } from './clock-range.js'
 import type { PlannedRow } from './profile-plan.js'
 
 export interface MixOptions {

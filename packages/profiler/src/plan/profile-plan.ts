@@ -1,5 +1,6 @@
 import { InvalidInputError, MAX_MPS_CLIENTS, type Tenant } from '@pctodl/platform'
 import { z } from 'zod'
+import { checked } from '../checked.js'
 
 /** Name of the sweep that a row belongs to. */
 export const sweepNames = [
@@ -93,23 +94,21 @@ const rowSchema = z.strictObject({
 
 const durationMs = z.number().positive()
 
-export const measureSchema: z.ZodType<MeasureOptions> = z.strictObject({
-  sampleMs: durationMs,
-  settleWindowMs: durationMs,
-  settleMinMs: durationMs,
-  settleMaxMs: durationMs,
-  settleTolerancePercent: z.number().positive(),
-  windowMinMs: durationMs,
-  windowMaxMs: durationMs,
-  standardErrorPercent: z.number().positive(),
-  minBatches: z.int().min(1),
-})
-
-const planSchema = z.strictObject({
+const planSchema: z.ZodType<ProfilePlan> = z.strictObject({
   version: z.literal(1),
   board: z.string().min(1),
   seed: z.int(),
-  measure: measureSchema,
+  measure: z.strictObject({
+    sampleMs: durationMs,
+    settleWindowMs: durationMs,
+    settleMinMs: durationMs,
+    settleMaxMs: durationMs,
+    settleTolerancePercent: z.number().positive(),
+    windowMinMs: durationMs,
+    windowMaxMs: durationMs,
+    standardErrorPercent: z.number().positive(),
+    minBatches: z.int().min(1),
+  }),
   rows: z.array(rowSchema).min(1),
 })
 
@@ -120,25 +119,11 @@ const planSchema = z.strictObject({
  * @throws InvalidInputError naming the invalid field and what it should contain
  */
 export function parsePlan(json: unknown, source: string): ProfilePlan {
-  const result = planSchema.safeParse(json)
-  if (!result.success) {
-    const issue = result.error.issues[0]!
-    throw new InvalidInputError(
-      `${source}: ${issue.path.join('.') || 'plan'}`,
-      valueAt(json, issue.path),
-      issue.message,
-    )
-  }
-  result.data.rows.forEach((row, i) => {
+  const plan = checked(planSchema, json, source)
+  plan.rows.forEach((row, i) => {
     const sum = row.tenants.reduce((total, tenant) => total + tenant.mpsPercent, 0)
     if (sum > 100 + 1e-9)
       throw new InvalidInputError(`${source}: rows.${i}.tenants`, sum, 'shares of at most 100 in sum')
   })
-  return result.data
-}
-
-function valueAt(json: unknown, path: readonly PropertyKey[]): unknown {
-  let value = json
-  for (const key of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key]
-  return value
+  return plan
 }

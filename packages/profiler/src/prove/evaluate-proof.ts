@@ -39,6 +39,7 @@ export interface ProofEvaluation {
 }
 
 export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
+export const isToTest = ({ sweep }: ProfileRow): boolean => sweep === 'test'
 
 /**
  * Fits the predictor to the rows for fitting, then predicts the test mixes without using their measurements. If a test
@@ -54,7 +55,7 @@ export async function evaluateProof(
   const toFit = rows.filter((row) => isToFit(row) && !row.failed)
   const networks = new Set(toFit.flatMap(({ tenants }) => tenants.map(({ model }) => model)))
   const toTest = rows.filter(
-    (row) => row.sweep === 'test' && !row.failed && row.tenants.every(({ model }) => networks.has(model)),
+    (row) => isToTest(row) && !row.failed && row.tenants.every(({ model }) => networks.has(model)),
   )
   if (toFit.length < FEWEST_TO_FIT || toTest.length < FEWEST_TO_TEST) {
     return `${toFit.length} rows to fit and ${toTest.length} to test: too few (${FEWEST_TO_FIT} and ${FEWEST_TO_TEST})`
@@ -94,14 +95,14 @@ function compare(
     }
   })
   const errors = (
-    measuredOf: (row: ProfileRow) => number,
-    predictedOf: (prediction: (typeof predictions)[number]) => number,
-    intervalOf: (prediction: (typeof predictions)[number]) => readonly [number, number],
+    measured: 'throughput' | 'powerAverageW',
+    predicted: 'throughput' | 'powerW',
+    interval: 'throughputInterval' | 'powerIntervalW',
   ): Errors => {
-    const relative = toTest.map((row, i) => 100 * Math.abs(predictedOf(predictions[i]!) / measuredOf(row) - 1))
+    const relative = toTest.map((row, i) => 100 * Math.abs(predictions[i]![predicted] / row[measured] - 1))
     const covered = toTest.filter((row, i) => {
-      const [low, high] = intervalOf(predictions[i]!)
-      return measuredOf(row) >= low && measuredOf(row) <= high
+      const [low, high] = predictions[i]![interval]
+      return row[measured] >= low && row[measured] <= high
     })
     return {
       medianPercent: quantile(relative, 0.5),
@@ -112,16 +113,8 @@ function compare(
   return {
     fitted,
     tested: toTest.length,
-    throughput: errors(
-      (row) => row.throughput,
-      (prediction) => prediction.throughput,
-      (prediction) => prediction.throughputInterval,
-    ),
-    power: errors(
-      (row) => row.powerAverageW,
-      (prediction) => prediction.powerW,
-      (prediction) => prediction.powerIntervalW,
-    ),
+    throughput: errors('throughput', 'throughput', 'throughputInterval'),
+    power: errors('powerAverageW', 'powerW', 'powerIntervalW'),
     plansAtRisk: toTest.filter((row, i) => row.powerAverageW > predictions[i]!.powerIntervalW[1]).length,
     predictions,
   }

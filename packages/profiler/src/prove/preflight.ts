@@ -59,28 +59,26 @@ export async function examine(
     powerSensor: fields.length > 0 ? works(fields.join(' and ')) : missing('the driver gives no power'),
     energyCounter: energyJ === null ? missing('the driver gives no energy') : works('in joules'),
   }
+  let current = backend
   let mps = missing('left out on request')
-  if (options.mps) {
+  for (let isShared = options.mps; ; isShared = false) {
+    const found = (tried: Pick<Preflight, 'tenants' | 'pids'>) => ({
+      backend: current,
+      preflight: { ...board, ...tried, mps: isShared ? tried.tenants : mps },
+    })
     try {
-      const tried = await tryTenant(backend, signal)
-      return { backend, preflight: { ...board, ...tried, mps: tried.tenants.works ? works('tried') : tried.tenants } }
+      return found(await tryTenant(current, signal))
     } catch (error) {
       options.signal.throwIfAborted()
       // A timeout means that the MPS daemon started: another failure would give another error. Only the first process
       // starts slowly.
-      if (isTimeout(error)) return { backend, preflight: { ...board, tenants: slow, pids: slow, mps: slow } }
-      mps = missing(reasonOf(error))
-      await backend.close()
+      if (isTimeout(error)) return found({ tenants: slow, pids: slow })
+      const because = missing(reasonOf(error))
+      if (!isShared) return found({ tenants: because, pids: because })
+      mps = because
+      await current.close()
+      current = await reopen()
     }
-  }
-  const without = options.mps ? await reopen() : backend
-  try {
-    return { backend: without, preflight: { ...board, ...(await tryTenant(without, signal)), mps } }
-  } catch (error) {
-    options.signal.throwIfAborted()
-    if (isTimeout(error)) return { backend: without, preflight: { ...board, tenants: slow, pids: slow, mps } }
-    const because = reasonOf(error)
-    return { backend: without, preflight: { ...board, tenants: missing(because), pids: missing(because), mps } }
   }
 }
 

@@ -10,8 +10,8 @@ export function proofPage(proof: Proof): string {
   const sections = [
     `# ${board.name}, measured`,
     `${proof.description}. UUID ${board.uuid}, driver ${board.driverVersion}, power limit ${board.powerLimitW} W, ${proof.tool}.`,
-    `${rows.length} of ${proof.planned} rows measured; ${failedWords(failed.length)}${leftWords(proof)}`,
-    ...proof.skipped.map(({ rows: count, because }) => `- ${count} rows cannot be measured here: ${because}`),
+    `${rows.length} of ${proof.planned} rows measured.`,
+    stateText(proof),
     '## Prediction of unseen mixes',
     evaluationText(proof),
     '## What was found',
@@ -53,12 +53,14 @@ export function proofPage(proof: Proof): string {
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`
 }
 
-function failedWords(count: number): string {
-  return count === 0 ? '' : `${count} of them failed, and the next call tries them again unless memory was too small; `
-}
-
-function leftWords({ left }: Proof): string {
-  return left === 0 ? 'nothing is left.' : `${left} are left: run the same command again.`
+/** One line for each kind of rows that are not measured. */
+export function stateText({ rows, skipped, left, planned }: Proof): string {
+  const failed = rows.filter((row) => row.failed).length
+  return [
+    ...skipped.map(({ rows: count, because }) => `${count} rows cannot be measured here: ${because}\n`),
+    failed > 0 ? `${failed} rows failed; the next call tries them again unless memory was too small\n` : '',
+    left > 0 ? `${left} of ${planned} rows are left: run the same command again\n` : '',
+  ].join('')
 }
 
 /** The main figures of a proof as text, for the page and for the command's output. */

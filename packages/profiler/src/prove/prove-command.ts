@@ -2,6 +2,7 @@ import path from 'node:path'
 import { type BackendKind, backendKinds, openBackend } from '@pctodl/backend'
 import {
   type CommandFunction,
+  given,
   integerFrom,
   newCommand,
   oneOf,
@@ -9,8 +10,8 @@ import {
   positiveNumber,
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
-import { boardOf } from '../tenant-options.js'
-import { evaluationText } from './proof-page.js'
+import { boardOf } from '../board-options.js'
+import { evaluationText, stateText } from './proof-page.js'
 import { prove } from './prove.js'
 
 interface RawOptions {
@@ -57,7 +58,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       seed: options.seed,
       simulated: { board: { host: 'eager-pytorch-nchw', launch: 'graph' } },
       real: {
-        ...(options.worker === undefined ? {} : { worker: options.worker }),
+        ...given({ worker: options.worker }),
         residentInputs: true,
         verifyBoard: false,
         mps,
@@ -65,27 +66,10 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       },
     })
   const out = options.out ?? path.join('proof', gpu)
-  const proof = await prove(open, {
-    out,
-    seed: options.seed,
-    minutes: options.minutes,
-    mps: options.mps,
-    allowSettings: options.allowSettings ?? false,
-    signal: terminal.signal,
-    note,
-  })
-  const skipped = proof.skipped
-    .map(({ rows, because }) => `${rows} rows cannot be measured here: ${because}\n`)
-    .join('')
-  const failed = proof.rows.filter((row) => row.failed).length
-  const retries =
-    failed > 0 ? `${failed} rows failed; the next call tries them again unless memory was too small\n` : ''
-  const state = proof.left > 0 ? `${proof.left} of ${proof.planned} rows are left: run the same command again\n` : ''
-  terminal.stdout.write(
-    options.json
-      ? `${JSON.stringify(proof, null, 1)}\n`
-      : `${evaluationText(proof)}\n${skipped}${retries}${state}${path.join(out, 'proof.md')}\n`,
-  )
+  const { allowSettings = false } = options
+  const proof = await prove(open, { ...options, out, allowSettings, signal: terminal.signal, note })
+  const text = `${evaluationText(proof)}\n${stateText(proof)}${path.join(out, 'proof.md')}\n`
+  terminal.stdout.write(options.json ? `${JSON.stringify(proof, null, 1)}\n` : text)
   // A call whose time ended before the first row has not failed: the next call can measure it.
   const outOfTime = proof.rows.length === 0 && proof.left > 0
   return outOfTime || proof.rows.some((row) => !row.failed) ? 0 : 1

@@ -2,13 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
-import type { GpuInfo } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { runPlan } from '../run-plan.js'
 import { type Manifest, newManifest } from '../trace/manifest.js'
-import { formatProfileRow, profileHeader } from '../trace/profile-csv.js'
 import { readTrace, TraceStore } from '../trace/trace-store.js'
-import { evaluateProof, isToFit } from './evaluate-proof.js'
+import { profileTable } from '../trace/trace-tables.js'
+import { evaluateProof, isToFit, isToTest } from './evaluate-proof.js'
 import { examine, type Preflight, whyNot } from './preflight.js'
 import type { Proof } from './proof.js'
 import { proofPage } from './proof-page.js'
@@ -49,15 +48,14 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     note(backend.description)
     for (const [name, { works, because }] of Object.entries(preflight))
       note(`${works ? 'yes' : 'no '} ${name}: ${because}`)
-    const info = await backend.gpu.info()
     const plan = provePlan(backend.gpu.spec, options)
     const files = proofFiles(out)
-    const manifest = newManifest(backend, info, plan, 'resident on the device')
+    const manifest = await newManifest(backend, plan, 'resident on the device')
     const store = new TraceStore(files.trace, manifest, backend.livesInProcess ? true : 'retry')
     try {
       const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
       let measured = store.measured.length
-      // A simulated board first replays the rows of earlier calls. The time of the replay does not count.
+      // A simulated board first measures the rows of earlier calls again. That time does not count.
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
       await runPlan(backend, plan, {
         measured: store.measured,
@@ -76,7 +74,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
           )
         },
       })
-      return await evaluated({ backend, preflight, manifest, info, sensorStep, files })
+      return await evaluated(backend, manifest, files, { preflight, sensorStep })
     } finally {
       store.close()
     }
@@ -85,51 +83,45 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
   }
 }
 
-interface Measured {
-  readonly backend: Backend
-  readonly preflight: Preflight
-  readonly manifest: Manifest
-  readonly info: GpuInfo
-  readonly sensorStep: SensorStep | null
-  readonly files: ReturnType<typeof proofFiles>
-}
-
-async function evaluated({ backend, preflight, manifest, info, sensorStep, files }: Measured): Promise<Proof> {
+async function evaluated(
+  backend: Backend,
+  { tool, board, plan }: Manifest,
+  files: ReturnType<typeof proofFiles>,
+  found: Pick<Proof, 'preflight' | 'sensorStep'>,
+): Promise<Proof> {
   const rows = readTrace(files.trace)
   const done = new Set(rows.map(({ row }) => row))
-  const reasons = new Map<string, number>()
-  let left = 0
-  manifest.plan.rows.forEach((planned, i) => {
-    if (done.has(i)) return
-    const because = whyNot(preflight, planned)
-    if (because === undefined) left++
-    else reasons.set(because, (reasons.get(because) ?? 0) + 1)
-  })
-  const result = await evaluateProof(rows, info.spec, info.powerLimitW)
+  const reasons = new Map<string | undefined, number>()
+  for (const [i, planned] of plan.rows.entries()) {
+    if (done.has(i)) continue
+    const because = whyNot(found.preflight, planned)
+    reasons.set(because, (reasons.get(because) ?? 0) + 1)
+  }
+  const left = reasons.get(undefined) ?? 0
+  reasons.delete(undefined)
+  const result = await evaluateProof(rows, backend.gpu.spec, board.powerLimitW)
   const proof: Proof = {
     version: 1,
-    tool: manifest.tool,
+    tool,
     backend: backend.kind,
-    board: manifest.board,
+    board,
     description: backend.description,
-    preflight,
-    planned: manifest.plan.rows.length,
+    ...found,
+    planned: plan.rows.length,
     left,
-    skipped: [...reasons].map(([because, count]) => ({ rows: count, because })),
-    sensorStep,
+    skipped: [...reasons].map(([because, count]) => ({ rows: count, because: because! })),
     evaluation: typeof result === 'string' ? null : result.evaluation,
     notEvaluated: typeof result === 'string' ? result : null,
     rows,
   }
-  const csv = (wanted: (row: ProfileRow) => boolean) =>
-    `${[profileHeader, ...rows.filter(wanted).map(formatProfileRow)].join('\n')}\n`
-  writeFileAtomically(files.fit, csv(isToFit))
-  writeFileAtomically(
-    files.test,
-    csv(({ sweep }) => sweep === 'test'),
-  )
+  const write = (file: string, isWanted: (row: ProfileRow) => boolean) => {
+    const lines = [profileTable.header, ...rows.filter(isWanted).map(profileTable.format)]
+    writeFileAtomically(file, `${lines.join('\n')}\n`)
+  }
+  write(files.fit, isToFit)
+  write(files.test, isToTest)
   if (typeof result !== 'string') {
-    writeFileAtomically(files.parameters(info.spec.key), `${JSON.stringify(result.parameters, null, 1)}\n`)
+    writeFileAtomically(files.parameters(board.key), `${JSON.stringify(result.parameters, null, 1)}\n`)
   }
   writeFileAtomically(files.json, `${JSON.stringify(proof, null, 1)}\n`)
   writeFileAtomically(files.page, proofPage(proof))

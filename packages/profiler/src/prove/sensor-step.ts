@@ -67,19 +67,21 @@ export async function measureSensorStep(
     instantW: each.powerInstantW,
     energyJ: each.energyJ,
   }))
-  const responseOf = (of: 'averageW' | 'instantW') =>
-    stepResponse(readings.flatMap(({ ms, [of]: watts }) => (watts === null ? [] : [{ ms, watts }])))
+  const responseOf = (field: 'averageW' | 'instantW') =>
+    stepResponse(readings.flatMap(({ ms, [field]: watts }) => (watts === null ? [] : [{ ms, watts }])))
   return { readings, average: responseOf('averageW'), instant: responseOf('instantW') }
 }
 
 function stepResponse(readings: readonly { readonly ms: number; readonly watts: number }[]): StepResponse | null {
-  const within = (from: number, to: number) => readings.filter(({ ms }) => ms >= from && ms < to)
-  const before = within(-1000, 0)
-  const after = within(IDLE_MS - 1500, IDLE_MS)
+  const wattsWithin = (from: number, to: number) =>
+    readings.filter(({ ms }) => ms >= from && ms < to).map(({ watts }) => watts)
+  const before = wattsWithin(-1000, 0)
+  const after = wattsWithin(IDLE_MS - 1500, IDLE_MS)
   if (before.length === 0 || after.length === 0) return null
-  const fromW = median(before.map(({ watts }) => watts))
-  const toW = median(after.map(({ watts }) => watts))
-  const passes = (part: number) => within(0, IDLE_MS).find(({ watts }) => watts <= fromW + part * (toW - fromW))?.ms
+  const fromW = median(before)
+  const toW = median(after)
+  const passes = (part: number) =>
+    readings.find(({ ms, watts }) => ms >= 0 && ms < IDLE_MS && watts <= fromW + part * (toW - fromW))?.ms
   const halfMs = passes(0.5)
   const ninetyMs = passes(0.9)
   if (!(fromW > toW) || halfMs === undefined || ninetyMs === undefined) return null

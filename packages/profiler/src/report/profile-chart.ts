@@ -1,10 +1,6 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
+import type { TopLevelSpec } from '@pctodl/report/charts'
 import type { ProfileRow } from '../measure/profile-row.js'
-
-interface ChartStyle {
-  readonly chartConfig: typeof chartConfig
-  readonly palette: typeof palette
-}
+import type { ChartStyle } from './load-charts.js'
 
 /**
  * Charts throughput against power: one point per row, and one panel per network. Shape and colour of a point show the
@@ -25,6 +21,7 @@ export function profileChart(
       throughput: row.throughput,
     }))
   const networks = new Set(points.map((point) => point.network))
+  const tenants = { field: 'tenants', type: 'nominal', title: 'tenants', sort: [...groups] } as const
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     title: { text: `Profile of ${board}`, subtitle: `${points.length} measured configurations` },
@@ -39,20 +36,8 @@ export function profileChart(
       encoding: {
         x: { field: 'powerW', type: 'quantitative', title: 'board power, W', scale: { zero: false, nice: true } },
         y: { field: 'throughput', type: 'quantitative', title: 'throughput, samples/s' },
-        color: {
-          field: 'tenants',
-          type: 'nominal',
-          title: 'tenants',
-          sort: [...groups],
-          scale: { domain: [...groups], range: [...palette.slice(0, groups.length)] },
-        },
-        shape: {
-          field: 'tenants',
-          type: 'nominal',
-          title: 'tenants',
-          sort: [...groups],
-          scale: { domain: [...groups] },
-        },
+        color: { ...tenants, scale: { domain: [...groups], range: [...palette.slice(0, groups.length)] } },
+        shape: { ...tenants, scale: { domain: [...groups] } },
       },
     },
     resolve: { scale: { y: 'independent' } },

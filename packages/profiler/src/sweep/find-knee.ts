@@ -86,10 +86,10 @@ function nextSetting(settings: readonly number[], points: readonly KneePoint[]):
   if (at === sorted.length - 1 && best < high) return fresh(high) ?? fresh(0.5 * (best + sorted[at - 1]!.setting))
   const left = sorted[at - 1]?.setting ?? best
   const right = sorted[at + 1]?.setting ?? best
-  const wider = best - left > right - best ? 0.5 * (left + best) : 0.5 * (best + right)
-  const other = best - left > right - best ? 0.5 * (best + right) : 0.5 * (left + best)
+  const halves = [0.5 * (left + best), 0.5 * (best + right)]
+  if (best - left <= right - best) halves.reverse()
   const vertex = vertexOf(sorted, at)
-  return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(wider) ?? fresh(other)
+  return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(halves[0]!) ?? fresh(halves[1]!)
 }
 
 /**
@@ -97,13 +97,10 @@ function nextSetting(settings: readonly number[], points: readonly KneePoint[]):
  * maximum.
  */
 function vertexOf(sorted: readonly KneePoint[], at: number): number | undefined {
-  const three = sorted.slice(at - 1, at + 2)
-  if (at === 0 || three.length < 3) return undefined
-  const [[x0, y0], [x1, y1], [x2, y2]] = three.map((point) => [point.setting, Math.log(efficiencyOf(point))]) as [
-    [number, number],
-    [number, number],
-    [number, number],
-  ]
+  const [before, here, after] = [sorted[at - 1], sorted[at]!, sorted[at + 1]]
+  if (before === undefined || after === undefined) return undefined
+  const [x0, x1, x2] = [before.setting, here.setting, after.setting]
+  const [y0, y1, y2] = [before, here, after].map((point) => Math.log(efficiencyOf(point))) as [number, number, number]
   const left = (y1 - y0) / (x1 - x0)
   const right = (y2 - y1) / (x2 - x1)
   const bend = (right - left) / (x2 - x0)

@@ -2,7 +2,7 @@ import { type GpuSpec, PctodlError, type Tenant } from '@pctodl/platform'
 import { measureRow } from '../measure/measure-row.js'
 import type { ProfileRow } from '../measure/profile-row.js'
 import type { ProfiledBoard } from '../measure/profiled-board.js'
-import { statesAt } from '../plan/clock-sweep.js'
+import { statesAt } from '../plan/clock-range.js'
 import { defaultMeasure, type MeasureOptions, type PlannedRow } from '../plan/profile-plan.js'
 import { findKnee, type KneePoint } from './find-knee.js'
 

@@ -1,11 +1,7 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
+import type { TopLevelSpec } from '@pctodl/report/charts'
+import type { ChartStyle } from '../report/load-charts.js'
 import { efficiencyOf } from './find-knee.js'
 import { type Sweep, unitOf } from './sweep-board.js'
-
-interface ChartStyle {
-  readonly chartConfig: typeof chartConfig
-  readonly palette: typeof palette
-}
 
 /** Charts samples per joule over the measured settings, and labels the best one. */
 export function sweepChart(

@@ -1,5 +1,4 @@
 import {
-  asUsage,
   integerFrom,
   listOf,
   newCommand,
@@ -9,26 +8,22 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { networkName, type Tenant } from '@pctodl/platform'
+import type { Tenant } from '@pctodl/platform'
 import { version } from '../../package.json'
+import { addBoardOptions, type BoardOptions, measureOf, tenantsOf } from '../board-options.js'
 import type { MeasureOptions } from '../plan/profile-plan.js'
-import { addBoardOptions, type BoardOptions, boardOf, measureOf, perTenant } from '../tenant-options.js'
 import type { SweptSetting } from './sweep-board.js'
 
 /** Options as typed. */
 interface RawOptions extends BoardOptions {
-  readonly model?: string[]
-  readonly batches?: number[]
   readonly over: SweptSetting
   readonly memClock?: number
   readonly points: number
   readonly plot?: string
-  readonly json?: boolean
 }
 
 /** The options of one call of `pctodl sweep`, after checking. */
 export interface SweepCommandOptions extends RawOptions {
-  readonly gpu: string
   readonly tenants: readonly Tenant[]
   readonly measure: Partial<MeasureOptions>
 }
@@ -63,20 +58,5 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
   if (raw.plot !== undefined && !/\.(svg|png)$/.test(raw.plot)) {
     throw new UsageError(`--plot: ${raw.plot} ends in neither .svg nor .png`)
   }
-  return asUsage(() => ({ ...raw, gpu: boardOf(raw), tenants: tenantsOf(raw), measure: measureOf(raw) }))
-}
-
-function tenantsOf({ model = ['resnet50'], shares: p = [100], batches: b = [16], worker }: RawOptions): Tenant[] {
-  const { shares, batches } = perTenant(p, b)
-  const names = model.map((name) => (worker === undefined ? networkName(name) : name))
-  if (names.length !== 1 && names.length !== shares.length) {
-    throw new UsageError(
-      `--model names ${names.length} networks for ${shares.length} tenants; give one for all, or one for each`,
-    )
-  }
-  return shares.map((mpsPercent, i) => ({
-    model: names.length === 1 ? names[0]! : names[i]!,
-    mpsPercent,
-    batchSize: batches[i]!,
-  }))
+  return { ...raw, tenants: tenantsOf(raw, { model: ['resnet50'], batches: [16] }), measure: measureOf(raw) }
 }

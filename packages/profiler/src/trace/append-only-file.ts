@@ -10,8 +10,6 @@ import { PctodlError } from '@pctodl/platform'
  */
 export class AppendOnlyFile {
   readonly path: string
-  /** The complete lines, including the header, that the file contained when it was opened. */
-  readonly before: string
   readonly #descriptor: number
 
   /**
@@ -30,11 +28,10 @@ export class AppendOnlyFile {
       throw cannotWrite(file, cause)
     }
     const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
-    this.before = whole.toString('utf8')
     // A file that contains only part of the header was left by a writer killed at its start. Any other file without a
     // complete header is not ours.
     const isOurs =
-      whole.length === 0 ? header.startsWith(found.toString('utf8')) : this.before.split('\n', 1)[0] === header
+      whole.length === 0 ? header.startsWith(found.toString('utf8')) : whole.toString('utf8').startsWith(`${header}\n`)
     if (!isOurs) {
       closeSync(this.#descriptor)
       throw new PctodlError(
@@ -52,15 +49,7 @@ export class AppendOnlyFile {
   }
 
   append(line: string): void {
-    this.#write(`${line}\n`)
-  }
-
-  close(): void {
-    closeSync(this.#descriptor)
-  }
-
-  #write(text: string): void {
-    const bytes = Buffer.from(text)
+    const bytes = Buffer.from(`${line}\n`)
     try {
       for (let done = 0; done < bytes.length; ) {
         done += writeSync(this.#descriptor, bytes, done, bytes.length - done)
@@ -69,6 +58,10 @@ export class AppendOnlyFile {
     } catch (cause) {
       throw cannotWrite(this.path, cause)
     }
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
   }
 }
 

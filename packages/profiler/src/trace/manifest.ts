@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
-import { type GpuInfo, InvalidInputError, PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { version } from '../../package.json'
-import { type ProfilePlan, parsePlan } from '../plan/profile-plan.js'
+import { checked } from '../checked.js'
+import type { ProfilePlan } from '../plan/profile-plan.js'
 
 /** Board, software versions and plan of a trace. */
 export interface Manifest {
@@ -27,7 +28,8 @@ export interface Manifest {
   readonly plan: ProfilePlan
 }
 
-const manifestSchema = z.looseObject({
+/** What two runs must have in common so that one can continue the other. */
+const identity = z.looseObject({
   version: z.literal(1),
   backend: z.string(),
   board: z.looseObject({ uuid: z.string(), driverVersion: z.string() }),
@@ -36,12 +38,8 @@ const manifestSchema = z.looseObject({
 })
 
 /** @param inputs description of the inputs that the tenants process */
-export function newManifest(
-  backend: Pick<Backend, 'kind'>,
-  { spec, uuid, driverVersion, powerLimitW }: GpuInfo,
-  plan: ProfilePlan,
-  inputs: string,
-): Manifest {
+export async function newManifest(backend: Backend, plan: ProfilePlan, inputs: string): Promise<Manifest> {
+  const { spec, uuid, driverVersion, powerLimitW } = await backend.gpu.info()
   return {
     version: 1,
     tool: `@pctodl/profiler ${version}`,
@@ -55,38 +53,24 @@ export function newManifest(
   }
 }
 
+export function writeManifest(file: string, manifest: Manifest): void {
+  writeFileAtomically(file, `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
 /**
- * Reads a manifest. Returns undefined if the file does not exist.
+ * Checks that a resumed run has the same board, software and plan as the manifest in a file.
  *
  * @throws InvalidInputError for a file that is not a manifest
+ * @throws PctodlError `ANOTHER_RUN` naming the first difference
  */
-export function readManifest(file: string): Manifest | undefined {
-  if (!existsSync(file)) return undefined
+export function assertSameRun(file: string, wanted: Manifest): void {
   let json: unknown
   try {
     json = JSON.parse(readFileSync(file, 'utf8'))
   } catch (cause) {
     throw new InvalidInputError(file, '(not JSON)', 'a manifest that pctodl profile wrote', { cause })
   }
-  const result = manifestSchema.safeParse(json)
-  if (!result.success) {
-    const { path, message } = result.error.issues[0]!
-    throw new InvalidInputError(`${file}: ${path.join('.')}`, undefined, message)
-  }
-  const plan = parsePlan((json as { plan: unknown }).plan, file)
-  return { ...(json as Manifest), plan }
-}
-
-export function writeManifest(file: string, manifest: Manifest): void {
-  writeFileAtomically(file, `${JSON.stringify(manifest, null, 2)}\n`)
-}
-
-/**
- * Checks that a resumed run has the same board, software and plan as the manifest on disk.
- *
- * @throws PctodlError `ANOTHER_RUN` naming the first difference
- */
-export function assertSameRun(found: Manifest, wanted: Manifest, file: string): void {
+  const found = checked(identity, json, file)
   const differences: [string, string, string][] = [
     ['plan', found.planSha256.slice(0, 12), wanted.planSha256.slice(0, 12)],
     ['backend', found.backend, wanted.backend],
@@ -94,11 +78,11 @@ export function assertSameRun(found: Manifest, wanted: Manifest, file: string): 
     ['driver', found.board.driverVersion, wanted.board.driverVersion],
     ['input', found.inputs, wanted.inputs],
   ]
-  for (const [what, before, now] of differences) {
-    if (before === now) continue
-    throw new PctodlError(
-      'ANOTHER_RUN',
-      `${file} is of a run with another ${what} (${before}, now ${now}); go on with the same options, or choose another --out`,
-    )
-  }
+  const difference = differences.find(([, before, now]) => before !== now)
+  if (difference === undefined) return
+  const [what, before, now] = difference
+  throw new PctodlError(
+    'ANOTHER_RUN',
+    `${file} is of a run with another ${what} (${before}, now ${now}); go on with the same options, or choose another --out`,
+  )
 }

@@ -2,38 +2,36 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
+import type { PlannedRow } from '../plan/profile-plan.js'
 import { AppendOnlyFile } from './append-only-file.js'
-import { assertSameRun, type Manifest, readManifest, writeManifest } from './manifest.js'
-import { formatProfileRow, parseProfileCsv, profileHeader } from './profile-csv.js'
-import { formatStaticRow, parseStaticCsv, staticHeader } from './static-csv.js'
+import { assertSameRun, type Manifest, writeManifest } from './manifest.js'
+import { profileTable, staticTable } from './trace-tables.js'
 
-/**
- * The files of one run: `board.csv`, `board.static.csv` if the plan has rows without tenants, and
- * `board.manifest.json`.
- */
-export interface TraceFiles {
+/** The files of one run. */
+interface TraceFiles {
+  /** Rows with tenants. */
   readonly trace: string
+  /** Rows without tenants. */
   readonly static: string
   readonly manifest: string
 }
 
-export function traceFiles(out: string): TraceFiles {
+const tables = { trace: profileTable, static: staticTable }
+const kinds = ['trace', 'static'] as const
+const kindOf = ({ tenants }: Pick<PlannedRow, 'tenants'>) => (tenants.length > 0 ? 'trace' : 'static')
+
+function traceFiles(out: string): TraceFiles {
   const { dir, name } = path.parse(out)
   const stem = path.join(dir, name)
   return { trace: out, static: `${stem}.static.csv`, manifest: `${stem}.manifest.json` }
 }
 
-/** Reads all rows of a finished run, in the order of its plan. */
+/** Reads all rows of a run, in the order of its plan. If a row was measured more than once, the last one counts. */
 export function readTrace(out: string): ProfileRow[] {
   const files = traceFiles(out)
-  return inOrder([
-    ...(existsSync(files.trace) ? parseProfileCsv(readFileSync(files.trace, 'utf8')) : []),
-    ...(existsSync(files.static) ? parseStaticCsv(readFileSync(files.static, 'utf8')) : []),
-  ])
-}
-
-/** Orders rows by their index in the plan. If a row was measured more than once, the last measurement is kept. */
-function inOrder(rows: readonly ProfileRow[]): ProfileRow[] {
+  const rows = kinds.flatMap((kind) =>
+    existsSync(files[kind]) ? tables[kind].parse(readFileSync(files[kind], 'utf8')) : [],
+  )
   return [...new Map(rows.map((row) => [row.row, row])).values()].sort((a, b) => a.row - b.row)
 }
 
@@ -42,13 +40,13 @@ function inOrder(rows: readonly ProfileRow[]): ProfileRow[] {
  * complete row.
  */
 export class TraceStore {
-  readonly files: TraceFiles
+  /** The files that the run writes. */
+  readonly files: readonly string[]
   /** Rows that an earlier run measured and that this run keeps, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
   /** Plan indices of rows that failed in an earlier run and that this run measures again. */
   readonly retries: ReadonlySet<number>
-  readonly #trace: AppendOnlyFile | undefined
-  readonly #static: AppendOnlyFile | undefined
+  readonly #open: Partial<Record<'trace' | 'static', AppendOnlyFile>> = {}
 
   /**
    * @param resume whether to continue an existing run; if false, existing files are an error. `retry` also measures
@@ -56,40 +54,32 @@ export class TraceStore {
    * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
    */
   constructor(out: string, manifest: Manifest, resume: boolean | 'retry') {
-    this.files = traceFiles(out)
-    const present = Object.values(this.files).find((file) => existsSync(file))
-    if (present !== undefined && resume === false) {
+    const files = traceFiles(out)
+    const present = Object.values(files).find((file) => existsSync(file))
+    if (present === undefined) writeManifest(files.manifest, manifest)
+    else if (resume === false) {
       throw new PctodlError('EXISTS', `${present} exists; go on with it by --resume, or choose another --out`)
-    }
-    const before = readManifest(this.files.manifest)
-    if (before) assertSameRun(before, manifest, this.files.manifest)
-    else if (present !== undefined) {
+    } else if (!existsSync(files.manifest)) {
       throw new PctodlError(
         'EXISTS',
         `${present} has no manifest beside it, so it cannot be resumed; choose another --out`,
       )
-    } else writeManifest(this.files.manifest, manifest)
-    const { rows } = manifest.plan
-    const anyStatic = rows.some((row) => row.tenants.length === 0)
-    const anyLoaded = rows.some((row) => row.tenants.length > 0)
-    this.#trace = anyLoaded ? new AppendOnlyFile(this.files.trace, profileHeader) : undefined
-    this.#static = anyStatic ? new AppendOnlyFile(this.files.static, staticHeader) : undefined
-    const found = inOrder([
-      ...(this.#trace && this.#trace.before !== '' ? parseProfileCsv(this.#trace.before) : []),
-      ...(this.#static && this.#static.before !== '' ? parseStaticCsv(this.#static.before) : []),
-    ])
+    } else assertSameRun(files.manifest, manifest)
+    const own = kinds.filter((kind) => manifest.plan.rows.some((row) => kindOf(row) === kind))
+    for (const kind of own) this.#open[kind] = new AppendOnlyFile(files[kind], tables[kind].header)
+    this.files = [...own, 'manifest' as const].map((kind) => files[kind])
+    const found = readTrace(out)
     const isRetried = (row: ProfileRow) => resume === 'retry' && row.failed && row.status !== 'out-of-memory'
     this.measured = found.filter((row) => !isRetried(row))
     this.retries = new Set(found.filter(isRetried).map(({ row }) => row))
   }
 
   append(row: ProfileRow): void {
-    if (row.tenants.length === 0) this.#static!.append(formatStaticRow(row))
-    else this.#trace!.append(formatProfileRow(row))
+    const kind = kindOf(row)
+    this.#open[kind]!.append(tables[kind].format(row))
   }
 
   close(): void {
-    this.#trace?.close()
-    this.#static?.close()
+    for (const file of Object.values(this.#open)) file.close()
   }
 }

@@ -74,7 +74,7 @@ async function work(start: { model: string; batchSize: number; mpsPercent: numbe
         batches: counters.batches,
         latencySumMs: counters.latencySumMs,
         lastCompletionMs: completedMs,
-        batchSize,
+        batchSize: counters.lastBatchSize || batchSize,
         latenciesMs: Array(batches).fill(latency),
         ...(asked === undefined ? {} : { id: asked }),
       })

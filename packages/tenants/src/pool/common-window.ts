@@ -112,7 +112,7 @@ function disturbanceOf(validity: RateValidity, after: TenantCounters): string | 
   if (validity === 'ok') return undefined
   if (validity === 'failed') return after.failure ?? 'it has failed'
   if (validity === 'stalled') return after.failure ?? 'it completed nothing for a part of the window'
-  if (validity === 'too-short') return 'it completed no batch during the window'
+  if (validity === 'too-short') return 'it completed no batch of its size during the window'
   if (validity === 'unknown') return 'its counters make no sense'
   return after.state === 'loading' ? 'it is loading' : 'it was restarted during the window'
 }

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   type Clock,
   hasFallen,
+  isStalled,
   LatencyHistogram,
   PctodlError,
-  stalledAfterMs,
   type Tenant,
   type TenantCounters,
   type TenantState,
@@ -24,8 +24,6 @@ import { batchSizesUpTo } from '../requests/batch-sizes.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { WorkerLaunch } from './worker-kind.js'
 
-/** Time that a worker may take to prepare for another batch size, ms. */
-const PREPARATION_MS = 15_000
 /** Time without a message after which the pool checks the state of the worker's process, ms. */
 const SILENT_MS = 700
 /** Time without a message after which the pool ends a worker that only waits for CPU time, ms. */
@@ -162,20 +160,15 @@ export class WorkerProcess {
   }
 
   get counters(): TenantCounters {
-    const progress = this.#progress
+    const counts = this.#counts()
     const stalled = this.stalledBecause()
     const failure = this.failure ?? stalled
-    const process = this.state === 'ended' ? 'failed' : this.state
     return {
       id: this.id,
-      tenant: this.#tenant,
-      state: stalled === undefined ? process : 'stalled',
+      ...counts,
+      ...(stalled === undefined ? {} : { state: 'stalled' }),
       ...(failure === undefined ? {} : { failure }),
-      samples: progress?.samples ?? 0,
-      batches: progress?.batches ?? 0,
-      latencySumMs: progress?.latencySumMs ?? 0,
-      lastCompletionMs:
-        (progress && progress.batches > 0 ? progress.lastCompletionMs : this.#readyMs) + this.#toClockMs,
+      lastCompletionMs: counts.lastCompletionMs + this.#toClockMs,
       latencies: this.#latencies.snapshot(),
     }
   }
@@ -248,13 +241,14 @@ export class WorkerProcess {
   /**
    * Returns why the worker counts as hung; undefined if it does not. On a busy host, an overdue heartbeat alone does
    * not show that a worker hangs, so the kernel is asked for the process state. A stopped or sleeping process counts as
-   * hung. A process that waits for a CPU cannot send heartbeats and does not count as hung for up to 10 s.
+   * hung. A process that waits for a CPU cannot send heartbeats and does not count as hung for up to 10 s. The end of a
+   * dead process is reported by its own event.
    */
   hungBecause(): string | undefined {
     const silentMs = monotonicMs() - this.#heardMs
     if (this.state !== 'running' || silentMs < SILENT_MS) return undefined
     const state: ProcessState = processState(this.pid)
-    if (state === 'running' && silentMs < STARVED_MS) return undefined
+    if (state === 'dead' || (state === 'running' && silentMs < STARVED_MS)) return undefined
     return `hung: no heartbeat for ${Math.round(silentMs)} ms, the process is ${state}`
   }
 
@@ -265,15 +259,27 @@ export class WorkerProcess {
    */
   stalledBecause(): string | undefined {
     if (this.state !== 'running' || (this.#onRequest && !this.#asked)) return undefined
-    const { batches = 0, samples = 0, latencySumMs = 0, lastCompletionMs = 0 } = this.#progress ?? {}
-    const completedMs = Math.max(batches > 0 ? lastCompletionMs : this.#readyMs, this.#asked?.atMs ?? 0)
-    const silentMs = this.#aliveMs - completedMs
-    // Before the first batch of another size, a worker may prepare for it: CUDA graphs, workspaces.
-    const prepares = !this.#onRequest && batches > 0 && this.#progress?.batchSize !== this.#tenant.batchSize
-    const usualMs = stalledAfterMs({ tenant: this.#tenant, batches, samples, latencySumMs })
-    if (silentMs <= (prepares ? Math.max(PREPARATION_MS, usualMs) : usualMs)) return undefined
+    const counts = this.#counts()
+    const sinceMs = Math.max(counts.lastCompletionMs, this.#asked?.atMs ?? 0)
+    if (!isStalled({ ...counts, lastCompletionMs: sinceMs }, this.#aliveMs)) return undefined
+    const { batches, latencySumMs } = counts
     const own = batches > 0 ? `a batch took ${Math.round(latencySumMs / batches)} ms before` : 'it never completed one'
-    return `stalled: no batch for ${Math.round(silentMs)} ms, ${own}`
+    return `stalled: no batch for ${Math.round(this.#aliveMs - sinceMs)} ms, ${own}`
+  }
+
+  /** What the worker has reported so far. Times are on its own clock. */
+  #counts(): Omit<TenantCounters, 'id'> {
+    const { samples = 0, batches = 0, latencySumMs = 0, lastCompletionMs = 0, batchSize = 0 } = this.#progress ?? {}
+    const isFirst = batches === 0
+    return {
+      tenant: this.#tenant,
+      state: this.state === 'ended' ? 'failed' : this.state,
+      samples,
+      batches,
+      latencySumMs,
+      lastCompletionMs: isFirst ? this.#readyMs : lastCompletionMs,
+      lastBatchSize: isFirst ? 0 : batchSize,
+    }
   }
 
   #onReport(report: Report): void {

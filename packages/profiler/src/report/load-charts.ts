@@ -1,10 +1,13 @@
 import { PctodlError } from '@pctodl/platform'
 
+type Charts = typeof import('@pctodl/report/charts')
+export type ChartStyle = Pick<Charts, 'chartConfig' | 'palette'>
+
 /**
  * Loads the optional chart package, which only `--plot` needs.
  * @throws PctodlError `MISSING_PACKAGE`
  */
-export async function loadCharts(): Promise<typeof import('@pctodl/report/charts')> {
+export async function loadCharts(): Promise<Charts> {
   try {
     return await import('@pctodl/report/charts')
   } catch (cause) {
