@@ -24,7 +24,8 @@ export type GovernDecision = NeededClock | { readonly smClockMhz: null; readonly
 /** If no clock suffices, attainment may be below that of the highest clock by this fraction of the aimed late share. */
 const GIVEN_UP = 0.6
 /** The clock falls by more than `BAND_STATES` states, and by a limited share, so that the clocks between are measured. */
-const [BAND_STATES, LARGEST_FALL] = [2, 0.15]
+const BAND_STATES = 2
+const LARGEST_FALL = 0.15
 /** After a change of the clock, the next fall waits for this time, ms, so that the new clock is measured. */
 const SETTLE_MS = 1000
 
@@ -63,7 +64,8 @@ export class GovernLaw {
     const before = this.#before ?? telemetry
     this.#before = telemetry
     const seconds = (timeMs - before.timeMs) / 1000
-    const clockMhz = telemetry.smClockMhz ?? this.#smClockMhz ?? this.#clocks.at(-1)!
+    // Some drivers report 0 while the board sleeps.
+    const clockMhz = (telemetry.smClockMhz || this.#smClockMhz) ?? this.#clocks.at(-1)!
     const busyShare = (telemetry.smUtilPercent ?? 0) / 100
     this.services.forEach((service, i) => {
       service.update(samples[i]!, timeMs, { seconds, clockMhz, busyShare })

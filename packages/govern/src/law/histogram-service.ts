@@ -5,7 +5,9 @@ import type { Work } from './board-power.js'
 import { GovernedService, type Interval, type ServiceGoal } from './governed-service.js'
 
 /** Numbers of requests: whose latencies count, roughly; before a forecast is used; of the mean time in the server. */
-const [REMEMBERED, ENOUGH, MEAN_OVER] = [600, 30, 50]
+const REMEMBERED = 600
+const ENOUGH = 30
+const MEAN_OVER = 50
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /**
