@@ -516,7 +516,7 @@ describe('the law under hostile numbers', () => {
         work,
         aimedLate,
       }))
-      const predictedW = law.predictW(smClockMhz ?? 1410)
+      const predictedW = smClockMhz === null ? 0 : law.predictW(smClockMhz)
       problems.push(...brokenNumbers({ seen, predictedW, joules: law.power.joules }, `step ${i}`))
       for (const service of law.services) {
         if (service.lateShare < 0 || service.lateShare > 1) problems.push(`step ${i}: late share ${service.lateShare}`)

@@ -80,9 +80,9 @@ export class QueueService extends GovernedService<TritonSample> {
     return this.#workOf(this.rate.perS * this.#itemsPerRequest, this.#queue.utilisation * this.#limits.instances)
   }
 
-  /** Mean number of items of a request. Cached answers count as requests without items. */
+  /** Mean number of items of a request, which one batch can hold. Cached answers count as requests without items. */
   get #itemsPerRequest(): number {
-    return this.#requests > 0 ? this.#items / this.#requests : 1
+    return this.#requests > 0 ? Math.min(this.#limits.maxBatchSize, this.#items / this.#requests) : 1
   }
 
   #workOf(itemsPerS: number, busy: number): Work {
