@@ -15,7 +15,8 @@ interface Common {
 export interface TritonService extends Common {
   readonly triton: string
   readonly model: string
-  /** Statistics of this model or, if several services use this server, of all its models. */
+  /** URLs of its configuration and statistics. */
+  readonly limits: string
   readonly stats: string
 }
 
@@ -75,10 +76,12 @@ const prometheus = z
     series: { whole: histogram, judged: [histogram], running: inFlight, labels },
   }))
 
-function withStats<Service extends z.infer<typeof triton>>(service: Service, services: readonly object[]) {
+/** Adds the URLs of a model. A server of several services is asked once for the statistics of all its models. */
+function withUrls<Service extends z.infer<typeof triton>>(service: Service, services: readonly object[]) {
   const users = services.filter((other) => 'triton' in other && other.triton === service.triton)
-  const of = users.length > 1 ? '' : `/${encodeURIComponent(service.model)}`
-  return { ...service, stats: `${service.triton}/v2/models${of}/stats` }
+  const models = `${service.triton}/v2/models`
+  const own = `${models}/${encodeURIComponent(service.model)}`
+  return { ...service, limits: `${own}/config`, stats: `${users.length > 1 ? models : own}/stats` }
 }
 
 /** Keys of the kinds of service, in the order of the union in the schema. */
@@ -94,7 +97,7 @@ const schema: z.ZodType<GovernConfig> = z.strictObject({
       (services) => new Set(services.map(({ name }) => name)).size === services.length,
       'services of different names',
     )
-    .transform((services) => services.map((service) => ('triton' in service ? withStats(service, services) : service))),
+    .transform((services) => services.map((service) => ('triton' in service ? withUrls(service, services) : service))),
 })
 
 /** @throws PctodlError `CONFIG` with the file, the field, its value and what is expected */

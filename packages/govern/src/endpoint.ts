@@ -36,14 +36,7 @@ export class Endpoint {
   static async open(config: ServiceConfig, get: PageReader, nowMs: number): Promise<Endpoint> {
     const { name, objective } = config
     try {
-      const limits =
-        'triton' in config
-          ? await readJson(
-              get,
-              `${config.triton}/v2/models/${encodeURIComponent(config.model)}/config`,
-              readTritonLimits,
-            )
-          : null
+      const limits = 'triton' in config ? await readJson(get, config.limits, readTritonLimits) : null
       const sample = await readSample(config, get)
       if (sample === null && 'triton' in config)
         throw new PctodlError('ENDPOINT', `${lackOf(config)}; correct metrics or model in the configuration`)

@@ -239,6 +239,7 @@ describe('the configuration', () => {
           name: 'a',
           triton: 'http://h:8000',
           metrics: 'http://h:8002/metrics',
+          limits: 'http://h:8000/v2/models/m/config',
           stats: 'http://h:8000/v2/models/m/stats',
           model: 'm',
           objective: { ms: 60, attainment: 0.99 },

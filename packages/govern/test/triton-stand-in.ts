@@ -32,7 +32,8 @@ export class TritonStandIn {
   service(name: string): TritonService {
     const { url } = this
     const objective = { ms: 60, attainment: 0.99 }
-    return { name, triton: url, metrics: `${url}/metrics`, stats: `${url}/v2/models/m/stats`, model: 'm', objective }
+    const model = { limits: `${url}/v2/models/m/config`, stats: `${url}/v2/models/m/stats`, model: 'm' }
+    return { name, triton: url, metrics: `${url}/metrics`, ...model, objective }
   }
 
   /** Its counters begin at 0. */

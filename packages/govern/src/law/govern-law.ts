@@ -123,7 +123,8 @@ export class GovernLaw {
     const clocks = this.#clocks
     const goals = this.services.map((service) => {
       const { aimedLate } = service
-      const attainmentAt = (clock: number) => service.attainmentAt(clock, perSOf(service))
+      const perS = perSOf(service)
+      const attainmentAt = (clock: number) => service.attainmentAt(clock, perS)
       const wanted = Math.min(1 - aimedLate, attainmentAt(clocks.at(-1)!) - GIVEN_UP * aimedLate)
       return { name: service.goal.name, attainmentAt, wanted }
     })

@@ -52,11 +52,8 @@ function seriesOf(text: string, name: string, wanted: Labels): Series[] {
     for (let label = LABEL.exec(text); label !== null; label = LABEL.exec(text)) {
       end = LABEL.lastIndex
       const [, key, raw = ''] = label
-      if (key)
-        labels.set(
-          key,
-          raw.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped)),
-        )
+      const plain = raw.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
+      if (key) labels.set(key, plain)
     }
     VALUE.lastIndex = end
     const value = Number(VALUE.exec(text)?.[1])
