@@ -328,7 +328,8 @@ describe('a hostile server', () => {
       server.close()
     }
   }
-  const drip = (socket: Socket, text: string) => {
+  const drip = (socket: Socket, text: string, first = '') => {
+    socket.write(first)
     const timer = setInterval(() => socket.write(text), 20)
     socket.on('close', () => clearInterval(timer))
   }
@@ -358,11 +359,7 @@ describe('a hostile server', () => {
     ['has a head of many MiB', (socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(2 ** 22)}`), /Parse Error/],
     ['never answers', () => {}, /did not answer within 300 ms/],
     ['drips its head', (socket) => drip(socket, 'X'), /did not answer within 300 ms|Parse/],
-    [
-      'drips its body',
-      (socket) => drip(socket.write(head('Content-Length: 9999\r\n')) ? socket : socket, 'x'),
-      /did not answer within 300 ms/,
-    ],
+    ['drips its body', (socket) => drip(socket, 'x', head('Content-Length: 9999\r\n')), /did not answer within 300 ms/],
     [
       'announces forever that it continues',
       (socket) => drip(socket, 'HTTP/1.1 100 Continue\r\n\r\n'),
