@@ -4,8 +4,6 @@ import { NonNegativeFit, type Reading } from './non-negative-fit.js'
 
 /** Assumed share of a batch's time that is inversely proportional to the clock, until it is measured. */
 const CLOCK_SHARE = 0.85
-/** No batch takes less time. */
-const LEAST_MS = 1e-3
 
 /** Weight in batches, factor on old weights at each interval, and on the time of a batch if its size doubles. */
 export interface TimesPrior {
@@ -43,9 +41,9 @@ export class BatchTimes {
     return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
   }
 
-  /** Adds the batches of one interval; those that cannot have run so fast are ignored. */
+  /** Adds the batches of one interval; those without a time are ignored. */
   observe(smClockMhz: number, interval: readonly BatchTime[]): void {
-    const batches = interval.filter(({ count, ms }) => count > 0 && ms > LEAST_MS * count)
+    const batches = interval.filter(({ count, ms }) => count > 0 && ms > 0)
     if (batches.length === 0) return
     const { weight, kept, double } = this.#prior
     const ratio = this.#topMhz / smClockMhz

@@ -10,7 +10,8 @@ const ENOUGH = 30
 const MEAN_OVER = 50
 /** Highest load with which latencies are predicted; with 1, they have no bound. */
 const FULL_LOAD = 0.97
-const LEAST_EMPTY = 0.01
+/** Lowest time of an empty server, as a share of that with one request. */
+const MIN_EMPTY = 0.01
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /**
@@ -75,7 +76,7 @@ export class HistogramService extends GovernedService<HistogramSample> {
   #latencyMs(smClockMhz: number, perS: number = this.rate.perS): number {
     const aloneMs = this.#times.timeMs(1, smClockMhz)
     // A fit to broken counters may have no time of an empty server, with which every latency would be 0.
-    const emptyMs = Math.max(this.#times.timeMs(0, smClockMhz), LEAST_EMPTY * aloneMs)
+    const emptyMs = Math.max(this.#times.timeMs(0, smClockMhz), MIN_EMPTY * aloneMs)
     return emptyMs / (1 - Math.min(FULL_LOAD, (perS * (aloneMs - emptyMs)) / 1000))
   }
 
