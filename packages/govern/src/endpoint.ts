@@ -105,7 +105,6 @@ async function readJson<T>(get: PageReader, address: string, read: (body: unknow
 function lackOf(config: ServiceConfig): string {
   if ('triton' in config)
     return `${config.stats} has no model ${config.model}, or ${config.metrics} no ${PENDING} of it`
-  const { whole, judged, labels } = config.series
-  const names = [...new Set([whole, ...judged])].join(', ')
-  return `${config.metrics} has no histogram ${names} with the labels ${JSON.stringify(labels ?? {})}`
+  const { judged, labels = {} } = config.series
+  return `${config.metrics} has no histogram ${judged.join()} with the labels ${JSON.stringify(labels)}`
 }
