@@ -65,7 +65,7 @@ const prometheus = z
     ...common,
     prometheus: url,
     series: z.strictObject({
-      histogram: z.string('the name of the histogram of latencies, without _bucket').min(1, 'a name'),
+      histogram: z.string('the name of the histogram of latencies, without _bucket').min(1),
       inFlight: z.string().optional(),
       labels: z.record(z.string(), z.string()).optional(),
     }),
