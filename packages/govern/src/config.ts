@@ -104,7 +104,7 @@ const schema: z.ZodType<GovernConfig> = z.strictObject({
 export function parseConfig(text: string, file: string): GovernConfig {
   let value: unknown
   try {
-    value = parse(text, { logLevel: 'error' })
+    value = parse(text)
     // Throws if an anchor contains itself.
     JSON.stringify(value)
   } catch (error) {

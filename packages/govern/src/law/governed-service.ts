@@ -23,7 +23,7 @@ const NO_WORK: Work = { full: 0, busy: 0 }
 /** Share of the allowed late requests that should become late in the long run. */
 const SPENT = 0.5
 const FIRST_AIM = 0.6
-/** With an aim above 1, the law would plan with more late requests than the objective allows. */
+/** The highest aim is 1: above it, the law would plan with more late requests than the objective allows. */
 const LOWEST_AIM = 0.1
 /** The aim follows the late requests over `AIM_S` seconds or, at few requests/s, over `AIM_REQUESTS` requests. */
 const AIM_S = 60
