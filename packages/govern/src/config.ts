@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { reasonOf } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
-import { parse, YAMLError } from 'yaml'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { type SeriesNames, vllmNames } from './metrics/histograms.js'
 
@@ -14,6 +15,9 @@ interface Common {
 export interface TritonService extends Common {
   readonly triton: string
   readonly model: string
+  /** URLs of its configuration and statistics. */
+  readonly limits: string
+  readonly stats: string
 }
 
 interface MappedService extends Common {
@@ -31,8 +35,10 @@ export interface GovernConfig {
 
 const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
 /** URL of a server. A trailing `/v1` or `/v2`, which clients append, is removed. */
-const server = url.transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
-const model = z.string('the name of the model in the server')
+const server = url
+  .regex(/^[^?#]*$/, 'an http(s) URL without query')
+  .transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
+const model = z.string('the name of the model in the server').min(1, 'the name of the model in the server')
 const common = {
   name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
   objective: z.strictObject({
@@ -59,7 +65,7 @@ const prometheus = z
     ...common,
     prometheus: url,
     series: z.strictObject({
-      histogram: z.string('the name of the histogram of latencies, without _bucket'),
+      histogram: z.string('the name of the histogram of latencies, without _bucket').min(1),
       inFlight: z.string().optional(),
       labels: z.record(z.string(), z.string()).optional(),
     }),
@@ -70,10 +76,18 @@ const prometheus = z
     series: { whole: histogram, judged: [histogram], running: inFlight, labels },
   }))
 
+/** Adds the URLs of a model. A server of several services is asked once for the statistics of all its models. */
+function withUrls<Service extends z.infer<typeof triton>>(service: Service, services: readonly object[]) {
+  const users = services.filter((other) => 'triton' in other && other.triton === service.triton)
+  const models = `${service.triton}/v2/models`
+  const own = `${models}/${encodeURIComponent(service.model)}`
+  return { ...service, limits: `${own}/config`, stats: `${users.length > 1 ? models : own}/stats` }
+}
+
 /** Keys of the kinds of service, in the order of the union in the schema. */
 const kinds = ['triton', 'vllm', 'prometheus']
 const schema: z.ZodType<GovernConfig> = z.strictObject({
-  gpu: z.union([z.int().min(0), z.string()], 'one board: its index, UUID or PCI bus id').default(0),
+  gpu: z.union([z.int().min(0), z.string().min(1)], 'one board: its index, UUID or PCI bus id').default(0),
   powerCapW: z.number().positive('watts above 0').optional(),
   intervalMs: z.int().min(100, 'at least 100').max(2000, 'at most 2000').default(250),
   services: z
@@ -82,7 +96,8 @@ const schema: z.ZodType<GovernConfig> = z.strictObject({
     .refine(
       (services) => new Set(services.map(({ name }) => name)).size === services.length,
       'services of different names',
-    ),
+    )
+    .transform((services) => services.map((service) => ('triton' in service ? withUrls(service, services) : service))),
 })
 
 /** @throws PctodlError `CONFIG` with the file, the field, its value and what is expected */
@@ -90,9 +105,10 @@ export function parseConfig(text: string, file: string): GovernConfig {
   let value: unknown
   try {
     value = parse(text)
+    // Throws if an anchor contains itself.
+    JSON.stringify(value)
   } catch (error) {
-    if (!(error instanceof YAMLError)) throw error
-    throw new PctodlError('CONFIG', `${file}: ${error.message.split('\n')[0]}; write YAML as in the README`)
+    throw new PctodlError('CONFIG', `${file}: ${reasonOf(error).split('\n')[0]}; write YAML as in the README`)
   }
   const { data, error } = schema.safeParse(value)
   if (data !== undefined) return data
@@ -106,7 +122,7 @@ export function parseConfig(text: string, file: string): GovernConfig {
   const path = [...outer.path, ...(inner?.path ?? [])]
   const place = `${file}: ${path.join('.') || 'the whole'}`
   if (issue.code === 'unrecognized_keys') throw new PctodlError('CONFIG', `${place}: there is no key ${issue.keys[0]}`)
-  const shown = JSON.stringify(at(path)) ?? 'nothing'
+  const shown = (JSON.stringify(at(path)) ?? 'nothing').slice(0, 80)
   const expected = issue.message.replace(/^Invalid input: expected (\w+),.*/, '$1')
   throw new PctodlError('CONFIG', `${place}: got ${shown}, expected ${expected}`)
 }

@@ -1,7 +1,7 @@
 import { reasonOf } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { ZodError } from 'zod'
-import type { ServiceConfig, TritonService } from './config.js'
+import type { ServiceConfig } from './config.js'
 import type { ServiceGoal } from './law/governed-service.js'
 import { type HistogramSample, readHistograms } from './metrics/histograms.js'
 import { type EndpointState, endpointState, type ServiceSample } from './metrics/service-sample.js'
@@ -36,17 +36,15 @@ export class Endpoint {
   static async open(config: ServiceConfig, get: PageReader, nowMs: number): Promise<Endpoint> {
     const { name, objective } = config
     try {
-      const limits = 'triton' in config ? readTritonLimits(JSON.parse(await get(modelUrl(config, 'config')))) : null
+      const limits = 'triton' in config ? await readJson(get, config.limits, readTritonLimits) : null
       const sample = await readSample(config, get)
-      if (sample === null && 'triton' in config) {
-        const cause = `${config.metrics} has no ${PENDING} of the model ${config.model}`
-        throw new PctodlError('ENDPOINT', `${cause}; name this server's metrics in the configuration, or update Triton`)
-      }
+      if (sample === null && 'triton' in config)
+        throw new PctodlError('ENDPOINT', `${lackOf(config)}; correct metrics or model in the configuration`)
       const objectiveMs = sample?.objectiveMs ?? objective.ms
       return new Endpoint(config, { name, objectiveMs, attainment: objective.attainment, limits }, nowMs)
     } catch (error) {
       const remedy = error instanceof PctodlError ? '' : '; is the server up, and the model loaded?'
-      throw new PctodlError('ENDPOINT', `${name}: ${messageOf(error)}${remedy}`)
+      throw new PctodlError('ENDPOINT', `${name}: ${reasonOf(error)}${remedy}`)
     }
   }
 
@@ -57,9 +55,9 @@ export class Endpoint {
 
   /** @returns a message if the server now drains, is unreachable or has restarted; otherwise null */
   async scrape(get: PageReader, now: () => number): Promise<string | null> {
-    let failure = ''
+    let failure = lackOf(this.#config)
     const sample = await readSample(this.#config, get).catch((error) => {
-      failure = ` (${messageOf(error)})`
+      failure = reasonOf(error)
       return null
     })
     const timeMs = now()
@@ -72,7 +70,7 @@ export class Endpoint {
       this.sampleMs = timeMs
     }
     if (this.state === before || this.state === 'serving' || this.state === 'idle') return null
-    return `${this.goal.name}: ${this.state}${failure}`
+    return `${this.goal.name}: ${this.state}${sample === null ? ` (${failure})` : ''}`
   }
 
   /** While Triton drains, it still answers requests for metrics but is not ready. */
@@ -87,15 +85,26 @@ export class Endpoint {
 }
 
 async function readSample(config: ServiceConfig, get: PageReader): Promise<Sample | null> {
-  if (!('triton' in config)) return readHistograms(await get(config.metrics), config.series, config.objective.ms)
-  const [metrics, stats] = await Promise.all([get(config.metrics), get(modelUrl(config, 'stats'))])
-  return readTriton(config.model, metrics, JSON.parse(stats))
+  const page = get(config.metrics)
+  if (!('triton' in config)) return readHistograms(await page, config.series, config.objective.ms)
+  const [metrics] = await Promise.all([page, get(config.stats)])
+  return readJson(get, config.stats, (body) => readTriton(config.model, metrics, body))
 }
 
-function modelUrl({ triton, model }: TritonService, what: string): string {
-  return `${triton}/v2/models/${encodeURIComponent(model)}/${what}`
+async function readJson<T>(get: PageReader, address: string, read: (body: unknown) => T): Promise<T> {
+  const text = await get(address)
+  try {
+    return read(JSON.parse(text))
+  } catch (error) {
+    const [issue] = error instanceof ZodError ? error.issues : []
+    throw new Error(`${address}: ${issue ? `${issue.path.join('.')}: ${issue.message}` : 'no JSON'}`)
+  }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof ZodError ? `statistics that are none: ${error.issues[0]!.message}` : reasonOf(error)
+/** What is missing if the pages of a server have no sample. */
+function lackOf(config: ServiceConfig): string {
+  if ('triton' in config)
+    return `${config.stats} has no model ${config.model}, or ${config.metrics} no ${PENDING} of it`
+  const { judged, labels = {} } = config.series
+  return `${config.metrics} has no histogram ${judged.join()} with the labels ${JSON.stringify(labels)}`
 }

@@ -8,7 +8,8 @@ import type { EndpointState } from './metrics/service-sample.js'
 import { pageReader } from './page-reader.js'
 
 /** Time limit of answers, ms. That of the first is longer, because without them the program cannot start. */
-const [TIMEOUT_MS, FIRST_TIMEOUT_MS] = [1000, 10_000]
+const TIMEOUT_MS = 1000
+const FIRST_TIMEOUT_MS = 10_000
 
 export interface GovernorOptions {
   readonly config: GovernConfig

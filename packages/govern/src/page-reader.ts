@@ -33,8 +33,10 @@ function request(address: string, timeoutMs: number): Promise<string> {
       })
       answer.on('error', reject)
       answer.on('end', () => {
-        const cause = `${address} answers ${answer.statusCode}`
-        if (answer.statusCode === 200) resolve(text)
+        const { location, 'content-encoding': encoding } = answer.headers
+        const cause = `${address} answers ${answer.statusCode}${location ? `, see ${location}` : ''}`
+        if (encoding) reject(new Error(`${address} answers with Content-Encoding ${encoding}; turn compression off`))
+        else if (answer.statusCode === 200) resolve(text)
         else if (answer.statusCode !== 401 && answer.statusCode !== 403) reject(new Error(cause))
         else reject(new PctodlError('ENDPOINT', `${cause}, access is restricted; ${ALLOW}`))
       })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { parseConfig } from '../src/config.js'
+import { parseConfig, type TritonService } from '../src/config.js'
 import { Endpoint } from '../src/endpoint.js'
 import { readHistograms, readTriton, vllmNames } from '../src/index.js'
 import { type LatencyKind, since } from '../src/metrics/histograms.js'
@@ -113,6 +113,7 @@ describe('metrics', () => {
       line('time_bucket', 4, ',le="0.1"') +
       line('time_bucket', 5, ',le="+Inf"') +
       line('time_sum', 0.5) +
+      line('time_count', 5) +
       line('now', 2)
     expect(readHistograms(`${text}now{app="other"} 9\n`, names, 150)).toMatchObject({
       completed: 5,
@@ -132,7 +133,7 @@ describe('metrics', () => {
   })
 
   it('are read behind labels with braces and quotes, and before exemplars', () => {
-    const text = `t_bucket{path="a}b\\"{",le="+Inf"} 7 # {trace="x"} 0.5\nt_sum{path="a}b\\"{"} 1\nt_bucket{path="a}b\\"{",le="0.1"} 3 1700000000\n`
+    const text = `t_bucket{path="a}b\\"{",le="+Inf"} 7 # {trace="x"} 0.5\nt_sum{path="a}b\\"{"} 1\nt_count{path="a}b\\"{"} 7\nt_bucket{path="a}b\\"{",le="0.1"} 3 1700000000\n`
     expect(readHistograms(text, { ...named('t'), labels: { path: 'a}b"{' } }, 150)).toMatchObject({
       completed: 7,
       late: 4,
@@ -141,7 +142,7 @@ describe('metrics', () => {
 
   it('are refused where buckets are none', () => {
     const lines = (...counts: number[]) =>
-      `${['0.1', '0.2', '+Inf'].map((le, i) => `t_bucket{le="${le}"} ${counts[i]}\n`).join('')}t_sum 1\n`
+      `${['0.1', '0.2', '+Inf'].map((le, i) => `t_bucket{le="${le}"} ${counts[i]}\n`).join('')}t_sum 1\nt_count 9\n`
     expect(readHistograms(lines(3, 2, 9), named('t'), 150)).toBeNull()
     expect(readHistograms(lines(1, 2, 9).replace('+Inf', 'much'), named('t'), 150)).toBeNull()
     const [before, after] = [lines(3, 4, 9), lines(2, 4, 9)].map((text) => readHistograms(text, named('t'), 150)!)
@@ -174,8 +175,7 @@ describe('a server', () => {
     const triton = new TritonStandIn()
     triton.hidden = what
     await triton.start()
-    const objective = { ms: 60, attainment: 0.99 }
-    const config = { name: 'a', triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm', objective }
+    const config = triton.service('a')
     const message = `a: ${triton.url}/v2/models/m/${what} answers 403, access is restricted; allow it from this host; for Triton, leave statistics and model-config out of --http-restricted-api`
     await expect(Endpoint.open(config, pageReader(1000), 0)).rejects.toThrow(message)
     triton.hidden = ''
@@ -188,9 +188,8 @@ describe('a server', () => {
     const triton = new TritonStandIn()
     triton.counted = 'other'
     await triton.start()
-    const metrics = `${triton.url}/metrics`
-    const config = { name: 'a', triton: triton.url, metrics, model: 'm', objective: { ms: 60, attainment: 0.99 } }
-    const message = `a: ${metrics} has no nv_inference_pending_request_count of the model m; name this server's metrics in the configuration, or update Triton`
+    const config = triton.service('a')
+    const message = `a: ${config.stats} has no model m, or ${config.metrics} no nv_inference_pending_request_count of it; correct metrics or model in the configuration`
     await expect(Endpoint.open(config, pageReader(1000), 0)).rejects.toThrow(message)
     await triton.stop()
   })
@@ -198,12 +197,8 @@ describe('a server', () => {
   it('is asked once in a round for metrics that its models share', async () => {
     const triton = new TritonStandIn()
     await triton.start()
-    const service = { triton: triton.url, metrics: `${triton.url}/metrics`, model: 'm' }
-    const objective = { ms: 60, attainment: 0.99 }
     const first = pageReader(1000)
-    const endpoints = await Promise.all(
-      ['a', 'b'].map((name) => Endpoint.open({ name, ...service, objective }, first, 0)),
-    )
+    const endpoints = await Promise.all(['a', 'b'].map((name) => Endpoint.open(triton.service(name), first, 0)))
     for (const round of [1, 2, 3]) {
       const get = pageReader(1000)
       await Promise.all(endpoints.map((endpoint) => endpoint.scrape(get, () => 1000 * round)))
@@ -244,11 +239,22 @@ describe('the configuration', () => {
           name: 'a',
           triton: 'http://h:8000',
           metrics: 'http://h:8002/metrics',
+          limits: 'http://h:8000/v2/models/m/config',
+          stats: 'http://h:8000/v2/models/m/stats',
           model: 'm',
           objective: { ms: 60, attainment: 0.99 },
         },
       ],
     })
+  })
+
+  it('asks a server of several services once for the statistics of all', () => {
+    const { services } = parseConfig(
+      `services: [${service}, ${service.replace('name: a', 'name: b').replace('m,', 'n,')}]`,
+      'f',
+    )
+    for (const { model, stats } of services as TritonService[])
+      expect({ model, stats }).toEqual({ model, stats: 'http://h:8000/v2/models/stats' })
   })
 
   it('takes addresses as clients know them', () => {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { TritonService } from '../src/config.js'
 
 const RATE_PER_S = 100
 const BATCH_MS = 4
@@ -25,6 +26,14 @@ export class TritonStandIn {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Configuration of a service that uses it. */
+  service(name: string): TritonService {
+    const { url } = this
+    const objective = { ms: 60, attainment: 0.99 }
+    const model = { limits: `${url}/v2/models/m/config`, stats: `${url}/v2/models/m/stats`, model: 'm' }
+    return { name, triton: url, metrics: `${url}/metrics`, ...model, objective }
   }
 
   /** Its counters begin at 0. */

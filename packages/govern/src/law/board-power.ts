@@ -12,7 +12,8 @@ export interface Work {
 }
 
 /** Below this share of the boost clock, the core voltage is constant: `VOLTAGE_FLOOR` of the voltage at boost. */
-const [KNEE, VOLTAGE_FLOOR] = [0.7, 0.72]
+const KNEE = 0.7
+const VOLTAGE_FLOOR = 0.72
 /** Factor on the weight of old readings with each new one. */
 const KEPT = 0.9995
 /** Prior of the board's terms and of a service's terms: its weight, and its power as a share of the board's limit. */

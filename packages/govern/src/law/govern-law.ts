@@ -24,7 +24,8 @@ export type GovernDecision = NeededClock | { readonly smClockMhz: null; readonly
 /** If no clock suffices, attainment may be below that of the highest clock by this fraction of the aimed late share. */
 const GIVEN_UP = 0.6
 /** The clock falls by more than `BAND_STATES` states, and by a limited share, so that the clocks between are measured. */
-const [BAND_STATES, LARGEST_FALL] = [2, 0.15]
+const BAND_STATES = 2
+const LARGEST_FALL = 0.15
 /** After a change of the clock, the next fall waits for this time, ms, so that the new clock is measured. */
 const SETTLE_MS = 1000
 
@@ -63,7 +64,8 @@ export class GovernLaw {
     const before = this.#before ?? telemetry
     this.#before = telemetry
     const seconds = (timeMs - before.timeMs) / 1000
-    const clockMhz = telemetry.smClockMhz ?? this.#smClockMhz ?? this.#clocks.at(-1)!
+    // Some drivers report 0 while the board sleeps.
+    const clockMhz = (telemetry.smClockMhz || this.#smClockMhz) ?? this.#clocks.at(-1)!
     const busyShare = (telemetry.smUtilPercent ?? 0) / 100
     this.services.forEach((service, i) => {
       service.update(samples[i]!, timeMs, { seconds, clockMhz, busyShare })
@@ -121,7 +123,8 @@ export class GovernLaw {
     const clocks = this.#clocks
     const goals = this.services.map((service) => {
       const { aimedLate } = service
-      const attainmentAt = (clock: number) => service.attainmentAt(clock, perSOf(service))
+      const perS = perSOf(service)
+      const attainmentAt = (clock: number) => service.attainmentAt(clock, perS)
       const wanted = Math.min(1 - aimedLate, attainmentAt(clocks.at(-1)!) - GIVEN_UP * aimedLate)
       return { name: service.goal.name, attainmentAt, wanted }
     })

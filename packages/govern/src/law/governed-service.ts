@@ -20,12 +20,14 @@ export interface Interval {
 }
 
 const NO_WORK: Work = { full: 0, busy: 0 }
-/** Share of the allowed late requests that should become late in the long run; the first aim. */
-const [SPENT, FIRST_AIM] = [0.5, 0.6]
-/** With an aim above 1, the law would plan with more late requests than the objective allows. */
-const [LOWEST_AIM, HIGHEST_AIM] = [0.1, 1]
+/** Share of the allowed late requests that should become late in the long run. */
+const SPENT = 0.5
+const FIRST_AIM = 0.6
+/** The highest aim is 1: above it, the law would plan with more late requests than the objective allows. */
+const LOWEST_AIM = 0.1
 /** The aim follows the late requests over `AIM_S` seconds or, at few requests/s, over `AIM_REQUESTS` requests. */
-const [AIM_S, AIM_REQUESTS] = [60, 100]
+const AIM_S = 60
+const AIM_REQUESTS = 100
 const PEAK_FACTOR = 1.1
 
 /** Measures one service by its server's counters, and predicts its latencies and work at other clocks. */
@@ -84,6 +86,6 @@ export abstract class GovernedService<Sample extends ServiceSample = ServiceSamp
     const late = this.lateShare / (1 - this.goal.attainment)
     const requests = Math.max(AIM_REQUESTS, AIM_S * this.rate.perS)
     const aim = this.#aim * Math.exp(((SPENT - late) * answered) / requests)
-    this.#aim = Math.min(HIGHEST_AIM, Math.max(LOWEST_AIM, aim))
+    this.#aim = Math.min(1, Math.max(LOWEST_AIM, aim))
   }
 }

@@ -5,7 +5,13 @@ import type { Work } from './board-power.js'
 import { GovernedService, type Interval, type ServiceGoal } from './governed-service.js'
 
 /** Numbers of requests: whose latencies count, roughly; before a forecast is used; of the mean time in the server. */
-const [REMEMBERED, ENOUGH, MEAN_OVER] = [600, 30, 50]
+const REMEMBERED = 600
+const ENOUGH = 30
+const MEAN_OVER = 50
+/** Highest load with which latencies are predicted; with 1, they have no bound. */
+const FULL_LOAD = 0.97
+/** Lowest time of an empty server, as a share of that with one request. */
+const MIN_EMPTY = 0.01
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /**
@@ -68,9 +74,10 @@ export class HistogramService extends GovernedService<HistogramSample> {
 
   /** Mean latency, by Little's law: as many requests are in the server as arrive during one latency. It is bounded. */
   #latencyMs(smClockMhz: number, perS: number = this.rate.perS): number {
-    const emptyMs = this.#times.timeMs(0, smClockMhz)
-    const load = (perS * (this.#times.timeMs(1, smClockMhz) - emptyMs)) / 1000
-    return emptyMs / (1 - Math.min(0.97, load))
+    const aloneMs = this.#times.timeMs(1, smClockMhz)
+    // A fit to broken counters may have no time of an empty server, with which every latency would be 0.
+    const emptyMs = Math.max(this.#times.timeMs(0, smClockMhz), MIN_EMPTY * aloneMs)
+    return emptyMs / (1 - Math.min(FULL_LOAD, (perS * (aloneMs - emptyMs)) / 1000))
   }
 
   #remember({ boundsMs, counts, sumMs }: Latencies, requests: number): void {

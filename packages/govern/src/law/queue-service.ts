@@ -39,9 +39,10 @@ export class QueueService extends GovernedService<TritonSample> {
   }
 
   protected observe(before: TritonSample, after: TritonSample, { seconds, clockMhz }: Interval): number {
+    const bySize = new Map(before.batches.map((batch) => [batch.size, batch]))
     const ran = after.batches.map(({ size, count, ms }) => {
-      const earlier = before.batches.find((each) => each.size === size) ?? { count: 0, ms: 0 }
-      return { size, count: count - earlier.count, ms: ms - earlier.ms }
+      const earlier = bySize.get(size) ?? { count: 0, ms: 0 }
+      return { size, count: Math.max(0, count - earlier.count), ms: Math.max(0, ms - earlier.ms) }
     })
     // Batches at two clocks cannot be told apart.
     if (clockMhz === this.#ranMhz) this.times.observe(clockMhz, ran)
@@ -79,9 +80,9 @@ export class QueueService extends GovernedService<TritonSample> {
     return this.#workOf(this.rate.perS * this.#itemsPerRequest, this.#queue.utilisation * this.#limits.instances)
   }
 
-  /** Mean number of items of a request. Cached answers count as requests without items. */
+  /** Mean number of items of a request, which one batch can hold. Cached answers count as requests without items. */
   get #itemsPerRequest(): number {
-    return this.#requests > 0 ? this.#items / this.#requests : 1
+    return this.#requests > 0 ? Math.min(this.#limits.maxBatchSize, this.#items / this.#requests) : 1
   }
 
   #workOf(itemsPerS: number, busy: number): Work {

@@ -38,29 +38,32 @@ export function vllmNames(model: string, kind: LatencyKind): SeriesNames {
 /** @returns null if the server has none of these names @throws Error if no bucket bound is within the objective */
 export function readHistograms(metrics: string, names: SeriesNames, objectiveMs: number): HistogramSample | null {
   const { running, queued, labels = {} } = names
-  const whole = latenciesOf(metrics, names.whole, labels)
+  const completed = sumOf(metrics, `${names.whole}_count`, labels)
+  const seconds = sumOf(metrics, `${names.whole}_sum`, labels)
   const judged = names.judged.map((name) => latenciesOf(metrics, name, labels)).find((each) => each !== null)
-  if (whole === null || judged === undefined) return null
+  if (completed === null || seconds === null || judged === undefined) return null
   const { boundsMs, counts } = judged
   const bucket = boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
   if (bucket < 0)
     throw new Error(`no bucket of its histogram lies within ${objectiveMs} ms; the first: ${boundsMs[0]} ms`)
   return {
-    completed: whole.counts.at(-1)!,
+    completed,
     failed: 0,
     queued: (queued ? sumOf(metrics, queued, labels) : null) ?? 0,
     running: (running ? sumOf(metrics, running, labels) : null) ?? 0,
-    latencyMs: whole.sumMs,
+    latencyMs: 1000 * seconds,
     late: counts.at(-1)! - counts[bucket]!,
     judged,
     objectiveMs: boundsMs[bucket]!,
   }
 }
 
-/** Differences of two histograms of one server; null if their buckets differ or a count fell. */
+/** Differences of two histograms of one server; null if they are no histogram: the buckets changed, or a count fell. */
 export function since(before: Latencies, after: Latencies): Latencies | null {
   if (before.boundsMs.join() !== after.boundsMs.join()) return null
   const counts = after.counts.map((count, i) => count - before.counts[i]!)
   const sumMs = after.sumMs - before.sumMs
-  return sumMs < 0 || counts.some((count) => count < 0) ? null : { boundsMs: after.boundsMs, counts, sumMs }
+  return sumMs < 0 || counts.some((count, i) => count < (counts[i - 1] ?? 0))
+    ? null
+    : { boundsMs: after.boundsMs, counts, sumMs }
 }

@@ -7,8 +7,14 @@ export interface Latencies {
 
 type Labels = Readonly<Record<string, string>>
 
-const LINE = /([a-zA-Z_:][\w:]*)(?:\{((?:[^"}\n]|"(?:[^"\\\n]|\\.)*")*)\})?[ \t]+(\S+)/y
-const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
+interface Series {
+  readonly labels: ReadonlyMap<string, string>
+  readonly value: number
+}
+
+/** Each takes time in proportion to the text, also if a line is malformed. */
+const LABEL = /[{,][ \t]*(?:([a-zA-Z_]\w*)="([^"\\\n]*(?:\\.[^"\\\n]*)*)"[ \t]*)?/y
+const VALUE = /(?:\}[ \t]*|[ \t]+)(\S+)/y
 
 /** Sum of the series of a name that have the labels; null if there are none. */
 export function sumOf(text: string, name: string, wanted: Labels): number | null {
@@ -20,7 +26,8 @@ export function sumOf(text: string, name: string, wanted: Labels): number | null
 export function latenciesOf(text: string, name: string, wanted: Labels): Latencies | null {
   const byBound = new Map<number, number>()
   for (const { labels, value } of seriesOf(text, `${name}_bucket`, wanted)) {
-    const bound = labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number.parseFloat(labels['le'] ?? '')
+    const le = labels.get('le')
+    const bound = Number(le === '+Inf' ? 'Infinity' : le)
     if (!Number.isNaN(bound)) byBound.set(1000 * bound, (byBound.get(1000 * bound) ?? 0) + value)
   }
   const sum = sumOf(text, `${name}_sum`, wanted)
@@ -35,19 +42,24 @@ export function latenciesOf(text: string, name: string, wanted: Labels): Latenci
  * Malformed lines are skipped, and values that cannot be a counter or gauge of requests. Only lines that begin with the
  * name are parsed, because a server may export hundreds of others.
  */
-function seriesOf(text: string, name: string, wanted: Labels): { labels: Labels; value: number }[] {
-  const found: { labels: Labels; value: number }[] = []
+function seriesOf(text: string, name: string, wanted: Labels): Series[] {
+  const found: Series[] = []
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     if (at > 0 && text[at - 1] !== '\n') continue
-    LINE.lastIndex = at
-    const [, own, labelText = '', valueText] = LINE.exec(text) ?? []
-    const value = Number(valueText)
-    if (own !== name || !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue
-    const labels: Record<string, string> = {}
-    for (const [, key, raw] of labelText.matchAll(LABEL)) {
-      labels[key!] = raw!.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
+    const labels = new Map<string, string>()
+    let end = at + name.length
+    LABEL.lastIndex = end
+    for (let label = LABEL.exec(text); label !== null; label = LABEL.exec(text)) {
+      end = LABEL.lastIndex
+      const [, key, raw = ''] = label
+      const plain = raw.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
+      if (key) labels.set(key, plain)
     }
-    if (Object.entries(wanted).every(([key, wantedText]) => labels[key] === wantedText)) found.push({ labels, value })
+    VALUE.lastIndex = end
+    const value = Number(VALUE.exec(text)?.[1])
+    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue
+    if (Object.entries(wanted).every(([key, wantedText]) => labels.get(key) === wantedText))
+      found.push({ labels, value })
   }
   return found
 }

@@ -32,6 +32,7 @@ const duration = z.object({ count: counter, ns: z.number().min(0).default(0) })
 const statistics = z.object({
   model_stats: z.array(
     z.object({
+      name: z.string().optional(),
       inference_stats: z.object({ success: duration, fail: duration, queue: duration }),
       batch_stats: z
         .array(z.object({ batch_size: z.int().min(1).max(LARGEST_BATCH), compute_infer: duration }))
@@ -48,12 +49,12 @@ const configuration = z.object({
 /**
  * Reads the counters of one model. The number of waiting requests comes from the metrics. All else comes from the
  * statistics, which are one snapshot. The size of a batch is its number of items; a request may have several.
- * @param stats body of `/v2/models/<model>/stats`, parsed
+ * @param stats body of `/v2/models/<model>/stats`, or of all models' `/v2/models/stats`, parsed
  * @returns null if the server has no such model @throws ZodError for invalid statistics
  */
 export function readTriton(model: string, metrics: string, stats: unknown): TritonSample | null {
   const queued = sumOf(metrics, PENDING, { model })
-  const versions = statistics.parse(stats).model_stats
+  const versions = statistics.parse(stats).model_stats.filter(({ name = model }) => name === model)
   if (queued === null || versions.length === 0) return null
   const total = (of: (stats: (typeof versions)[number]['inference_stats']) => number) =>
     sum(versions.map(({ inference_stats }) => of(inference_stats)))
