@@ -267,7 +267,7 @@ describe('the same maps of MIG segments as before', () => {
       drawMap(gpus, findMigBoard('A100-80GB'), 4),
     ]
     const lines = texts.map((text) => `${text.length} ${digest(text)}`)
-    const wrong = [
+    const wrong: readonly (() => unknown)[] = [
       () => parseDeploymentMap(`${header}0,0,net,1,2,4,1\n`, 'map.csv'),
       () => parseDeploymentMap(`${header}0,8,net,0,2,4,1\n`, 'map.csv'),
       () => parseFleetMap('Board,Node\nA100,0\n', 'fleet.csv'),
