@@ -225,6 +225,7 @@ describe('the same predictions as before', () => {
       [dense, 'L40S', 'fp8'],
       [experts, 'H200', 'fp8'],
       [experts, 'A100-80GB', 'bfloat16'],
+      [experts, 'H100', 'w4a16_mxfp4'],
     ] as const) {
       const decoder = graphs.decoderFromConfig(config)
       const board = findOperatorBoard(gpu)
