@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
-import type { ServicePlanOptions } from '../src/services.js'
+import type { ServiceGoal, ServicePlan, ServicePlanOptions } from '../src/services.js'
 
 /** Services on a board under a cap, with rates in proportion to what comes to them. */
 export interface PlanCase {
@@ -57,4 +57,19 @@ export function planCases(
 export const brief: Pick<ServicePlanOptions, 'sharePercentStep' | 'budgetEvaluations'> = {
   sharePercentStep: 5,
   budgetEvaluations: 300,
+}
+
+export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
+
+/** A space that can be enumerated. */
+export const small: Pick<ServicePlanOptions, 'sharePercentStep' | 'batchSizes'> = {
+  sharePercentStep: 20,
+  batchSizes: [1, 4, 16],
+}
+
+/** Fraction by which `other` is worse than the best plan: more power, or less load or value. */
+export function gapOf(goal: ServiceGoal, best: ServicePlan, other: ServicePlan): number {
+  if (!best.feasible) return 0
+  if (!other.feasible) return 1
+  return goal === 'min-power' ? other.score / best.score - 1 : 1 - other.score / best.score
 }
