@@ -153,7 +153,7 @@ const slices = (gpus: readonly PlannedGpu[]) =>
   gpus.flatMap(({ segments }) => segments).reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
 
 describe('a plan of MIG segments', () => {
-  const small = drawnServices(14, 4812)
+  const small = drawnServices(10, 4812)
 
   it('has the fewest boards, and of those the fewest slices', async () => {
     for (const asked of small) {
