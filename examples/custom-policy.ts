@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { type AlgorithmName, algorithmNames, createPolicy, tasksOf } from '@pctodl/bench-runner'
+import { createPolicy, tasksOf } from '@pctodl/bench-runner'
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { capSchedule, VirtualClock } from '@pctodl/platform'
@@ -23,13 +23,14 @@ const caps = capSchedule([
   { atMs: 60_000, powerCapW: 150 },
   { atMs: 120_000, powerCapW: 180 },
 ])
+const opponents = ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap'] as const
 const folder = process.argv[2] ?? path.join(import.meta.dirname, 'out')
 
 const predictor = loadPerfModel(board)
 const [task] = tasksOf(board, [6])
 const policies: readonly PowerCapPolicy[] = [
   new CautiousSteps(predictor.spec, { model, mpsPercent: 25, batchSize: 32 }, 4),
-  ...algorithmNames.map((name: AlgorithmName) => createPolicy(name, { ...task!, model })),
+  ...opponents.map((name) => createPolicy(name, { ...task!, model })),
 ]
 
 interface Second {

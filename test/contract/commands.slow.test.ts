@@ -204,12 +204,9 @@ describe('pctodl segments', () => {
     for (const { segments: placed } of map) expect(placementConflict(placed as never)).toBeNull()
     expect(map.length).toBe(said.gpuCount ?? said.gpus?.length ?? map.length)
     expect(written).toEqual(expect.arrayContaining(['map.svg', 'mig-parted.yaml']))
-    const explained = await call(`2 --output ${out} --explain`)
-    expect(explained.stdout).toMatch(/GPUs/)
   })
 
   it('replans', async () => {
-    await call(`2 --output ${out}`)
     const map = path.join(out, 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
     const changed = await call(`plan 3 --from ${map} --output ${out}-r --json`)
     expect(changed.stderr).toBe('')
@@ -266,10 +263,6 @@ describe('pctodl segments of fleets and days', () => {
     expect([same.created, same.removed, same.restarted]).toEqual([0, 0, 0])
     const less = await call(`plan 2 --fleet ${fleet} ${own} ${to} --from ${map} --consolidate --json`)
     expect(JSON.parse(less.stdout).cost).toBeLessThanOrEqual(plan.cost)
-    const tail = await call(
-      `plan 1 --fleet ${fleet} ${own} ${to} --gate tail --burstiness 2 --max-iterations 300 --json`,
-    )
-    expect(JSON.parse(tail.stdout).cost).toBeGreaterThanOrEqual(plan.cost)
     expect((await call(`plan 1 --fleet ${fleet} ${own} ${to} --burstiness 2`)).code).toBe(2)
     expect((await call(`plan 1 --fleet ${folder}/none.yaml ${own} ${to}`)).stderr).toMatch(/none\.yaml/)
     const bad = file('bad.yaml', 'groups:\n  - gpu: A100-80GB\n    profiles: ./rows\n    price: -1\n')

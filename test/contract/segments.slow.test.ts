@@ -46,6 +46,24 @@ function bestOf({ profiles }: Asked, { model, latencyMs }: ServiceObjective): Ma
   return best
 }
 
+const boardCounts = BOARDS.map((board) => SIZES.map((size) => board.filter((each) => each === size).length))
+const known = new Map<string, number>()
+
+/** Fewest boards that have so many instances of each size. */
+function boardsFor(counts: readonly number[]): number {
+  if (counts.every((count) => count === 0)) return 0
+  const key = counts.join()
+  const before = known.get(key)
+  if (before !== undefined) return before
+  let least = Number.POSITIVE_INFINITY
+  for (const board of boardCounts) {
+    const left = counts.map((count, i) => Math.max(0, count - board[i]!))
+    if (left.join() !== key) least = Math.min(least, 1 + boardsFor(left))
+  }
+  known.set(key, least)
+  return least
+}
+
 /** Fewest boards, and of those fewest slices, by trying all numbers of instances of each size. */
 function bruteForce(asked: Asked): { gpus: number; gpcs: number } {
   const served = asked.objectives
@@ -70,21 +88,6 @@ function bruteForce(asked: Asked): { gpus: number; gpcs: number } {
     extend(0, [0, 0, 0, 0, 0], ratePerS)
     return found
   })
-  const boardCounts = BOARDS.map((board) => SIZES.map((size) => board.filter((each) => each === size).length))
-  const known = new Map<string, number>()
-  const boardsFor = (counts: readonly number[]): number => {
-    if (counts.every((count) => count === 0)) return 0
-    const key = counts.join()
-    const before = known.get(key)
-    if (before !== undefined) return before
-    let least = Number.POSITIVE_INFINITY
-    for (const board of boardCounts) {
-      const left = counts.map((count, i) => Math.max(0, count - board[i]!))
-      if (left.join() !== key) least = Math.min(least, 1 + boardsFor(left))
-    }
-    known.set(key, least)
-    return least
-  }
   let best = { gpus: Number.POSITIVE_INFINITY, gpcs: Number.POSITIVE_INFINITY }
   const combine = (at: number, sum: readonly number[]): void => {
     if (at === covers.length) {
@@ -150,7 +153,7 @@ const slices = (gpus: readonly PlannedGpu[]) =>
   gpus.flatMap(({ segments }) => segments).reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
 
 describe('a plan of MIG segments', () => {
-  const small = drawnServices(30, 4812)
+  const small = drawnServices(10, 4812)
 
   it('has the fewest boards, and of those the fewest slices', async () => {
     for (const asked of small) {

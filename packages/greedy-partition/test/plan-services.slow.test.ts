@@ -1,4 +1,3 @@
-import { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { ServingModel } from '@pctodl/perf-model/serving'
 import { type Service, smClocksAt } from '@pctodl/platform'
@@ -12,7 +11,6 @@ import {
   type ServicePlan,
   type ServicePlanOptions,
 } from '../src/services.js'
-import { gapOf, goals, planCases, small } from './service-cases.js'
 
 const model = loadPerfModel('A100')
 const search: Service = {
@@ -151,17 +149,6 @@ describe('planServices', () => {
     expect(planned([1, 1, 1], { ...coarse, objective: 'min-power' }).binds).toEqual({ what: 'lowest-clock' })
   })
 
-  it('is never worse than the obvious plans', () => {
-    for (const { services: of, ratesPerS, model: board, powerCapW } of planCases(3, new SeededRandom(5), { most: 3 })) {
-      const options: ServicePlanOptions = { ...small, objective: 'max-load', powerCapW }
-      const best = planServices(board, of, ratesPerS, options)
-      for (const manner of ['equal-shares', 'shares-by-load', 'one-batch'] as const) {
-        const plain = plainPlan(board, of, ratesPerS, options, manner)
-        expect(gapOf('max-load', best, plain), manner).toBeGreaterThan(-0.005)
-      }
-    }
-  })
-
   it('begins with what is given, and leaves out what of it is not allowed', () => {
     const options: ServicePlanOptions = { ...coarse, objective: 'min-power' }
     const first = planned(rates, options)
@@ -193,28 +180,9 @@ describe('planServices', () => {
     expect(planned(rates, { ...brief, now: () => ms++ }).stoppedBecause).toBe('time-budget')
     expect(planned(rates, { ...brief, now: () => 1e6 }).stoppedBecause).not.toBe('time-budget')
   })
-
-  it('comes out the same each time', () => {
-    const options: ServicePlanOptions = { ...coarse, objective: 'min-power', budgetEvaluations: 100 }
-    expect(planServices(model, services, rates, options)).toEqual(planServices(model, services, rates, options))
-  })
 })
 
 describe('exhaustiveServices', () => {
-  it.each(goals)('finds nothing much better than planServices in small spaces: %s', (objective) => {
-    const gaps = planCases(3, new SeededRandom(7), { most: 3 }).map(
-      ({ model: board, services: of, ratesPerS, powerCapW }) => {
-        const options: ServicePlanOptions = { ...small, objective, powerCapW, maxInstances: of.length === 2 ? 2 : 1 }
-        const best = exhaustiveServices(board, of, ratesPerS, options)
-        const plan = planServices(board, of, ratesPerS, options)
-        expect(plan.feasible).toBe(best.feasible)
-        if (best.feasible && plan.feasible) expect(best.evaluations).toBeGreaterThan(100)
-        return gapOf(objective, best, plan)
-      },
-    )
-    expect(Math.max(...gaps)).toBeLessThan(0.02)
-  })
-
   it('refuses a space too large to look at', () => {
     expect(() => exhaustiveServices(model, services, rates, { ...coarse, objective: 'min-power' })).toThrow(
       /sharePercentStep: got 10, expected a step.* at most 200000 layouts/,
@@ -223,7 +191,13 @@ describe('exhaustiveServices', () => {
 })
 
 describe('plans without a search', () => {
-  const options: ServicePlanOptions = { ...coarse, ...small, objective: 'min-power', maxInstances: 1 }
+  const options: ServicePlanOptions = {
+    ...coarse,
+    sharePercentStep: 20,
+    batchSizes: [1, 4, 16],
+    objective: 'min-power',
+    maxInstances: 1,
+  }
   const manners = ['equal-shares', 'one-batch', 'shares-by-load'] as const
 
   it.each<[string, readonly Service[], Partial<ServicePlanOptions>]>([

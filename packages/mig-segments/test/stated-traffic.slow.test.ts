@@ -1,7 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { gammaArrivals, markovModulatedArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
-import { cases, someOf } from '../../../test/long-tests.js'
+import { cases, longTests, someOf } from '../../../test/long-tests.js'
 import { type BoundedPlan, breaksFirst, type ServiceProfile, serviceLimits, simulatePlan } from '../src/index.js'
 import { planForTail } from './plan-for-tail.js'
 import { publishedData, randomScenarios } from './published-data.js'
@@ -73,9 +73,9 @@ function lateShare(
 describe('a plan by the tail', () => {
   it('holds under the stated errors for every calmer traffic and for on/off arrivals, as an independent simulation finds', async () => {
     const { profiles, scenarios } = publishedData('head')
-    // Every other service of a row that needs few boards.
+    // A part of the services of a row that needs few boards.
     const rows = [
-      scenarios[4]!.filter((_, m) => m % 2 === 0),
+      scenarios[4]!.filter((_, m) => m % (longTests ? 2 : 4) === 0),
       ...randomScenarios({ profiles, scenarios }, cases(1, 0), 77),
     ]
     const bursty = [{ burstiness: 4 }, [gamma(0.25), gamma(3), gamma(4)]] as const
@@ -95,18 +95,19 @@ describe('a plan by the tail', () => {
 
   it('without errors needs no more GPUs', async () => {
     const { profiles, scenarios } = publishedData('head')
+    const row = scenarios[1]!.slice(0, longTests ? undefined : 4)
     const options = { checkRequests: 5000 }
-    const sure = await planForTail(profiles, scenarios[1]!, { ...options, rateError: 0, timeError: 0 })
-    const unsure = await planForTail(profiles, scenarios[1]!, { ...options, rateError: 0.2, timeError: 0.1 })
+    const sure = await planForTail(profiles, row, { ...options, rateError: 0, timeError: 0 })
+    const unsure = await planForTail(profiles, row, { ...options, rateError: 0.2, timeError: 0.1 })
     expect(sure.gpuCount).toBeLessThanOrEqual(unsure.gpuCount)
-    await expect(planForTail(profiles, scenarios[1]!, { rateError: 2 })).rejects.toThrow(/rateError/)
+    await expect(planForTail(profiles, row, { rateError: 2 })).rejects.toThrow(/rateError/)
   })
 })
 
 describe('the rate at which a service breaks', () => {
   it('is above the stated rate of a plan by the tail, and requests at more are late', async () => {
     const { profiles, scenarios } = publishedData('head')
-    const plan = await planForTail(profiles, scenarios[2]!, {})
+    const plan = await planForTail(profiles, scenarios[2]!.slice(0, longTests ? undefined : 4), {})
     const limits = serviceLimits(plan.served, {}, (served, way) => simulatePlan({ ...plan, served }, profiles, way))
     const random = new SeededRandom(1)
     for (const [m, { breaksAtPerS, p99Ms, latencyMs, utilisation }] of limits.entries()) {

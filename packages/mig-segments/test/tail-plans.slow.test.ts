@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, longTests } from '../../../test/long-tests.js'
 import { simulatePlan } from '../src/index.js'
 import { planForTail } from './plan-for-tail.js'
 import { publishedData, randomScenarios } from './published-data.js'
@@ -14,10 +14,11 @@ describe('a plan for the tail', () => {
     'keeps every service of %s that it calls served, at burstiness %d, %s, and is near its bound',
     async (set, burstiness, dispatch) => {
       const data = publishedData(set)
-      const rows = [...data.scenarios.slice(-1), ...randomScenarios(data, cases(1, 0), 77 + burstiness)]
+      const last = data.scenarios.at(-1)!.filter((_, m) => longTests || m % 2 === 0)
+      const rows = [last, ...randomScenarios(data, cases(1, 0), 77 + burstiness)]
       for (const [k, objectives] of rows.entries()) {
         const plan = await planForTail(data.profiles, objectives, { burstiness, dispatch })
-        expect(plan.served.length).toBeGreaterThan(4)
+        expect(plan.served.length).toBeGreaterThan(cases(4, 2))
         // Under requests as stated, and under calmer ones.
         for (const met of new Set([1, burstiness])) {
           const options = { burstiness: met, dispatch, seed: k + 1, requests: 30_000 }

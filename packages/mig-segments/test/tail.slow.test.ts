@@ -1,7 +1,7 @@
 import { gammaArrivals, poissonArrivals } from '@pctodl/traffic'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { someOf } from '../../../test/long-tests.js'
+import { cases, longTests, someOf } from '../../../test/long-tests.js'
 import { checkFleet } from '../src/fleet/check-fleet.js'
 import { exampleFolder, fleetOf, loadProfiles, planSegments, simulatePlan, throughputOf } from '../src/index.js'
 import { batchTimes, withBatchRates } from '../src/tail/batch-times.js'
@@ -131,32 +131,36 @@ describe('the rate that an instance answers in time', () => {
     const ratePerS = rateInTime({ slot: '7g', computeSlices: 7, point, singleMs: 5000 }, goal)
     expect(ratePerS).toBeGreaterThan(0.9 * throughputOf(point))
     const kinds = [{ workers: 30, batchMs: Float64Array.of(0, 5000) }]
-    for (let seed = 0; seed < 60; seed++) {
+    for (let seed = 0; seed < cases(60, 15); seed++) {
       const arrivals = gammaArrivals({ ratePerS, burstiness: 4 }).start(seed)
       expect(simulateQueue(kinds, arrivals, 37_000, 40_000).late).toBeLessThanOrEqual(400)
     }
   })
 })
 
+/** Requests of a check: each week as many as users have. */
+const checkRequests = longTests ? 40_000 : 8000
+
 describe('a plan for the tail', () => {
   it('serves whom the latency gate leaves late', async () => {
     const { profiles, scenarios } = publishedData('head')
-    const row = scenarios[0]!
+    const row = scenarios[0]!.filter((_, m) => longTests || m % 2 === 0)
     const late = (of: readonly { late: number; requests: number }[]) =>
       of.filter(({ late, requests }) => late > 0.01 * requests).length
     const options = { dispatch: 'split', requests: 30_000 } as const
     const published = await planSegments(profiles, row)
-    expect(late(simulatePlan(published, profiles, options))).toBeGreaterThan(2)
-    const plan = await planForTail(profiles, row, { dispatch: 'split' })
+    expect(late(simulatePlan(published, profiles, options))).toBeGreaterThan(cases(2, 1))
+    const plan = await planForTail(profiles, row, { dispatch: 'split', checkRequests })
     expect(late(simulatePlan(plan, profiles, options))).toBe(0)
   })
 
   it('names whom it cannot keep, and an objective that it can', async () => {
     const { profiles, scenarios } = publishedData('head')
+    const some = scenarios[4]!.filter((_, m) => longTests || m % 3 === 2)
     for (const dispatch of someOf(['shared', 'split'] as const, 'split')) {
-      const { unserved } = await planForTail(profiles, scenarios[4]!, { dispatch })
+      const { unserved } = await planForTail(profiles, some, { dispatch, checkRequests })
       expect(unserved.length).toBeGreaterThan(0)
-      for (const { model, ratePerS, message } of unserved.slice(0, 2)) {
+      for (const { model, ratePerS, message } of unserved.slice(0, cases(2, 1))) {
         const latencyMs = Number(/([\d.]+) ms could be kept/.exec(message)![1])
         const kept = await planForTail(profiles, [{ model, ratePerS, latencyMs }], { dispatch })
         expect(kept.unserved).toEqual([])
@@ -168,7 +172,7 @@ describe('a plan for the tail', () => {
 
   it('does not depend on the order of profiles and objectives', async () => {
     const { profiles, scenarios } = publishedData('sc24')
-    const row = scenarios[2]!
+    const row = scenarios[2]!.slice(0, longTests ? undefined : 3)
     const options = { checkRequests: 2000 }
     const plan = await planForTail(profiles, row, options)
     expect(await planForTail([...profiles].reverse(), [...row].reverse(), options)).toEqual(plan)
@@ -216,10 +220,10 @@ describe('segments with a queue each', () => {
   it('get more of a burst the fewer they are, so more and smaller ones need fewer boards than as if each got it whole', async () => {
     const { profiles, scenarios } = publishedData('sc24')
     const row = scenarios[3]!.slice(0, 4)
-    const plan = await planForTail(profiles, row, { dispatch: 'split', burstiness: 4 })
+    const plan = await planForTail(profiles, row, { dispatch: 'split', burstiness: 4, checkRequests })
     const judged = simulatePlan(plan, profiles, { dispatch: 'split', burstiness: 4, requests: 50_000, seed: 3 })
     for (const { late, requests } of judged) expect(late).toBeLessThanOrEqual(0.01 * requests)
-    const calm = await planForTail(profiles, row, { dispatch: 'split', burstiness: 1 })
+    const calm = await planForTail(profiles, row, { dispatch: 'split', burstiness: 1, checkRequests })
     expect(plan.gpuCount).toBeLessThanOrEqual(1.25 * calm.gpuCount)
   })
 })
@@ -227,9 +231,9 @@ describe('segments with a queue each', () => {
 describe('the check by simulation', () => {
   it('takes no board and no service from what the estimate allows', async () => {
     const { profiles, scenarios } = publishedData('head')
-    const row = scenarios[4]!
+    const row = scenarios[4]!.filter((_, m) => longTests || m % 3 === 0)
     const checked = await planForTail(profiles, row, {})
-    const judged = simulatePlan(checked, profiles, { requests: 100_000, seed: 11 })
+    const judged = simulatePlan(checked, profiles, { requests: cases(100_000, 40_000), seed: 11 })
     for (const { late, requests } of judged) expect(late).toBeLessThanOrEqual(0.01 * requests)
     const estimated = await planForTail(profiles, row, { checkRequests: 0 })
     expect(checked.gpuCount).toBeGreaterThanOrEqual(estimated.gpuCount)

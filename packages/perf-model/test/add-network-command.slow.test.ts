@@ -74,23 +74,18 @@ describe('pctodl add-network', () => {
     expect(throughputSd / throughput).toBeGreaterThan(0.1)
   })
 
-  it('adds to parameters of its own making', async () => {
+  it('adds to parameters of its own making, and does not write over others', async () => {
     const params = path.join(folder, 'twice')
     expect((await call(file, '--gpu', 'A100', '--name', 'one', '--params', params)).code).toBe(0)
+    const before = readFileSync(path.join(params, 'A100.json'), 'utf8')
+    const refused = await call(file, '--gpu', 'A100', '--name', 'two', '--params', params)
+    expect(refused.stderr).toMatch(/A100\.json is there already and would be lost: add to it with --from/)
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    expect(readFileSync(path.join(params, 'A100.json'), 'utf8')).toBe(before)
     const { code, stderr } = await call(file, '--gpu', 'A100', '--name', 'two', '--from', params, '--params', params)
     expect(code, stderr).toBe(0)
     const { networks } = JSON.parse(readFileSync(path.join(params, 'A100.json'), 'utf8'))
     expect(networks.map(({ name }: { name: string }) => name).slice(-2)).toEqual(['one', 'two'])
-  })
-
-  it('does not write over parameters that it was not given', async () => {
-    const params = path.join(folder, 'kept')
-    expect((await call(file, '--gpu', 'A100', '--name', 'one', '--params', params)).code).toBe(0)
-    const before = readFileSync(path.join(params, 'A100.json'), 'utf8')
-    const { code, stdout, stderr } = await call(file, '--gpu', 'A100', '--name', 'two', '--params', params)
-    expect(stderr).toMatch(/A100\.json is there already and would be lost: add to it with --from/)
-    expect([code, stdout]).toEqual([2, ''])
-    expect(readFileSync(path.join(params, 'A100.json'), 'utf8')).toBe(before)
   })
 
   it('names operators that it does not know', async () => {

@@ -74,35 +74,39 @@ function errors(model: PerfModel, whole: PerfModel, list: readonly Configuration
   return { throughput: median(each.map(([t]) => t!)), power: median(each.map(([, p]) => p!)) }
 }
 
+/** Each network on one of the boards; in the long tests, on both. */
+function ofBoard(board: (typeof boards)[number], networks: readonly string[]): readonly string[] {
+  return networks.filter((_, i) => longTests || i % boards.length === boards.indexOf(board))
+}
+
 describe.each(boards)('a network that the model of the %s was not fitted to', (board) => {
   const whole = loadPerfModel(board)
 
-  it.each(['mnasnet1_0', 'resnet50', 'efficientnet_v2_m'])('is predicted from its graph: %s', (name) => {
-    const { model, known, work } = without(board, name)
-    const added = addNetwork(model, name, work, { known })
-    const error = errors(added, whole, configurations(whole, name, 200, 'judged'))
-    expect(error.throughput).toBeLessThan(0.2)
-    expect(error.power).toBeLessThan(0.05)
-  })
-
-  // Each network on one of the boards; in the long tests, on both.
-  it.each(Object.keys(networkWorks).filter((_, i) => longTests || i % boards.length === boards.indexOf(board)))(
-    'is predicted well with ten rows: %s',
+  it.each(ofBoard(board, ['mnasnet1_0', 'resnet50', 'efficientnet_v2_m']))(
+    'is predicted from its graph: %s',
     (name) => {
       const { model, known, work } = without(board, name)
-      const rows = rowsOf(whole, configurations(whole, name, 10, 'measured'))
-      const judged = configurations(whole, name, 200, 'judged')
-      const added = addNetwork(model, name, work, { known, rows })
-      const error = errors(added, whole, judged)
-      expect(error.throughput).toBeLessThan(0.04)
-      expect(error.power).toBeLessThan(0.02)
-      const within = judged.filter((configuration) => {
-        const { throughput, throughputSd } = added.predict(configuration)
-        return Math.abs(throughput - whole.predict(configuration).throughput) <= 2 * throughputSd!
-      })
-      expect(within.length / judged.length).toBeGreaterThan(0.85)
+      const added = addNetwork(model, name, work, { known })
+      const error = errors(added, whole, configurations(whole, name, 200, 'judged'))
+      expect(error.throughput).toBeLessThan(0.2)
+      expect(error.power).toBeLessThan(0.05)
     },
   )
+
+  it.each(ofBoard(board, Object.keys(networkWorks)))('is predicted well with ten rows: %s', (name) => {
+    const { model, known, work } = without(board, name)
+    const rows = rowsOf(whole, configurations(whole, name, 10, 'measured'))
+    const judged = configurations(whole, name, 200, 'judged')
+    const added = addNetwork(model, name, work, { known, rows })
+    const error = errors(added, whole, judged)
+    expect(error.throughput).toBeLessThan(0.04)
+    expect(error.power).toBeLessThan(0.02)
+    const within = judged.filter((configuration) => {
+      const { throughput, throughputSd } = added.predict(configuration)
+      return Math.abs(throughput - whole.predict(configuration).throughput) <= 2 * throughputSd!
+    })
+    expect(within.length / judged.length).toBeGreaterThan(0.85)
+  })
 })
 
 describe('adding a network', () => {

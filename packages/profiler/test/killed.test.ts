@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import { buildProgram } from './built-program.js'
 
-const KILLS = cases(50, 8)
+const KILLS = cases(50, 5)
 /** A start, its way to the first row and its end take half a second; this long on a machine with five times the work, ms. */
 const ONE_RUN_MS = 10_000
 
