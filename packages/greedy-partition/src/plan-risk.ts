@@ -4,12 +4,10 @@ import { type Configuration, InvalidInputError } from '@pctodl/platform'
 
 /**
  * Effective number of independent candidates. A search picks the configuration whose power is underestimated most, so
- * its error is like the worst of this many random errors (Z. Sidak, JASA 62, 1967). If a predictor knows only standard
- * deviations, errors count as independent. The errors of a predictor with `upperPowerW` are mostly common to many
- * configurations. The second number was chosen on simulated boards that appear in no figure of the README
- * (`pnpm evaluate-risk --seed 5001`, and seeds 6001 to 6003).
+ * its error is like the worst of this many random errors (Z. Sidak, JASA 62, 1967). The number was fitted on simulated
+ * boards that appear in no figure of the README (`pnpm params:errors`).
  */
-const CHOSEN_AMONG = { independent: 6, alike: 2 }
+const CHOSEN_AMONG = 6
 
 /** Number of bisection steps for a probability, more than its precision needs. */
 const STEPS = 40
@@ -17,8 +15,8 @@ const STEPS = 40
 /**
  * Risk allowed for each configuration, so that the chosen plan exceeds the cap with a probability of at most `risk`.
  */
-export function riskOfEach({ upperPowerW }: Predictor, risk: number): number {
-  return 1 - (1 - risk) ** (1 / CHOSEN_AMONG[upperPowerW === undefined ? 'independent' : 'alike'])
+export function riskOfEach(risk: number): number {
+  return 1 - (1 - risk) ** (1 / CHOSEN_AMONG)
 }
 
 /**

@@ -91,7 +91,7 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     kinds,
     weights: ordered.map((demand) => demand.weight),
     capExceedanceProbability: probability,
-    riskOfEach: probability === undefined ? undefined : riskOfEach(predictor, probability),
+    riskOfEach: probability === undefined ? undefined : riskOfEach(probability),
     latencySloMs,
     latencyPercentile: oneOf('latencyPercentile', options.latencyPercentile ?? 'mean', ['mean', 'p99']),
     minTenantThroughput,

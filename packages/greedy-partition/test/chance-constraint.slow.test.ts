@@ -42,7 +42,7 @@ describe('the chance constraint', () => {
             capExceedanceProbability: probability,
           })
           if (!result.feasible) return
-          const each = riskOfEach(predictor, probability)
+          const each = riskOfEach(probability)
           const tail = (configuration: typeof result.configuration) => {
             const { powerW, powerSdW } = predictor.predict(configuration)
             return normalTail((powerCapW - powerMarginW - powerW) / powerSdW!)
