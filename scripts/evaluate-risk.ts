@@ -1,13 +1,14 @@
 /**
  * Measures how often plans hold their cap, and how often intervals contain the truth, on boards to which nothing was
  * fitted. The boards are variants of another seed of the generator; `--rows` says how many measured rows of each board
- * the predictor gets.
+ * the predictor gets. `attainable` estimates how many groups would be in the range if all variances were right: part of an
+ * error is common to all boards, and the eight configurations of a group sample this part only eight times.
  *
  *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--structure <0 to 4>] [--groups 200] [board ...]
  */
 import { parseArgs } from 'node:util'
 import { partition } from '@pctodl/greedy-partition'
-import { mean } from '@pctodl/numerics'
+import { mean, SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel, refit } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 import { rowOf } from './evaluation/measured-rows.js'
@@ -52,7 +53,7 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
   }
   const without = { free: problems.map((_, i) => planned(model, i)), careful: plansOf(model) }
   const judged = new Map(known.map((rows) => [rows, { excess: [] as number[], cost: [] as number[] }]))
-  const inside = new Map(known.map((rows) => [rows, groups.map(() => ({ power: 0, throughput: 0, count: 0 }))]))
+  const inside = new Map(known.map((rows) => [rows, groups.map(noErrors)]))
   for (const variant of variantsOf(board, Number(values.boards), Number(values.seed), structures)) {
     const truth = truthOf(variant)
     const rows = measured.map((configuration) => rowOf(truth, configuration))
@@ -69,13 +70,12 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
       })
       groups.forEach((group, g) => {
         const found = inside.get(count)![g]!
-        for (const configuration of group.configurations) {
+        group.configurations.forEach((configuration, c) => {
           const ran = truth(configuration)
           const { throughput, powerW } = own.quantiles(configuration, TWO_SIGMA)
-          found.power += ran.powerW >= powerW[0]! && ran.powerW <= powerW[1]! ? 1 : 0
-          found.throughput += ran.throughput >= throughput[0]! && ran.throughput <= throughput[1]! ? 1 : 0
-          found.count++
-        }
+          found.power[c]!.push(sigmas(ran.powerW, powerW))
+          found.throughput[c]!.push(sigmas(ran.throughput, throughput))
+        })
       })
     }
   }
@@ -93,14 +93,15 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
   }
   for (const [rows, found] of inside) {
     for (const quantity of ['power', 'throughput'] as const) {
-      const shares = found.map((each) => (100 * each[quantity]) / each.count)
+      const errors = found.map((each) => each[quantity])
+      const shares = errors.map(insideOf)
       const of = (name: string) => mean(shares.filter((_, g) => groups[g]!.name === name)).toFixed(1)
-      const right = shares.filter((share) => share >= 90 && share <= 98.5).length
       coverage.push({
         board,
         rows,
         quantity,
-        'groups 90 to 98.5 %': `${right} of ${shares.length}`,
+        'groups 90 to 98.5 %': `${shares.filter(isRight).length} of ${shares.length}`,
+        attainable: Math.round(attainable(errors)),
         'below 90 %': shares.filter((share) => share < 90).length,
         all: mean(shares).toFixed(1),
         random: of('random'),
@@ -115,6 +116,51 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
 }
 console.table(lines)
 if (coverage.length > 0) console.table(coverage)
+
+function noErrors({ configurations }: { readonly configurations: readonly Configuration[] }) {
+  const lists = () => configurations.map((): number[] => [])
+  return { power: lists(), throughput: lists() }
+}
+
+/** Error of a measured value, in standard deviations of its logarithm. */
+function sigmas(value: number, [low, high]: readonly number[]): number {
+  return (4 * (Math.log(value) - 0.5 * Math.log(low! * high!))) / Math.log(high! / low!)
+}
+
+/** Percentage of a group's errors within two standard deviations. */
+function insideOf(group: readonly (readonly number[])[]): number {
+  return 100 * mean(group.flat().map((error) => (Math.abs(error) <= 2 ? 1 : 0)))
+}
+
+function isRight(share: number): boolean {
+  return share >= 90 && share <= 98.5
+}
+
+/**
+ * Expected number of groups in the range if the variance of every error were right. The part that all boards share is
+ * drawn again for each configuration; the rest is what was observed, scaled to the right variance.
+ */
+function attainable(groups: readonly (readonly (readonly number[])[])[]): number {
+  const square = (list: readonly number[]) => mean(list.map((value) => value * value))
+  const all = groups.flat()
+  const common = square(all.map(mean)) / mean(all.map(square))
+  const random = new SeededRandom(1)
+  const draws = 20
+  let right = 0
+  for (let draw = 0; draw < draws; draw++) {
+    for (const group of groups) {
+      const drawn = group.map((errors) => {
+        const shared = Math.sqrt(common) * random.normal()
+        const centre = mean(errors)
+        const rest = errors.map((error) => error - centre)
+        const scale = Math.sqrt((1 - common) / square(rest))
+        return rest.map((error) => shared + scale * error)
+      })
+      if (isRight(insideOf(drawn))) right++
+    }
+  }
+  return right / draws
+}
 
 /** Groups of eight configurations each; random groups alternate with groups of the kinds that plans have. */
 function groupsOf(model: PerfModel, count: number): { name: string; configurations: Configuration[] }[] {

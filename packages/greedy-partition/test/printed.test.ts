@@ -30,21 +30,21 @@ describe('what is printed of a plan', () => {
     ).toMatchInlineSnapshot(`
       "resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W
        tenants   share %   batch   samples/s each        latency ms 
-             5        20       8            378.5   21.1 (p99 22.8) 
-      clocks      SM 1230 MHz, memory 5001 MHz
-      throughput  1892.7 samples/s
-      power       188.8 W, 11.2 W below the cap; exceeds it with probability 0.0069
+             5        20       8            380.4   21.0 (p99 22.6) 
+      clocks      SM 1245 MHz, memory 5001 MHz
+      throughput  1901.8 samples/s
+      power       189.7 W, 10.3 W below the cap; exceeds it with probability 0.0082
       utilisation SM 100 %, memory 61 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
        processes   p99 ms   samples/s       W 
-               1     23.2      1484.9   188.4 
-               2     42.0      1638.2   189.7 
-               3    126.2      1786.7   186.2 
-               4     83.3      1870.2   187.1 
-               5     91.0      1905.8   187.4 
+               1     23.2      1480.0   187.8 
+               2     41.0      1651.1   190.7 
+               3    124.9      1792.5   186.9 
+               4     82.3      1877.7   187.9 
+               5     89.9      1914.3   188.2 
 
       Verify (on a real board: --gpu 0 without --backend sim):
-        pctodl profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 8,8,8,8,8 --sm-clock 1230 --mem-clock 5001
+        pctodl profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 8,8,8,8,8 --sm-clock 1245 --mem-clock 5001
       "
     `)
   })
@@ -55,18 +55,18 @@ describe('what is printed of a plan', () => {
       "resnet50, vgg19 on NVIDIA A100-PCIE-40GB, power cap 400 W
       the board takes at most 250 W, which is held in the place of the cap
        tenants   network    share %   batch   samples/s each        latency ms 
-             1   resnet50        20      16            983.7   16.3 (p99 17.7) 
-             4   vgg19           20      32            504.8   63.4 (p99 69.2) 
+             1   resnet50        20      16            983.7   16.3 (p99 17.6) 
+             4   vgg19           20      32            504.8   63.4 (p99 68.7) 
       clocks      SM 1185 MHz, memory 1215 MHz
       throughput  3003.0 samples/s, weighted 9060.9
       power       206.5 W, 43.5 W below the cap; exceeds it with probability 0.0035
       utilisation SM 100 %, memory 40 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
        processes   p99 ms   samples/s       W 
-               2     93.9      7028.0   224.5 
-               3    232.0      8271.6   215.2 
-               4     69.2      8905.0   204.8 
-               5     69.3      9139.7   208.4 
+               2     94.7      6981.3   217.4 
+               3    231.2      8271.6   215.2 
+               4     68.8      8905.0   204.8 
+               5     68.9      9139.7   208.4 
 
       pctodl profile measures one network at a time: this mix cannot be verified by one call.
       "
@@ -78,23 +78,23 @@ describe('what is printed of a plan', () => {
     expect(await printed(...argv, '--budget-evaluations', '60')).toMatchInlineSnapshot(`
       " step   stage    move            SM MHz   memory MHz   samples/s       W 
           1   greedy   add 25 % x 32     1410         1215      2555.2    90.9 
-          2   greedy   add 25 % x 32     1350         1215      4891.0   114.3 
+          2   greedy   add 25 % x 32     1335         1215      4870.6   111.4 
           3   greedy   add 25 % x 32     1200         1215      6912.9   111.3 
           4   greedy   add 25 % x 32     1110         1215      8803.3   112.4 
 
       mobilenet_v2 on NVIDIA A100-PCIE-40GB, power cap 120 W
        tenants   share %   batch   samples/s each        latency ms 
-             4        25      32           2200.8   14.5 (p99 15.9) 
+             4        25      32           2200.8   14.5 (p99 15.8) 
       clocks      SM 1110 MHz, memory 1215 MHz
       throughput  8803.3 samples/s
-      power       112.4 W, 7.6 W below the cap; exceeds it with probability 0.0080
+      power       112.4 W, 7.6 W below the cap; exceeds it with probability 0.0067
       utilisation SM 97 %, memory 48 %
       search      60 evaluations in so many ms; stopped because the evaluation budget is spent
        processes   p99 ms   samples/s       W 
-               1     11.2      3085.7    99.2 
-               2     11.8      5860.1   113.0 
-               3     15.2      7418.8   110.8 
-               4     15.9      8803.3   112.4 
+               1     11.4      3085.7    99.2 
+               2     11.8      5850.6   110.3 
+               3     15.1      7418.8   110.8 
+               4     15.8      8803.3   112.4 
 
       Verify (on a real board: --gpu 0 without --backend sim):
         pctodl profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 32,32,32,32 --sm-clock 1110 --mem-clock 1215

@@ -181,7 +181,7 @@ const fittedProfile = record<FittedProfile>({
 /** Number of directions in which boards of one kind differ. */
 export const FACTORS = 7
 /** Number of terms of the residual's variance. */
-export const RESIDUAL_TERMS = 3
+export const RESIDUAL_TERMS = 13
 
 /**
  * State of the error model (`uncertainty/error-model.ts`): how boards of one kind differ from the equations and from

@@ -31,8 +31,8 @@ export interface PredictedTerms extends Pick<ErrorTerms, 'phi' | 'residual'> {
 export class ErrorTerms {
   readonly phi: Float64Array
   /**
-   * Three terms: 1, the concentration of the prediction on few networks, and the concentration times the number of
-   * tenants on a logarithmic scale from 0 to 1.
+   * Terms: 1, and two per variable. These grow from 0 to 1 towards the two ends of the variable's mean over the tenants,
+   * where the equations are less accurate.
    */
   readonly residual: Float64Array = new Float64Array(RESIDUAL_TERMS)
   readonly #variables = new Float64Array(VARIABLES)
@@ -77,11 +77,16 @@ export class ErrorTerms {
     // The part that no tenant draws is the idle part.
     phi[0] = Math.max(0, 1 - phi[1]!)
     phi[MIX_TERMS - 1] = 1 - memClocksMhz[mix.memIndex]! / memClocksMhz[0]!
-    let concentration = 0
-    for (let own = MIX_TERMS; own < phi.length; own += NETWORK_TERMS) concentration += phi[own]! * phi[own]!
     residual[0] = 1
-    residual[1] = concentration
-    residual[2] = concentration * 0.5 * (many + 1)
+    let end = 1
+    for (let i = 0, term = 2; i < VARIABLES; i++) {
+      const mean = phi[term]! / phi[1]!
+      // The products that start with this variable follow it.
+      term += 1 + ((VARIABLES - i) * (VARIABLES - i + 3)) / 2
+      const high = 0.5 * (1 + Math.max(-1, Math.min(1, mean)))
+      residual[end++] = high ** 4
+      residual[end++] = (1 - high) ** 4
+    }
   }
 
   #addProducts(part: number): void {
