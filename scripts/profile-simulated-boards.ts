@@ -26,7 +26,9 @@ for (const board of boards.length > 0 ? boards : calibratedBoards) {
   const sensor = { ...physics.sensor, gainSigma: 0, gainRange: [1, 1] as const, offsetSigmaW: 0 }
   const gpu = new SimulatedGpu(board, { clock, seed: 7, physics: { ...physics, sensor } })
   const rows: ProfileRow[] = []
-  await runPlan({ gpu, tenants: new SimulatedTenants(gpu), clock }, plan, { onRow: (row) => rows.push(row) })
+  await runPlan({ gpu, tenants: new SimulatedTenants(gpu), clock, livesInProcess: true }, plan, {
+    onRow: (row) => rows.push(row),
+  })
   writeFileSync(path.join(folder, `${spec.key}.csv`), formatTraceCsv(rows))
   const failed = rows.filter((row) => row.failed).length
   console.log(`${spec.key}: ${rows.length} configurations, ${failed} of them without a measurement`)

@@ -3,7 +3,7 @@ import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { each, type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
 
 /** Version of the parameter file's layout and of the model equations. */
-export const PARAMETER_SCHEMA_VERSION = 5
+export const PARAMETER_SCHEMA_VERSION = 6
 
 export const positive: FieldCheck = numberThat('a positive number', (value) => value > 0)
 export const nonNegative: FieldCheck = numberThat('a number of at least 0', (value) => value >= 0)
