@@ -25,14 +25,20 @@ export interface ClockMemory {
   /** Index of the requested clock. */
   index: number
   changedMs: number
+  /** Time of the last raise, ms, and the estimated power of the raised clock then, W. */
   raisedMs: number
+  raisedW: number
   /**
    * Model power of the requested clock when it last changed by more than 3 %, W. `movedMs` is the time of that change.
    */
   steadyW: number
   movedMs: number
-  /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
+  /**
+   * Index of a clock that proved too high, and its estimated power when it was tried, W; `failedUntilMs` is the time
+   * until which it is held off.
+   */
   failed: number | null
+  failedW: number
   failedUntilMs: number
   holdOffMs: number
   plantChanged: boolean
@@ -51,10 +57,6 @@ export interface ClockMemory {
   /** True if the board's limit let too much power pass. The controller then no longer relies on the limit. */
   leaks: boolean
   excess: boolean
-  /**
-   * Ratio of board to model power when a reading last varied. It replaces a ratio that was learnt from frozen readings.
-   */
-  trustedRatio: number
 }
 
 /** Inputs of the clock decision in one control step. */
@@ -253,8 +255,8 @@ export class ClockController {
     const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
     const rests = loading || (activeShare ?? (idle ? 0 : 1)) === 0
     this.#sensor.observe(seen, rests ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
-    if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
-    else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
+    if (this.#sensor.state.frozen) this.#observer.restore()
+    else if (this.#sensor.state.variedMs === timeMs) this.#observer.keep()
     const { readW, windowMs } = this.#sensor
     const pauseMs = timeMs - m.activeMs
     if (active && pauseMs > control.maxDelayMs + windowMs + control.sampleMs && readW !== null) {
@@ -396,14 +398,15 @@ export class ClockController {
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex : Number.POSITIVE_INFINITY
     if (m.activeMs < m.timeMs || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
-    // A clock that proved too high is held off, unless its estimated power is now well below the cap.
-    const surelyFreeW = (1 - control.changedShare) * capW
+    // A clock that proved too high is held off, unless its estimated power is now lower than when it was tried.
+    const surelyFreeW = (1 - control.changedShare) * m.failedW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
     const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
     const raised = Math.min(fit, backedOff, trimmed)
     if (raised <= m.base) return false
     m.base = raised
     m.raisedMs = m.timeMs
+    m.raisedW = this.#power(raised)
     return true
   }
 
@@ -411,6 +414,7 @@ export class ClockController {
     const m = this.#m
     if (m.timeMs - m.raisedMs < control.holdOffMs + this.#delay.delayMs && !this.#without.has('back-off')) {
       m.failed = m.base
+      m.failedW = m.raisedW
       m.raisedMs = LONG_AGO_MS
       m.failedUntilMs = m.timeMs + m.holdOffMs
       m.holdOffMs *= 2
@@ -446,11 +450,9 @@ export class ClockController {
    * `sureW`; 0 if there is none.
    */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY): number {
-    // A clock that is too high is noticed only after the sensor's delay, so a longer delay needs a wider margin.
-    const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
-      if (powerW <= limitW && powerW + confidence * this.#observer.sd(this.#modelW[i]!) <= sureW) return i
+      if (powerW <= limitW && powerW + (control.outlier / 2) * this.#observer.sd(this.#modelW[i]!) <= sureW) return i
     }
     return 0
   }
@@ -579,9 +581,11 @@ function newMemory(ceiling: number): ClockMemory {
     index: 0,
     changedMs: 0,
     raisedMs: LONG_AGO_MS,
+    raisedW: 0,
     steadyW: 0,
     movedMs: 0,
     failed: null,
+    failedW: 0,
     failedUntilMs: 0,
     holdOffMs: control.holdOffMs,
     plantChanged: false,
@@ -596,6 +600,5 @@ function newMemory(ceiling: number): ClockMemory {
     trimmedIndex: 0,
     leaks: false,
     excess: false,
-    trustedRatio: 1,
   }
 }

@@ -1,11 +1,16 @@
 import { control, SECOND_MS } from './constants.js'
 
-export interface PowerObserverState {
+interface PowerEstimate {
   /** Ratio of board power to model power; `ratioVar` is its variance. */
   ratio: number
   ratioVar: number
   /** Model power at which the ratio was learnt, W. */
   referenceW: number
+}
+
+export interface PowerObserverState extends PowerEstimate {
+  /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
+  kept: PowerEstimate
   noiseVarW2: number
   /** Unexplained energy of consecutive readings that were too high, W ms. */
   highWMs: number
@@ -52,6 +57,7 @@ export class PowerObserver {
       ratio: 1,
       ratioVar: control.ratioSd ** 2,
       referenceW: 0,
+      kept: { ratio: 1, ratioVar: control.ratioSd ** 2, referenceW: 0 },
       noiseVarW2: 0,
       highWMs: 0,
       lowMs: 0,
@@ -64,6 +70,16 @@ export class PowerObserver {
   begin(modelW: number): void {
     this.state.referenceW = modelW
     this.state.noiseVarW2 = (control.noiseSd * modelW) ** 2
+    this.keep()
+  }
+
+  keep(): void {
+    const { ratio, ratioVar, referenceW } = this.state
+    this.state.kept = { ratio, ratioVar, referenceW }
+  }
+
+  restore(): void {
+    Object.assign(this.state, this.state.kept)
   }
 
   /**
@@ -71,9 +87,9 @@ export class PowerObserver {
    * carries over.
    */
   rebase(factor: number): void {
-    this.state.referenceW *= factor
     this.state.lastModelW *= factor
     this.state.ratioVar += control.changedShare ** 2
+    this.state.kept.ratioVar += control.changedShare ** 2
   }
 
   /** A stall of a tenant was noticed. It explains the low readings in the time before. */

@@ -129,8 +129,8 @@ export class SensorWatch {
     // During a pause, good readings may stay constant; once work resumes, they vary.
     if (modelW === 0) s.variedModelW = 0
     else if (Math.abs(modelW - s.variedModelW) > control.changedShare * modelW) s.movedMs ??= timeMs
-    const lateMs = s.variedModelW > 0 ? delayMs : control.maxDelayMs
-    s.frozen = this.readW !== null && s.movedMs !== null && timeMs - s.movedMs >= control.dwellMs + lateMs
+    const dueMs = s.variedModelW > 0 ? s.variedMs + delayMs : (s.movedMs ?? timeMs) + control.maxDelayMs
+    s.frozen = this.readW !== null && s.movedMs !== null && timeMs - dueMs >= control.dwellMs
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
