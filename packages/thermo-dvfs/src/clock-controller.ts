@@ -25,20 +25,14 @@ export interface ClockMemory {
   /** Index of the requested clock. */
   index: number
   changedMs: number
-  /** Time of the last raise, ms, and the estimated power of the raised clock then, W. */
   raisedMs: number
-  raisedW: number
   /**
    * Model power of the requested clock when it last changed by more than 3 %, W. `movedMs` is the time of that change.
    */
   steadyW: number
   movedMs: number
-  /**
-   * Index of a clock that proved too high, and its estimated power when it was tried, W; `failedUntilMs` is the time
-   * until which it is held off.
-   */
+  /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
   failed: number | null
-  failedW: number
   failedUntilMs: number
   holdOffMs: number
   plantChanged: boolean
@@ -397,16 +391,16 @@ export class ClockController {
     }
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex : Number.POSITIVE_INFINITY
-    if (m.activeMs < m.timeMs || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
-    // A clock that proved too high is held off, unless its estimated power is now lower than when it was tried.
-    const surelyFreeW = (1 - control.changedShare) * m.failedW
+    if (m.activeMs < m.timeMs || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs)
+      return false
+    // A clock that proved too high is held off, unless its estimated power is now well below the cap.
+    const surelyFreeW = (1 - control.changedShare) * capW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
     const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
     const raised = Math.min(fit, backedOff, trimmed)
     if (raised <= m.base) return false
     m.base = raised
     m.raisedMs = m.timeMs
-    m.raisedW = this.#power(raised)
     return true
   }
 
@@ -414,7 +408,6 @@ export class ClockController {
     const m = this.#m
     if (m.timeMs - m.raisedMs < control.holdOffMs + this.#delay.delayMs && !this.#without.has('back-off')) {
       m.failed = m.base
-      m.failedW = m.raisedW
       m.raisedMs = LONG_AGO_MS
       m.failedUntilMs = m.timeMs + m.holdOffMs
       m.holdOffMs *= 2
@@ -450,9 +443,11 @@ export class ClockController {
    * `sureW`; 0 if there is none.
    */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY): number {
+    // A clock that is too high is noticed only after the sensor's delay, so a longer delay needs a wider margin.
+    const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
-      if (powerW <= limitW && powerW + (control.outlier / 2) * this.#observer.sd(this.#modelW[i]!) <= sureW) return i
+      if (powerW <= limitW && powerW + confidence * this.#observer.sd(this.#modelW[i]!) <= sureW) return i
     }
     return 0
   }
@@ -581,11 +576,9 @@ function newMemory(ceiling: number): ClockMemory {
     index: 0,
     changedMs: 0,
     raisedMs: LONG_AGO_MS,
-    raisedW: 0,
     steadyW: 0,
     movedMs: 0,
     failed: null,
-    failedW: 0,
     failedUntilMs: 0,
     holdOffMs: control.holdOffMs,
     plantChanged: false,
