@@ -295,7 +295,10 @@ export class ClockController {
     let workedW = Number.POSITIVE_INFINITY
     for (let lagMs = this.#delay.known ? delayMs : 0; lagMs <= lateMs; lagMs += control.delayStepMs) {
       const toMs = timeMs - control.sampleMs - lagMs
-      workedW = Math.min(workedW, this.#history.meanW(toMs - windowMs, toMs, 'workedW'))
+      workedW = Math.min(
+        workedW,
+        this.#history.meanW(toMs - windowMs, toMs, (slot) => slot.workedW),
+      )
     }
     // Firmware that trims alternates between clocks, and a sample shows only one of them.
     const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))

@@ -55,13 +55,13 @@ export class PowerHistory {
    * Mean model power of a window, W, or of the part of it in which all tenants worked. For times outside the history,
    * the nearest slot is used.
    */
-  meanW(fromMs: number, toMs: number, power: 'modelW' | 'workedW' = 'modelW'): number {
+  meanW(fromMs: number, toMs: number, powerOf = (slot: HistorySample): number => slot.modelW): number {
     let sumWMs = 0
     let endMs = toMs
     for (let i = this.#samples.length - 1; endMs > fromMs; i--) {
       const beginMs = i > 0 ? Math.max(fromMs, this.#samples[i - 1]!.timeMs) : fromMs
       if (beginMs >= endMs) continue
-      sumWMs += this.#samples[i]![power] * (endMs - beginMs)
+      sumWMs += powerOf(this.#samples[i]!) * (endMs - beginMs)
       endMs = beginMs
     }
     return sumWMs / (toMs - fromMs)

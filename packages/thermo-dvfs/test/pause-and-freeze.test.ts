@@ -37,10 +37,8 @@ function endMhz(reading: (typeof pauseReadings)[number], gain: number, noticeMs:
 
 describe('a load that works for 500 ms and pauses for 200 ms, and readings that freeze while the cap falls', () => {
   const cases = pauseReadings.flatMap((reading) =>
-    [0.9, 1.2].flatMap((gain) =>
-      [0, 100].flatMap((noticeMs) =>
-        [FREEZE_MS - 500, FREEZE_MS + 1000, FREEZE_MS + 2500].map((stepMs) => ({ reading, gain, noticeMs, stepMs })),
-      ),
+    [[0.9, 0] as const, [1.2, 0] as const, [1.2, 100] as const].flatMap(([gain, noticeMs]) =>
+      [FREEZE_MS - 500, FREEZE_MS + 1000, FREEZE_MS + 2500].map((stepMs) => ({ reading, gain, noticeMs, stepMs })),
     ),
   )
   it.each(cases)(
