@@ -87,6 +87,8 @@ export class PowerObserver {
    * carries over.
    */
   rebase(factor: number): void {
+    this.state.referenceW *= factor
+    this.state.kept.referenceW *= factor
     this.state.lastModelW *= factor
     this.state.ratioVar += control.changedShare ** 2
     this.state.kept.ratioVar += control.changedShare ** 2
