@@ -51,10 +51,6 @@ export interface ClockMemory {
   /** True if the board's limit let too much power pass. The controller then no longer relies on the limit. */
   leaks: boolean
   excess: boolean
-  /**
-   * Ratio of board to model power when a reading last varied. It replaces a ratio that was learnt from frozen readings.
-   */
-  trustedRatio: number
 }
 
 /** Inputs of the clock decision in one control step. */
@@ -69,7 +65,7 @@ interface Outlook {
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 13
+  readonly version: 14
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -104,7 +100,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 13) throw new InvalidInputError('state.version', state.version, '13')
+    if (state !== undefined && state.version !== 14) throw new InvalidInputError('state.version', state.version, '14')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -119,7 +115,7 @@ export class ClockController {
   /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 13,
+      version: 14,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -253,17 +249,21 @@ export class ClockController {
     const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
     const rests = loading || (activeShare ?? (idle ? 0 : 1)) === 0
     this.#sensor.observe(seen, rests ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
-    if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
-    else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
+    if (this.#sensor.state.frozen) this.#observer.restore()
+    else if (this.#sensor.state.variedMs === timeMs) this.#observer.keep()
     const { readW, windowMs } = this.#sensor
-    // After a long pause, even delayed readings describe the paused load. Its power is written into the history, so
-    // that the rise to full load shows the delay.
-    const paused = timeMs - m.activeMs > control.maxDelayMs + windowMs + control.sampleMs
-    if (active && paused && readW !== null) {
-      this.#history.settle(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
+    const pauseMs = timeMs - m.activeMs
+    if (active && pauseMs > control.maxDelayMs + windowMs + control.sampleMs && readW !== null) {
+      // After a long pause, even delayed readings describe the paused load. So the rise to full load shows the delay.
+      this.#history.rested(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
+    }
+    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: active ? modelW : 0, readW })
+    if (!active && !loading && pauseMs === durationMs) {
+      const noticedMs = stallNoticeMs ?? SECOND_MS
+      this.#history.rested(timeMs - noticedMs, 0)
+      this.#observer.explainLow(noticedMs)
     }
     if (active) m.activeMs = timeMs
-    this.#history.add(timeMs, m.capW, modelW, readW)
     if (ran < m.index) {
       m.trimmedMs = timeMs
       m.trimmedIndex = this.#runningIndex(ran)
@@ -283,17 +283,23 @@ export class ClockController {
     }
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    const lowCounts =
-      (this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs) &&
-      !this.#sensor.contradicted &&
-      this.#sensor.state.variedModelW > 0
+    const lowCounts = !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
       this.#delay.observe(this.#history, readW, windowMs, sdW)
     }
     const endMs = timeMs - control.sampleMs - delayMs
-    const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
+    const meanModelW = (byMs: number) => this.#history.meanW(endMs - windowMs + byMs, endMs + byMs)
+    // While the delay is unknown, the window with the least work counts.
+    let workedW = Number.POSITIVE_INFINITY
+    for (let lagMs = this.#delay.known ? delayMs : 0; lagMs <= lateMs; lagMs += control.delayStepMs) {
+      const toMs = timeMs - control.sampleMs - lagMs
+      workedW = Math.min(
+        workedW,
+        this.#history.meanW(toMs - windowMs, toMs, (slot) => slot.workedW),
+      )
+    }
     // Firmware that trims alternates between clocks, and a sample shows only one of them.
     const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
     const spread = control.sampleMs
@@ -304,10 +310,10 @@ export class ClockController {
         ? control.holdOffMs / 2
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
     const innovation = {
-      timeMs,
       durationMs,
       readW,
       modelW: meanModelW(0),
+      workedW,
       timingSdW,
       windowMs,
       full,
@@ -316,7 +322,7 @@ export class ClockController {
     }
     const innovationW = this.#observer.observe(innovation)
     // When the power falls, the comparison with the other meters starts again.
-    if (this.#observer.state.lowSinceMs === timeMs && !this.#sensor.contradicted) this.#sensor.askAnew()
+    if (this.#observer.state.lowMs === durationMs && !this.#sensor.contradicted) this.#sensor.askAnew()
     return innovationW
   }
 
@@ -388,8 +394,8 @@ export class ClockController {
     }
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex : Number.POSITIVE_INFINITY
-    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
-    if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
+    if (m.activeMs < m.timeMs || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs)
+      return false
     // A clock that proved too high is held off, unless its estimated power is now well below the cap.
     const surelyFreeW = (1 - control.changedShare) * capW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
@@ -462,7 +468,7 @@ export class ClockController {
     const { index: asked, timeMs, changedMs } = this.#m
     const fromMs = Math.max(timeMs - control.dwellMs, changedMs + control.sampleMs)
     if (ran >= asked || fromMs >= timeMs) return ran
-    const meanW = this.#history.modelMeanW(fromMs, timeMs)
+    const meanW = this.#history.meanW(fromMs, timeMs)
     let index = asked
     while (index > 0 && this.#modelW[index]! > meanW) index--
     return index
@@ -590,6 +596,5 @@ function newMemory(ceiling: number): ClockMemory {
     trimmedIndex: 0,
     leaks: false,
     excess: false,
-    trustedRatio: 1,
   }
 }

@@ -9,8 +9,8 @@ export interface HistorySample {
   readonly capW: number
   /** Model power of the clock that ran in the slot, W. */
   readonly modelW: number
-  /** Time integral of the model's power up to the end of the slot, W ms. */
-  readonly modelWMs: number
+  /** Model power of the work in the slot, W: the same if all tenants worked, 0 if the power of the others is unknown. */
+  readonly workedW: number
   /** Reading that arrived at the end of the slot, W; null if none did. */
   readonly readW: number | null
 }
@@ -31,40 +31,40 @@ export class PowerHistory {
     return this.#samples.at(-1)
   }
 
-  add(timeMs: number, capW: number, modelW: number, readW: number | null): void {
-    const last = this.newest
-    if (last?.timeMs === timeMs) this.#samples.pop()
-    const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
-    this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
-    while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
+  add(sample: HistorySample): void {
+    if (this.newest?.timeMs === sample.timeMs) this.#samples.pop()
+    this.#samples.push(sample)
+    while (this.#samples[0]!.timeMs < sample.timeMs - KEPT_MS) this.#samples.shift()
   }
 
   /** Convert the history to the watts of a new model, after a change of tenants or memory clock. */
   scale(factor: number): void {
-    this.#remodel(({ modelW }) => factor * modelW)
+    this.#samples.forEach((sample, i) => {
+      this.#samples[i] = { ...sample, modelW: factor * sample.modelW, workedW: factor * sample.workedW }
+    })
   }
 
-  /**
-   * Replace the model power of all slots after `afterMs` by `loadW`, W: the power of a load that is known only from
-   * readings.
-   */
-  settle(afterMs: number, loadW: number): void {
-    this.#remodel(({ timeMs, modelW }) => (timeMs > afterMs ? loadW : modelW))
-  }
-
-  #remodel(modelOf: (sample: HistorySample) => number): void {
-    let last: HistorySample | undefined
-    for (const [i, sample] of this.#samples.entries()) {
-      const modelW = modelOf(sample)
-      const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (sample.timeMs - last.timeMs)
-      last = { ...sample, modelW, modelWMs }
-      this.#samples[i] = last
+  /** Record afterwards that not all tenants worked since `afterMs`, and that the rest of the load drew `workedW`. */
+  rested(afterMs: number, workedW: number): void {
+    for (let i = this.#firstAfter(afterMs); i < this.#samples.length; i++) {
+      this.#samples[i] = { ...this.#samples[i]!, workedW }
     }
   }
 
-  /** Mean model power of a window, W. For times before the history, the power of the oldest slot is used. */
-  modelMeanW(fromMs: number, toMs: number): number {
-    return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
+  /**
+   * Mean model power of a window, W, or of the part of it in which all tenants worked. For times outside the history,
+   * the nearest slot is used.
+   */
+  meanW(fromMs: number, toMs: number, powerOf = (slot: HistorySample): number => slot.modelW): number {
+    let sumWMs = 0
+    let endMs = toMs
+    for (let i = this.#samples.length - 1; endMs > fromMs; i--) {
+      const beginMs = i > 0 ? Math.max(fromMs, this.#samples[i - 1]!.timeMs) : fromMs
+      if (beginMs >= endMs) continue
+      sumWMs += powerOf(this.#samples[i]!) * (endMs - beginMs)
+      endMs = beginMs
+    }
+    return sumWMs / (toMs - fromMs)
   }
 
   /** Mean of the readings after a time (W), and their number. */
@@ -101,12 +101,5 @@ export class PowerHistory {
     let first = this.#samples.length
     while (first > 0 && this.#samples[first - 1]!.timeMs > timeMs) first--
     return first
-  }
-
-  #integral(timeMs: number): number {
-    let i = this.#samples.length - 1
-    while (i > 0 && this.#samples[i - 1]!.timeMs >= timeMs) i--
-    const { timeMs: endMs, modelW, modelWMs } = this.#samples[i]!
-    return modelWMs - modelW * (endMs - timeMs)
   }
 }

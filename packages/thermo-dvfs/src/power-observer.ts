@@ -1,21 +1,30 @@
 import { control, SECOND_MS } from './constants.js'
 
-export interface PowerObserverState {
+interface PowerEstimate {
   /** Ratio of board power to model power; `ratioVar` is its variance. */
   ratio: number
   ratioVar: number
   /** Model power at which the ratio was learnt, W. */
   referenceW: number
+}
+
+export interface PowerObserverState extends PowerEstimate {
+  /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
+  kept: PowerEstimate
   noiseVarW2: number
   /** Unexplained energy of consecutive readings that were too high, W ms. */
   highWMs: number
-  lowSinceMs: number | null
+  /**
+   * Time of readings that were too low since the last one that was not, ms, and the ratio that they show: the highest
+   * one of late.
+   */
+  lowMs: number
+  lowRatio: number
   lastReadW: number | null
   lastModelW: number
 }
 
 export interface Innovation {
-  readonly timeMs: number
   readonly durationMs: number
   readonly readW: number
   /** Model power over the reading's window, W. */
@@ -26,6 +35,8 @@ export interface Innovation {
   readonly windowMs: number
   /** True if all tenants worked throughout that window. */
   readonly full: boolean
+  /** Model power of the part of the window in which all tenants worked for certain, W. */
+  readonly workedW: number
   /** Whether readings below the expected power may change the estimate, too; otherwise only readings above it may. */
   readonly lowCounts: boolean
   /** Time for which power must be low to count as a lighter load, ms. */
@@ -35,8 +46,8 @@ export interface Innovation {
 /**
  * Estimates the ratio of board to model power, its variance, and the noise of the readings with a one-state Kalman
  * filter. High readings are believed once their excess adds up to 1 % of a second's energy, after two readings at the
- * earliest. Low readings are believed only at full load, and only after a stalled tenant would have been noticed. At
- * part load, readings give only a lower bound.
+ * earliest. Low readings are believed only after a stalled tenant would have been noticed. At part load, readings give
+ * only bounds: full load draws at least the reading, and at most the reading divided by the share of time with work.
  */
 export class PowerObserver {
   readonly state: PowerObserverState
@@ -46,9 +57,11 @@ export class PowerObserver {
       ratio: 1,
       ratioVar: control.ratioSd ** 2,
       referenceW: 0,
+      kept: { ratio: 1, ratioVar: control.ratioSd ** 2, referenceW: 0 },
       noiseVarW2: 0,
       highWMs: 0,
-      lowSinceMs: null,
+      lowMs: 0,
+      lowRatio: 0,
       lastReadW: null,
       lastModelW: 0,
     }
@@ -57,6 +70,16 @@ export class PowerObserver {
   begin(modelW: number): void {
     this.state.referenceW = modelW
     this.state.noiseVarW2 = (control.noiseSd * modelW) ** 2
+    this.keep()
+  }
+
+  keep(): void {
+    const { ratio, ratioVar, referenceW } = this.state
+    this.state.kept = { ratio, ratioVar, referenceW }
+  }
+
+  restore(): void {
+    Object.assign(this.state, this.state.kept)
   }
 
   /**
@@ -65,8 +88,15 @@ export class PowerObserver {
    */
   rebase(factor: number): void {
     this.state.referenceW *= factor
+    this.state.kept.referenceW *= factor
     this.state.lastModelW *= factor
     this.state.ratioVar += control.changedShare ** 2
+    this.state.kept.ratioVar += control.changedShare ** 2
+  }
+
+  /** A stall of a tenant was noticed. It explains the low readings in the time before. */
+  explainLow(noticeMs: number): void {
+    this.state.lowMs = Math.max(0, this.state.lowMs - noticeMs)
   }
 
   /** Estimated board power for a model power, W. */
@@ -93,7 +123,8 @@ export class PowerObserver {
    *
    * @returns reading minus expectation, W
    */
-  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
+  observe(innovation: Innovation): number {
+    const { durationMs, readW, modelW, workedW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
     this.#watchNoise(readW, modelW, full)
@@ -108,16 +139,20 @@ export class PowerObserver {
     // One reading alone is not evidence, however high it is.
     const excessW = Math.min(innovationW, 5 * control.noiseSd * modelW)
     s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
-    const isLow = full && innovationW < -boundW
-    if (!isLow) s.lowSinceMs = null
-    if (innovationW < 0 && !lowCounts) return innovationW
-    if (isLow) s.lowSinceMs ??= timeMs
-    const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs
+    const isLow = lowCounts && readW < this.power(workedW) - boundW
+    if (innovationW >= -boundW) s.lowMs = s.lowRatio = 0
+    if (isLow) {
+      s.lowMs += durationMs
+      s.lowRatio = Math.max(readW / workedW, (1 - control.meanWeight) * s.lowRatio)
+    }
+    const lighter = isLow && s.lowMs >= noticeMs
     const heavier = s.highWMs >= control.noiseSd * modelW * SECOND_MS
-    if (!heavier && !lighter && (!full || s.highWMs > 0 || isLow)) return innovationW
-    const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
+    const usual = full && s.highWMs === 0 && !isLow && (innovationW >= 0 || (lowCounts && workedW >= modelW))
+    if (!heavier && !lighter && !usual) return innovationW
+    const errorW = lighter ? s.lowRatio * modelW - this.power(modelW) : innovationW
+    const varW2 = usual ? priorVarW2 : Math.max(priorVarW2, errorW ** 2)
     const gain = varW2 / (varW2 + readVarW2)
-    s.ratio += (gain * innovationW) / modelW
+    s.ratio += (gain * errorW) / modelW
     s.ratioVar = ((1 - gain) * varW2) / modelW ** 2
     s.referenceW = modelW
     return innovationW

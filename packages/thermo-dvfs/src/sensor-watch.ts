@@ -12,8 +12,10 @@ export interface SensorWatchState {
   averageW: number
   averageVariedMs: number
   variedMs: number
-  /** Model power of the load when readings last varied, W; 0 if it was paused. */
+  /** Model power of the load when readings last varied, W; 0 if it has paused since then. */
   variedModelW: number
+  /** Time since which the load differs from that one, ms. */
+  movedMs: number | null
   instantMs: number
   usableMs: number
   energyJ: number | null
@@ -52,6 +54,7 @@ export class SensorWatch {
       averageVariedMs: 0,
       variedMs: 0,
       variedModelW: 0,
+      movedMs: null,
       instantMs: -1e9,
       usableMs: 0,
       energyJ: null,
@@ -117,18 +120,17 @@ export class SensorWatch {
     this.#instants = timeMs - s.instantMs < control.patienceMs / 2
     this.readW = this.#instants ? instantW : this.averageW
     this.windowMs = this.#averages && !this.#instants ? SECOND_MS : control.sampleMs
-    // During a pause, good readings may stay constant.
-    if (this.readW !== null && (this.readW !== s.readW || (modelW === 0 && !s.frozen))) {
+    if (this.readW !== null && this.readW !== s.readW) {
       s.readW = this.readW
       s.variedMs = timeMs
       s.variedModelW = modelW
+      s.movedMs = null
     }
-    const stillMs = timeMs - s.variedMs
-    const moved = Math.abs(modelW - s.variedModelW) > control.changedShare * modelW
-    s.frozen =
-      this.readW !== null &&
-      stillMs >= control.dwellMs &&
-      (s.frozen || (moved && stillMs >= control.dwellMs + (s.variedModelW > 0 ? delayMs : control.maxDelayMs)))
+    // During a pause, good readings may stay constant; once work resumes, they vary.
+    if (modelW === 0) s.variedModelW = 0
+    else if (Math.abs(modelW - s.variedModelW) > control.changedShare * modelW) s.movedMs ??= timeMs
+    const dueMs = s.variedModelW > 0 ? s.variedMs + delayMs : (s.movedMs ?? timeMs) + control.maxDelayMs
+    s.frozen = this.readW !== null && s.movedMs !== null && timeMs - dueMs >= control.dwellMs
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
