@@ -17,7 +17,7 @@ const most: Readonly<Record<Kind, readonly [number, number, number, number, numb
   limited: [0.48, 3.4, 21.3, 0.67, 0],
   pauses: [0, 1.03, 1.76, 0.08, 0],
   loads: [1.28, 1.13, 22, 0.07, 0],
-  setters: [0, 1.48, 4.81, 0.1, 2.58],
+  setters: [0, 1.48, 4.81, 0.1, 2.9],
   readings: [7.55, 5.45, 35, 0.1, 1.9],
   dark: [0, 6.7, 37, 0.11, 0],
   bias: [0.31, 3.22, 22.2, 0.15, 0.27],
@@ -29,7 +29,7 @@ const most: Readonly<Record<Kind, readonly [number, number, number, number, numb
 /** What becomes worse without a mechanism, and by how much at least. */
 const earned: readonly (readonly [ClockMechanism, Kind, keyof Judged, number])[] = [
   ['offset', 'stands', 'unused', 10],
-  ['delay', 'late', 'above', 5],
+  ['delay', 'late', 'wrong', 50],
   ['energy-window', 'loads', 'above', 0.4],
   ['board-limit', 'limited', 'unused', 1],
   ['low-belief', 'stands', 'unused', 4],
