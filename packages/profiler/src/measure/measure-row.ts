@@ -14,8 +14,8 @@ const HOT_MARGIN_K = 3
 /** A resting board rests until it is this far below its temperature limit, K, but at most COOL_MAX_MS. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
-/** Time for which batches of another size are awaited to end, ms. A worker that ignores the size would run them forever. */
-const OTHER_SIZE_MS = 15_000
+/** Number of batches of another size after which their end is no longer awaited: a worker may ignore its size. */
+const OTHER_BATCHES = 50
 /** Upper bound of the settling time and of the measuring window, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
@@ -97,12 +97,11 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   if (beforeAll) return outcome(beforeAll)
 
   // A real worker may prepare for another batch size.
-  const appliedMs = board.clock.now()
   const isAwaited = (counters: TenantCounters, i: number) =>
     counters.lastBatchSize !== counters.tenant.batchSize &&
     counters.state === 'running' &&
-    !isStalled(counters, board.clock.now()) &&
-    (counters.batches < atStart[i]!.batches + 2 || board.clock.now() - appliedMs < OTHER_SIZE_MS)
+    counters.batches < atStart[i]!.batches + OTHER_BATCHES &&
+    !isStalled(counters, board.clock.now())
   while (board.livesInProcess !== true && board.tenants.counters().some(isAwaited)) {
     await board.clock.sleep(options.sampleMs, signal)
   }
