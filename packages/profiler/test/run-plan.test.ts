@@ -159,6 +159,25 @@ describe('runPlan', () => {
     expect(rows[0]).toMatchObject({ status: 'ok', failed: false })
   })
 
+  it('measures a worker that ignores the batch size instead of waiting for that size forever', async () => {
+    const profiled = board('A100')
+    const { tenants, clock } = profiled
+    const stubborn = {
+      apply: tenants.apply.bind(tenants),
+      stop: tenants.stop.bind(tenants),
+      counters: () => {
+        if (clock.now() > 600_000) throw new Error('it waits for ten minutes')
+        return tenants.counters().map((c) => ({ ...c, lastBatchSize: c.batches > 0 ? 8 : 0 }))
+      },
+    }
+    const single = { tenants: [quarter], smClockMhz: 1005 }
+    const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], seed: 1, single })
+    const rows: ProfileRow[] = []
+    const real = { ...profiled, tenants: stubborn, livesInProcess: false }
+    await runPlan(real, plan, { onRow: (row) => rows.push(row) })
+    expect(rows[0]).toMatchObject({ status: 'ok', failed: false })
+  })
+
   it('says that power could not be read instead of writing zero', async () => {
     const { rows } = await profile('A100', { single: { tenants: [quarter], smClockMhz: null } }, [
       { kind: 'telemetry-failing', atMs: 0 },

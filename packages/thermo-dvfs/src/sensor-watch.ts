@@ -16,6 +16,8 @@ export interface SensorWatchState {
   variedModelW: number
   /** Time since which the load differs from that one, ms. */
   movedMs: number | null
+  /** Time of the last work, ms. */
+  workedMs: number
   instantMs: number
   usableMs: number
   energyJ: number | null
@@ -55,6 +57,7 @@ export class SensorWatch {
       variedMs: 0,
       variedModelW: 0,
       movedMs: null,
+      workedMs: 0,
       instantMs: -1e9,
       usableMs: 0,
       energyJ: null,
@@ -126,11 +129,13 @@ export class SensorWatch {
       s.variedModelW = modelW
       s.movedMs = null
     }
-    // During a pause, good readings may stay constant; once work resumes, they vary.
-    if (modelW === 0) s.variedModelW = 0
+    // During a pause, good readings may stay constant; once work resumes, they vary, unless a long pause follows.
+    if (modelW > 0) s.workedMs = timeMs
+    else s.variedModelW = 0
+    if (timeMs - s.workedMs > control.dwellMs && !s.frozen) s.movedMs = null
     else if (Math.abs(modelW - s.variedModelW) > control.changedShare * modelW) s.movedMs ??= timeMs
     const dueMs = s.variedModelW > 0 ? s.variedMs + delayMs : (s.movedMs ?? timeMs) + control.maxDelayMs
-    s.frozen = this.readW !== null && s.movedMs !== null && timeMs - dueMs >= control.dwellMs
+    s.frozen = this.readW !== null && s.movedMs !== null && (s.frozen || timeMs - dueMs >= control.dwellMs)
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)

@@ -75,3 +75,53 @@ describe('tenants that are exchanged while readings are frozen', () => {
     expect(1.6 * modelAt(trace.clockMhz[trace.timeMs.indexOf(23_500)]!)).toBeGreaterThan(0.7 * 150)
   })
 })
+
+describe('a load that seldom works, and whose batches fall between two readings', () => {
+  it.each(['both', 'part-time'] as const)('does not make good readings frozen ones (%s)', (reading) => {
+    const controller = new ClockController({
+      smClocksMhz: clocksMhz,
+      reading: reading === 'part-time' ? 'part-time' : 'one-second-average',
+    })
+    controller.setPlant(clocksMhz.map(modelAt))
+    const board = new ToyBoard({ instantNoiseW: 0.2, quantumW: 1 }, modelAt)
+    let workedMs = 0
+    let untilMs = 0
+    const trace = run(controller, board, {
+      durationMs: 60_000,
+      reading,
+      capAt: () => CAP_W,
+      disturb: (timeMs, seen) => {
+        if (timeMs < 10_000) workedMs = timeMs
+        else if (timeMs % 5000 === 0) untilMs = timeMs + 420
+        board.activity = timeMs < 10_000 ? 1 : 0
+        return { ...seen, activeShare: timeMs - workedMs <= 420 || timeMs <= untilMs ? 1 : 0, stallNoticeMs: 420 }
+      },
+    })
+    expect(trace.status).not.toContain('blind')
+  })
+})
+
+describe('a load that pauses while readings are frozen', () => {
+  it('does not make them good: no ratio is learnt from them', () => {
+    const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
+    controller.setPlant(clocksMhz.map(modelAt))
+    const board = new ToyBoard({ instantNoiseW: 1 }, modelAt)
+    let held: ReturnType<ToyBoard['read']> | undefined
+    let workedMs = 0
+    const seenAs: string[] = []
+    run(controller, board, {
+      durationMs: 26_000,
+      capAt: (timeMs) => (timeMs < 11_000 ? 200 : CAP_W),
+      disturb: (timeMs, seen) => {
+        board.activity = timeMs >= 12_600 && timeMs < 18_600 ? 0 : 1
+        if (board.activity === 1) workedMs = timeMs
+        if (timeMs < 10_500 || held === undefined) {
+          held = { powerAverageW: seen.powerAverageW, powerInstantW: seen.powerInstantW }
+        }
+        if (timeMs > 12_000) seenAs.push(String(controller.serialise().sensor.frozen))
+        return { ...seen, ...held, activeShare: timeMs - workedMs <= 300 ? 1 : 0, stallNoticeMs: 300 }
+      },
+    })
+    expect(new Set(seenAs)).toEqual(new Set(['true']))
+  })
+})

@@ -14,6 +14,8 @@ const HOT_MARGIN_K = 3
 /** A resting board rests until it is this far below its temperature limit, K, but at most COOL_MAX_MS. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
+/** Number of batches of another size after which their end is no longer awaited: a worker may ignore its size. */
+const OTHER_BATCHES = 50
 /** Upper bound of the settling time and of the measuring window, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
@@ -95,9 +97,10 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   if (beforeAll) return outcome(beforeAll)
 
   // A real worker may prepare for another batch size.
-  const isAwaited = (counters: TenantCounters) =>
+  const isAwaited = (counters: TenantCounters, i: number) =>
     counters.lastBatchSize !== counters.tenant.batchSize &&
     counters.state === 'running' &&
+    counters.batches < atStart[i]!.batches + OTHER_BATCHES &&
     !isStalled(counters, board.clock.now())
   while (board.livesInProcess !== true && board.tenants.counters().some(isAwaited)) {
     await board.clock.sleep(options.sampleMs, signal)
