@@ -241,6 +241,11 @@ describe('a hostile page of metrics', () => {
     expect(brokenNumbers(sample).filter((each) => !each.includes('-Infinity'))).toEqual([])
   })
 
+  it('has a bucket without a bound, which is skipped', () => {
+    const page = `${bucket('', '9')}${bucket('0.1', '1')}${bucket('+Inf', '2')}${sums}`
+    expect(readHistograms(page, names, 250)!.judged.counts).toEqual([1, 2])
+  })
+
   it('has buckets whose counts contradict each other over time', () => {
     const read = (...counts: number[]) => {
       const [a, b, c] = counts.map(String)

@@ -91,6 +91,9 @@ describe('pctodl profile', () => {
     expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/resuming after row 3 of 4/) })
     const rows = [...parseProfileCsv(read('on.csv')), ...parseStaticCsv(read('on.static.csv'))]
     expect(rows.map(({ row }) => row).sort()).toEqual([0, 1, 2, 3])
+    const without = (file: string, column: string) => read(file).replace(column, 'other')
+    expect(() => parseProfileCsv(without('on.csv', 'message'))).toThrow(/row 1.*message/)
+    expect(() => parseStaticCsv(without('on.static.csv', 'power_avg'))).toThrow(/row 1.*power_avg/)
   })
 
   it('repeats rows, and draws what it measured', async () => {

@@ -27,7 +27,7 @@ export function latenciesOf(text: string, name: string, wanted: Labels): Latenci
   const byBound = new Map<number, number>()
   for (const { labels, value } of seriesOf(text, `${name}_bucket`, wanted)) {
     const le = labels.get('le')
-    const bound = Number(le === '+Inf' ? 'Infinity' : le)
+    const bound = le === '+Inf' ? Number.POSITIVE_INFINITY : Number.parseFloat(le ?? '')
     if (!Number.isNaN(bound)) byBound.set(1000 * bound, (byBound.get(1000 * bound) ?? 0) + value)
   }
   const sum = sumOf(text, `${name}_sum`, wanted)

@@ -20,16 +20,20 @@ interface Column {
   readonly read: (cell: Cell) => Partial<ProfileRow>
 }
 
-/** One cell of a file. A column that the file's version lacks is blank. */
+/** Columns that the first versions of the files lack. */
+const laterColumns = ['device_list', 'batches_list']
+
+/** One cell of a file; blank if the file lacks a later column. */
 class Cell {
   readonly #row: number
   readonly #column: string
   readonly text: string
 
-  constructor(row: number, column: string, text = '') {
+  constructor(row: number, column: string, text: string | undefined) {
     this.#row = row
     this.#column = column
-    this.text = text
+    this.text = text ?? ''
+    if (text === undefined && !laterColumns.includes(column)) throw this.#error('a column that the profiler writes')
   }
 
   get number(): number {

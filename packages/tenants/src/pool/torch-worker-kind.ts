@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { buildNetwork } from '@pctodl/model-zoo'
@@ -67,10 +67,13 @@ function isOfTheZoo(model: string): boolean {
 function graphFile(model: string): string {
   const folder = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'graphs')
   const file = path.join(folder, `${model}.json`)
+  const nodes = buildNetwork(model).nodes.map(({ id, kind, inputs, attributes }) => ({ id, kind, inputs, attributes }))
+  const text = JSON.stringify(nodes)
+  // An earlier version may have written the file.
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return file
   mkdirSync(folder, { recursive: true })
   const unfinished = `${file}.${process.pid}`
-  const nodes = buildNetwork(model).nodes.map(({ id, kind, inputs, attributes }) => ({ id, kind, inputs, attributes }))
-  writeFileSync(unfinished, JSON.stringify(nodes))
+  writeFileSync(unfinished, text)
   renameSync(unfinished, file)
   return file
 }
