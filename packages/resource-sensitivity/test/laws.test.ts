@@ -1,9 +1,10 @@
+import { SeededRandom } from '@pctodl/numerics'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { expandServers } from '../src/cluster.js'
 import { type MechanismName, type PolicyName, policyNames } from '../src/engine/scheduling-options.js'
 import { loadAllocationSolver, type Plan, simulate } from '../src/index.js'
-import { throughputAt } from '../src/job-profile.js'
+import { exampleProfiles, throughputAt } from '../src/job-profile.js'
 import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
 
 const solver = await loadAllocationSolver()
@@ -15,7 +16,7 @@ function watch(
   { cluster, profiles, jobs }: ArbitraryScenario,
   name: PolicyName,
   mechanism: MechanismName,
-  more: { restartCostS?: number; spreadPenalty?: number } = {},
+  more: { roundS?: number; restartCostS?: number; spreadPenalty?: number } = {},
 ) {
   const plans: Plan[] = []
   const result = simulate({
@@ -31,26 +32,67 @@ function watch(
   return { result, plans }
 }
 
+/** No server gives more GPUs, cores and memory than it has. */
+function expectWithin(cluster: ArbitraryScenario['cluster'], plans: readonly Plan[]): void {
+  const servers = expandServers(cluster)
+  for (const { running } of plans) {
+    const held = servers.map(() => ({ gpus: 0, cpus: 0, memoryGb: 0 }))
+    for (const { placement, cpusPerGpu, memoryGbPerGpu } of running) {
+      for (const { server, gpus } of placement) {
+        held[server]!.gpus += gpus
+        held[server]!.cpus += gpus * cpusPerGpu
+        held[server]!.memoryGb += gpus * memoryGbPerGpu
+      }
+    }
+    held.forEach((use, i) => {
+      expect(use.gpus).toBeLessThanOrEqual(servers[i]!.gpus)
+      expect(use.cpus).toBeLessThanOrEqual(servers[i]!.cpus * (1 + 1e-9))
+      expect(use.memoryGb).toBeLessThanOrEqual(servers[i]!.memoryGb * (1 + 1e-9))
+    })
+  }
+}
+
+/** Sixty jobs on a few servers, some of them over several servers that keep a rest. */
+function spreadJobs(seed: number): ArbitraryScenario {
+  const random = new SeededRandom(seed)
+  const pick = <T>(values: readonly T[]) => values[random.integer(values.length)]!
+  const servers = Array.from({ length: 1 + random.integer(4) }, () => {
+    const gpus = pick([1, 2, 3, 4, 8])
+    const [count, cpus, memoryGb] = [1 + random.integer(3), gpus * pick([2, 3, 4, 6]), gpus * pick([20, 50, 62.5, 100])]
+    return { count, gpus, cpus, memoryGb, storageMBps: 500 }
+  })
+  const all = servers.reduce((sum, { count, gpus }) => sum + count * gpus, 0)
+  const most = Math.max(...servers.map(({ gpus }) => gpus))
+  pick([0])
+  const load = pick([0.7, 1, 1.5])
+  let arrivalS = 0
+  const jobs = Array.from({ length: 60 }, (_, id) => {
+    arrivalS -= (Math.log(1 - random.uniform()) * 1320) / all / load
+    const { model } = pick(exampleProfiles)
+    const gpus = Math.min(pick([1, 1, 1, 2, 2, 3, 4, 8]), random.uniform() < 0.1 ? all : most)
+    return { id, model, gpus, arrivalS, iterations: 500 + 3000 * random.uniform() }
+  })
+  return { cluster: { servers }, profiles: exampleProfiles, jobs }
+}
+
 describe('laws of the simulator', () => {
+  it('never gives more than a server has, where jobs move to servers with shares of jobs over several servers', () => {
+    for (const seed of [995_062, 995_098]) {
+      for (const policyName of policyNames) {
+        for (const roundS of [60, 300]) {
+          for (const restartCostS of [0, 20]) {
+            const s = spreadJobs(seed)
+            expectWithin(s.cluster, watch(s, policyName, 'tune', { roundS, restartCostS, spreadPenalty: 1 }).plans)
+          }
+        }
+      }
+    }
+  })
+
   it('never gives more than a server has', () => {
     fc.assert(
       fc.property(scenario, policy, real, (s, name, mechanism) => {
-        const servers = expandServers(s.cluster)
-        for (const { running } of watch(s, name, mechanism).plans) {
-          const held = servers.map(() => ({ gpus: 0, cpus: 0, memoryGb: 0 }))
-          for (const { placement, cpusPerGpu, memoryGbPerGpu } of running) {
-            for (const { server, gpus } of placement) {
-              held[server]!.gpus += gpus
-              held[server]!.cpus += gpus * cpusPerGpu
-              held[server]!.memoryGb += gpus * memoryGbPerGpu
-            }
-          }
-          held.forEach((use, i) => {
-            expect(use.gpus).toBeLessThanOrEqual(servers[i]!.gpus)
-            expect(use.cpus).toBeLessThanOrEqual(servers[i]!.cpus * (1 + 1e-9))
-            expect(use.memoryGb).toBeLessThanOrEqual(servers[i]!.memoryGb * (1 + 1e-9))
-          })
-        }
+        expectWithin(s.cluster, watch(s, name, mechanism).plans)
       }),
       { numRuns: 60 },
     )

@@ -10,12 +10,6 @@ const PRIOR_ROWS = 30
  * similar configurations.
  */
 const ROWS_PER_NEWS = 2
-/**
- * Errors beyond this number of standard deviations of the prior get less weight (P. Huber, Robust Statistics, 1981), so
- * that one wrong row does not decide what is learnt. The prior, not the posterior, decides, so the order of the rows
- * does not matter.
- */
-const USUAL_SDS = 2
 /** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
 /** Upper bound of a standard deviation, for extrapolations far from any row. */
@@ -177,9 +171,7 @@ export class ErrorModel {
     for (const row of rows) {
       this.#enter(row.phi)
       const error = row.error - dot(row.phi, this.#mean)
-      const residual = dot(row.residual, this.#residual)
-      const usual = USUAL_SDS * Math.sqrt(residual + dot(this.#factors, this.#factors))
-      const per = Math.min(1, usual / Math.abs(error)) / (ROWS_PER_NEWS * residual)
+      const per = 1 / (ROWS_PER_NEWS * dot(row.residual, this.#residual))
       squares += per * error * error
       for (let a = 0; a < n; a++) {
         const weighted = per * this.#factors[a]!

@@ -27,11 +27,12 @@ export class TuneMechanism extends WholeGpuMechanism {
     this.#known.clear()
     const changed = running.takeChanged()
     const spread = new Set<EngineJob>()
-    for (const server of changed) {
+    // Jobs may be seated on these servers, too, so no share there may be a raised one.
+    const open = running.pool.someWithFree(MAX_OPEN).filter((server) => !changed.includes(server))
+    for (const server of [...changed, ...open]) {
       for (const job of running.pool.residents[server]!) if (job.server < 0) spread.add(job)
     }
     for (const job of spread) this.running.feed(job, this.rules.options(job).options[0]!)
-    const open = running.pool.someWithFree(MAX_OPEN).filter((server) => !changed.includes(server))
     improveSeats(running, [...changed, ...open], (server) => this.#allocation(server, this.#wholeOn(server)).value)
     for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
     // If resizing costs time, jobs on several servers keep the share that is always available.
