@@ -21,7 +21,7 @@ interface Column {
 }
 
 /** Columns that the first versions of the files lack. */
-const laterColumns = ['device_list', 'batches_list']
+const laterColumns = ['board_processes', 'device_list', 'batches_list']
 
 /** One cell of a file; blank if the file lacks a later column. */
 class Cell {
