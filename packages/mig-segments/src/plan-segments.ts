@@ -22,6 +22,8 @@ export interface PlanOptions extends FleetOptions {
   readonly maxGpus?: number | undefined
   /** Power limit of each board while all its processes run. Default: none. It needs points with measured power. */
   readonly powerCap?: PowerCap
+  /** Board with seven slices, whose names of instances the reasons use. Default: `A100`. */
+  readonly gpu?: string
 }
 
 /** The segments of one GPU, in order of their start slots, with their sizes in compute slices. */
@@ -61,14 +63,14 @@ export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
 export async function planSegments(
   profiles: readonly ServiceProfile[],
   objectives: readonly ServiceObjective[],
-  { maxGpus, powerCap, ...options }: PlanOptions = {},
+  { maxGpus, powerCap, gpu = 'A100', ...options }: PlanOptions = {},
 ): Promise<BoundedPlan> {
   assertProfiles(profiles)
   if (maxGpus !== undefined) checkInteger('maxGpus', maxGpus, 1)
   const { boardW = 1, idleW = 0 } = powerCap ?? {}
   check(boardW > idleW, 'powerCap.boardW', boardW, `watts above those of an idle board, ${idleW}`)
   const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
-  const fleet = fleetOf('A100', powerCap ? asked : profiles, {
+  const fleet = fleetOf(gpu, powerCap ? asked : profiles, {
     boardsPerNode: MAX_PER_NODE,
     ...(powerCap && { idleW: powerCap.idleW, boardCapW: powerCap.boardW }),
   })

@@ -252,7 +252,7 @@ describe('pctodl segments', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/1 GPU \(/)
     expect(stderr).toMatch(/warning: slow: latency rises/)
-    expect(stderr).toMatch(/not served: slow: no instance computes a batch in time for 50 ms/)
+    expect(stderr).toMatch(/not served: slow: no instance computes a batch in time for 50 ms.*\(1g\.10gb, 1x1\)/)
     expect((await call('1', ...own, '--strict')).code).toBe(1)
     const crowded = await call('1', ...own, '--rate-factor', '100', '--nodes', '1', '--gpus-per-node', '4')
     expect(crowded).toMatchObject({ code: 1, stderr: expect.stringMatching(/needs 22 GPUs and there are 4/) })

@@ -106,7 +106,8 @@ function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Term
     format: (boards) => formatDeploymentMap(gpusOf(boards, gpusPerNode), gpusPerNode),
     parse: (text, file) => asUsage(() => boardsOf(parseDeploymentMap(text, file, gpusPerNode), board.key, gpusPerNode)),
     plan: async (how) => {
-      const plan = await planSegments(profiles, objectives, { ...how, dispatch, ...powerCap, maxGpus: limits.boards })
+      const limited = { ...how, dispatch, ...powerCap, gpu: board.key, maxGpus: limits.boards }
+      const plan = await planSegments(profiles, objectives, limited)
       const { gpus } = plan
       const isTail = options.gate === 'tail'
       const bounds = explainBounds(plan, isTail ? ", with the estimate's capacities" : '')
