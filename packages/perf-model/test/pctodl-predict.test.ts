@@ -71,7 +71,7 @@ describe('pctodl predict', () => {
       stderr: "pctodl predict: unknown parameter set '3080Ti'; known: A100\n",
     })
     const shipped = await call('--platform', 'V100', '--model', 'resnet50', '--p', '50', '--b', '16')
-    expect(shipped).toMatchObject({ code: 1, stdout: '' })
+    expect(shipped).toMatchObject({ code: 2, stdout: '' })
     expect(shipped.stderr).toContain("unknown parameter set 'V100'; known: 3080Ti, A100")
   })
 

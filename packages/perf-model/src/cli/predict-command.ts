@@ -1,4 +1,4 @@
-import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { asUsage, type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { type Configuration, smClocksAt } from '@pctodl/platform'
 import { networkOf } from '../network-of.js'
 import type { PerfModel } from '../perf-model.js'
@@ -13,7 +13,8 @@ import { testOnTraces } from './test-on-traces.js'
 export const predict: CommandFunction = async (argv, terminal) => {
   const options = await parsePredictOptions(argv, terminal)
   const board = options.gpu ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))
-  const predictor = modelOf(board, options.params)
+  const load = () => modelOf(board, options.params)
+  const predictor = options.params === undefined ? asUsage(load) : load()
   if (options.test !== undefined) return testOnTraces(predictor, options, options.test, terminal)
   const { spec } = predictor
   const memClockMhz = (await memClock(options, spec.key, terminal)) ?? predictor.memClocksMhz[0]!
