@@ -191,7 +191,7 @@ export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWrit
 /**
  * Writes a file atomically: readers see the old or the complete new content. The content is written to a new file with
  * an unpredictable name (ending in the process id), which then replaces the target. If the target is a link, the link
- * itself is replaced.
+ * itself is replaced, except in `/dev`. A device is written to and never replaced, which root could do.
  *
  * @param mode permissions of the file before the umask; use 0o600 for private content
  * @param sync whether the content is flushed to disk first, so that a crash of the machine leaves no partial file
@@ -201,6 +201,16 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   let isOurs = false
   try {
+    const at = lstatSync(file, { throwIfNoEntry: false })
+    if (at && !at.isFile() && (!at.isSymbolicLink() || path.dirname(path.resolve(file)) === '/dev')) {
+      const fd = openToWrite(file, { existing: 'append' })
+      try {
+        writeFileSync(fd, content)
+      } finally {
+        closeSync(fd)
+      }
+      return
+    }
     makeFolder(path.dirname(file))
     const fd = openToWrite(unfinished, { existing: 'refuse', mode })
     isOurs = true

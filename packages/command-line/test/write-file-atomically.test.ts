@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -24,6 +25,20 @@ describe('writeFileAtomically', () => {
       expect.objectContaining({ code: 'CANNOT_WRITE' }),
     )
     expect(readFileSync(taken, 'utf8')).toBe('a file')
+  })
+
+  it('refuses a pipe and leaves it in place', () => {
+    const pipe = path.join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    expect(() => writeFileAtomically(pipe, '')).toThrow(/cannot write .*it is no file/)
+    expect(lstatSync(pipe).isFIFO()).toBe(true)
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('writes to a device and leaves it in place (needs root to make a device)', () => {
+    const device = path.join(folder, 'null')
+    execFileSync('mknod', [device, 'c', '1', '3'])
+    writeFileAtomically(device, 'nothing keeps this')
+    expect(lstatSync(device).isCharacterDevice()).toBe(true)
   })
 
   it.skipIf(!existsSync('/proc/self'))('ends where no folder can be made (no /proc on this system)', () => {
