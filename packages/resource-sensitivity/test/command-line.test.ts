@@ -255,6 +255,25 @@ describe('simulate and compare', () => {
     ],
     [['simulate', '--trace', 'nowhere.csv'], 1, /ENOENT/],
     [['simulate', '--generate', '5', '--load', '1', '--profiles', 'a=b'], 2, /'b' is no class/],
+    ...[
+      ['--trace t.csv', '--seed 2', '--trace'],
+      ['--trace t.csv', '--load 2', '--trace'],
+      ['--trace t.csv', '--split 1,1,1', '--trace'],
+      ['--trace t.csv', '--durations short', '--trace'],
+      ['--generate 5 --load 1 --cluster c.json', '--servers 2', '--cluster'],
+      ['--generate 5 --load 1 --cluster c.json', '--gpus-per-server 8', '--cluster'],
+      ['--generate 5 --load 1 --cluster c.json', '--cpus-per-server 2', '--cluster'],
+      ['--generate 5 --load 1 --cluster c.json', '--memory-per-server 2', '--cluster'],
+      ['--generate 5 --load 1 --profiles a.json', '--models examples', '--profiles'],
+      ['--generate 5 --load 1', '--ratio 3', '--models examples'],
+      ['--generate 5 --load 1 --profiles a.json', '--ratio 3', '--profiles'],
+    ].map(([others, ignored, by]): [string[], number, RegExp] => [
+      `simulate ${others} ${ignored}`.split(' '),
+      2,
+      new RegExp(`${ignored!.split(' ')[0]} has no effect with ${by}; remove one`),
+    ]),
+    [['simulate', '--generate', '1000', '--load', '6', '--round', '0.1'], 2, /--round 0\.1: .* at least \d+ s/],
+    [['execute', '--round', '0.05', '--', 'true'], 2, /--round.* a number from 0\.1 /],
   ])('refuses %j', async (argv, code, message) => {
     const result = await run(...argv)
     expect(result.stderr).toMatch(message)

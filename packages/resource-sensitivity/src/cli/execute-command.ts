@@ -6,7 +6,6 @@ import {
   newSubcommand,
   numberBetween,
   oneOf,
-  positiveNumber,
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
@@ -49,7 +48,7 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
     .requiredOption('--nodes <names>', "Slurm's node names, in the order of the cluster's servers", listOf(String))
     .option('--policy <name>', `order of the jobs: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
     .option('--mechanism <name>', `allocation of CPU and memory: ${real.join(', ')}`, oneOf(...real), 'tune')
-    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), 300)
+    .option('--round <s>', 'time between decisions while jobs wait', numberBetween(0.1, 1e9), 300)
     .option('--resize-cost <s>', 'cost of a resize, which restarts the job here', numberBetween(0, 1e9), 30)
     .option('--restart-cost <s>', 'cost of a restart after a preemption or a move', numberBetween(0, 1e9), 30)
     .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
@@ -65,13 +64,13 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
       ),
     )
     .action(async () => {
-      const options = command.opts<ExecuteOptions>()
-      await execute(options, command.args, terminal)
+      await execute(command, terminal)
     })
 }
 
-async function execute(options: ExecuteOptions, words: readonly string[], terminal: Terminal): Promise<void> {
-  const scenario = loadScenario(options, terminal)
+async function execute(command: Command, terminal: Terminal): Promise<void> {
+  const options = command.opts<ExecuteOptions>()
+  const scenario = loadScenario(command, terminal)
   const { servers } = totals(scenario.cluster)
   if (options.nodes.length !== servers) {
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one per server`)
@@ -80,7 +79,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
   const { slurmArgument } = options
   const executor = new SlurmScheduleExecutor({
     ...{ workDir: options.workDir, nodes: options.nodes, graceS: options.grace, maxFailures: options.maxFailures },
-    commandOf: (job) => words.map((word) => fillIn(word, job)) as [string, ...string[]],
+    commandOf: (job) => command.args.map((word) => fillIn(word, job)) as [string, ...string[]],
     onRun: (run) => {
       runs.push(run)
       terminal.stderr.write(

@@ -76,8 +76,30 @@ export function addScenarioOptions(command: Command): Command {
     .option('--skip-impossible', 'skip and list jobs that need more GPUs than the cluster has')
 }
 
+/** Options that have no effect if another one is given. */
+const ignoredWith: Readonly<Partial<Record<keyof ScenarioOptions, readonly (keyof ScenarioOptions)[]>>> = {
+  trace: ['load', 'split', 'durations', 'seed'],
+  cluster: ['servers', 'gpusPerServer', 'cpusPerServer', 'memoryPerServer'],
+  profiles: ['models', 'ratio'],
+}
+
+/** @throws UsageError for an option that would be ignored */
+function refuseIgnored(command: Command): void {
+  const isGiven = (name: string) => command.getOptionValueSource(name) === 'cli'
+  const longOf = (name: string) => command.options.find((option) => option.attributeName() === name)!.long
+  const refuse = (name: string, by: string) => {
+    if (isGiven(name)) throw new UsageError(`${longOf(name)} has no effect with ${by}; remove one`)
+  }
+  for (const [by, names] of Object.entries(ignoredWith).filter(([name]) => isGiven(name))) {
+    for (const name of names) refuse(name, longOf(by)!)
+  }
+  if (command.getOptionValue('models') === 'examples') refuse('ratio', '--models examples')
+}
+
 /** Reports skipped jobs on stderr. */
-export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Scenario {
+export function loadScenario(command: Command, { stderr }: Terminal): Scenario {
+  refuseIgnored(command)
+  const options = command.opts<ScenarioOptions>()
   const profiles = loadProfiles(options)
   const cluster = loadCluster(options)
   const jobs = loadJobs(options, profiles)

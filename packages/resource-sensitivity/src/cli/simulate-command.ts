@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import {
+  endingAtOnce,
   exampleText,
   listOf,
   newSubcommand,
@@ -14,11 +15,12 @@ import {
 } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
+import { totals } from '../cluster.js'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
 import { type SimulationResult, simulate } from '../simulate.js'
 import { type ScheduleSummary, summarize } from '../summarize.js'
-import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
 import { formatScheduleTable } from './tables.js'
 
 const FORMAT = 'pctodl-sensitivity-schedule'
@@ -26,6 +28,12 @@ const FORMAT_VERSION = 1
 
 /** The gain of each mechanism is relative to this one. */
 const BASELINE = 'fair'
+
+const ROUND_S = 300
+/** Number of rounds that every trace may have. */
+const MIN_MAX_ROUNDS = 1e5
+/** Interval of progress messages of one simulation, ms. */
+const SILENT_MS = 5000
 
 interface SimulateOptions
   extends ScenarioOptions,
@@ -53,7 +61,7 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
       listOf(oneOf(...mechanismNames)),
     )
   addScenarioOptions(command)
-    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), 300)
+    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), ROUND_S)
     .option('--restart-cost <s>', 'time without progress after a preemption or a move', numberBetween(0, 1e9), 0)
     .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
     .option('--json', 'print JSON on standard output')
@@ -63,10 +71,11 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
       'after',
       exampleText('pctodl sensitivity simulate --generate 1000 --load 6 --policy fifo,srtf,las --mechanism fair,tune'),
     )
-    .action(() => simulateAll(command.opts<SimulateOptions>(), terminal))
+    .action(() => simulateAll(command, terminal))
 }
 
-async function simulateAll(options: SimulateOptions, terminal: Terminal): Promise<void> {
+async function simulateAll(command: Command, terminal: Terminal): Promise<void> {
+  const options = command.opts<SimulateOptions>()
   const { policy: policies = ['srtf'], mechanism: mechanisms = ['tune'], actions, jobsCsv } = options
   const pairs = policies.flatMap((policy) => mechanisms.map((mechanism) => ({ policy, mechanism })))
   const isOne = pairs.length === 1
@@ -78,7 +87,8 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   if ((actions ?? jobsCsv) !== undefined && new Set(named).size < named.length) {
     throw new UsageError('--actions and --jobs-csv: name files of their own')
   }
-  const scenario = loadScenario(options, terminal)
+  const scenario = loadScenario(command, terminal)
+  assertRound(options.round, scenario)
   const solver = mechanisms.includes('optimal') ? await loadAllocationSolver() : undefined
   const rules = { roundS: options.round, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty }
   const progress = isOne ? null : new Progress(terminal.stderr, pairs.length)
@@ -88,14 +98,21 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   for (const { policy, mechanism } of pairs) {
     terminal.signal.throwIfAborted()
     progress?.begin(`${policy} ${mechanism}`)
-    const result = simulate({
-      ...{ ...scenario, ...rules, policy, mechanism, ...(solver && { solver }) },
-      ...(actions !== undefined && {
+    let shownMs = performance.now()
+    const simulated = endingAtOnce(async () =>
+      simulate({
+        ...{ ...scenario, ...rules, policy, mechanism, ...(solver && { solver }) },
         onActions: (timeS, list) => {
+          if (performance.now() > shownMs + SILENT_MS) {
+            shownMs = performance.now()
+            terminal.stderr.write(`${policy} ${mechanism}: simulated ${(timeS / 86400).toFixed(1)} days so far\n`)
+          }
+          if (actions === undefined) return
           for (const action of list) lines.push(`${JSON.stringify({ timeS, ...action })}\n`)
         },
       }),
-    })
+    )
+    const result = await simulated
     const summary = summarize(result)
     results.push(result)
     summaries.push(summary)
@@ -126,6 +143,20 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
     files,
   }
   terminal.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+/** @throws UsageError for rounds shorter than the default, if there would be so many that a simulation takes too long */
+function assertRound(roundS: number, { jobs, profiles, cluster }: Scenario): void {
+  const iterationS = new Map(profiles.map((profile) => [profile.model, profile.iterationS]))
+  const gpuS = jobs.reduce(
+    (sum, { gpus, iterations, model }) => sum + gpus * iterations * (iterationS.get(model) ?? 0),
+    0,
+  )
+  const leastS = Math.ceil(gpuS / totals(cluster).gpus / (MIN_MAX_ROUNDS + 10 * jobs.length))
+  if (roundS >= Math.min(leastS, ROUND_S)) return
+  throw new UsageError(
+    `--round ${roundS}: too many rounds for this trace; give at least ${Math.min(leastS, ROUND_S)} s`,
+  )
 }
 
 function formatJobsCsv({ jobs }: SimulationResult): string {
