@@ -78,7 +78,7 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
       positiveNumber('percent'),
       5,
     )
-    .option('--run-timeout <s>', 'time limit of a run', positiveNumber('seconds'), 3600)
+    .option('--run-timeout <s>', 'time limit of a run', numberBetween(0.001, 1e6), 3600)
     .option('--output <file>', 'matrix file (default: profiles/<job-name>/profile.json); runs are kept beside it')
     .option('--json', 'print the matrix on standard output')
     .addHelpText(
@@ -146,6 +146,9 @@ function resolveRequest(
   }
   if (!/^(?!\.+$)[\w.-]+$/.test(raw.jobName)) {
     throw new InvalidInputError('job-name', raw.jobName, 'letters, digits, dots, dashes: it becomes part of file names')
+  }
+  if (raw.node_rank >= raw.nnodes) {
+    throw new InvalidInputError('node_rank', raw.node_rank, `a node from 0 to ${raw.nnodes - 1}: see --nnodes`)
   }
   const cpus = allowedCpus()
   const named = raw.data ?? optionAmong(args, '--data')

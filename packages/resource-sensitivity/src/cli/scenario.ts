@@ -31,7 +31,7 @@ export interface ScenarioOptions
     >,
     Readonly<Partial<Record<'trace' | 'cluster', string>>>,
     Readonly<Partial<Record<'generate' | 'load', number>>> {
-  readonly split: number[]
+  readonly split?: number[]
   readonly durations: 'philly' | 'short'
   readonly models: string
   readonly profiles?: string[]
@@ -46,9 +46,8 @@ export function addScenarioOptions(command: Command): Command {
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
     .option(
       '--split <i,l,s>',
-      'weights of image, language and speech jobs',
+      'weights of image, language and speech jobs (default: 20,70,10)',
       listOf(numberBetween(0, 1e9)),
-      [20, 70, 10],
     )
     .option(
       '--durations <which>',
@@ -75,6 +74,9 @@ export function addScenarioOptions(command: Command): Command {
     .option('--memory-per-server <GB>', 'memory per server', positiveNumber('GB'), 500)
     .option('--skip-impossible', 'skip and list jobs that need more GPUs than the cluster has')
 }
+
+/** As in `generateTrace`. */
+export const defaultSplit: readonly number[] = [20, 70, 10]
 
 /** Options that have no effect if another one is given. */
 const ignoredWith: Readonly<Partial<Record<keyof ScenarioOptions, readonly (keyof ScenarioOptions)[]>>> = {
@@ -116,7 +118,7 @@ export function loadScenario(command: Command, { stderr }: Terminal): Scenario {
 function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly JobProfile[] {
   if (profiles !== undefined) {
     return profiles.map((each) => {
-      const [file, name] = each.split('=') as [string, string?]
+      const [, file = each, name] = /^(.*)=(.*)$/.exec(each) ?? []
       const known = modelClasses.find((candidate) => candidate === name)
       if (name !== undefined && known === undefined) {
         throw new UsageError(`--profiles: '${name}' is no class; known: ${modelClasses.join(', ')}`)
@@ -138,13 +140,15 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
     profiles,
     seed,
     durations: options.durations,
-    split: splitOf(options.split),
+    split: splitOf(options.split ?? defaultSplit),
   })
 }
 
-function splitOf(parts: readonly number[]): Readonly<Record<ModelClass, number>> {
-  if (parts.length !== 3) throw new UsageError('--split takes three parts: image, language, speech')
-  return { image: parts[0]!, language: parts[1]!, speech: parts[2]! }
+function splitOf([image, language, speech, ...others]: readonly number[]): Readonly<Record<ModelClass, number>> {
+  if (speech === undefined || others.length > 0) {
+    throw new UsageError('--split takes three parts: image, language, speech')
+  }
+  return { image: image!, language: language!, speech }
 }
 
 function loadCluster(options: ScenarioOptions): Cluster {

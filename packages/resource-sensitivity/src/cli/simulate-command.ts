@@ -20,7 +20,7 @@ import { type MechanismName, mechanismNames, type PolicyName, policyNames } from
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
 import { type SimulationResult, simulate } from '../simulate.js'
 import { type ScheduleSummary, summarize } from '../summarize.js'
-import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
+import { addScenarioOptions, defaultSplit, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
 import { formatScheduleTable } from './tables.js'
 
 const FORMAT = 'pctodl-sensitivity-schedule'
@@ -134,7 +134,7 @@ async function simulateAll(command: Command, terminal: Terminal): Promise<void> 
     models: { source: options.profiles ?? options.models, ratio: options.ratio },
     jobs: {
       source: options.trace ?? `generated: ${options.generate}`,
-      ...{ jobsPerHour: options.load ?? null, split: options.split, durations: options.durations },
+      ...{ jobsPerHour: options.load ?? null, split: options.split ?? defaultSplit, durations: options.durations },
       count: scenario.jobs.length,
       skipped: scenario.skipped.map(({ jobId, message }) => ({ jobId, message })),
     },

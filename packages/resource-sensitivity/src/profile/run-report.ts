@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import path from 'node:path'
+import { existsSync } from 'node:fs'
+import { writeFileAtomically } from '@pctodl/command-line'
 import { mean, meanInterval } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
@@ -110,14 +110,15 @@ export class RunLog {
    */
   constructor(file: string, identity: unknown) {
     const fingerprint = createHash('sha256').update(JSON.stringify(identity)).digest('hex')
-    mkdirSync(path.dirname(file), { recursive: true })
+    const identityLine = JSON.stringify({ fingerprint })
+    if (!existsSync(file)) writeFileAtomically(file, `${identityLine}\n`)
     this.#file = new JsonLines(file, 0o666, (cause) => {
       const why = `${cause.message}; choose a place that can be written`
       return new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${why}`, { cause })
     })
     const [first, ...lines] = this.#file.lines
     if (first === undefined) this.#file.append({ fingerprint })
-    else if (first !== JSON.stringify({ fingerprint })) {
+    else if (first !== identityLine) {
       throw new InputFileError(file, 1, 'fingerprint', first, 'that of this command; remove the file to start over')
     }
     lines.forEach((line, i) => {
