@@ -60,24 +60,11 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
     .option('--dataset-gb <GB>', 'size of the data set (default: measured)', positiveNumber('GB'))
     .option('--num-samples <n>', 'samples in the data set (default: number of files)', integerFrom(1))
     .option('--resident-gb <GB>', 'memory of the job itself, without its data cache', numberBetween(0, 1e6), 0)
-    .option(
-      '--memory-points <percents>',
-      'cached fractions of the data set (default 0,10,...,100)',
-      listOf(numberBetween(0, 100)),
-    )
-    .option(
-      '--server-gpus <n>',
-      'GPUs of this server, for the GPU-proportional share (default: --num-gpus)',
-      integerFrom(1),
-    )
+    .option('--memory-points <percents>', 'cached fractions (default 0,10,...,100)', listOf(numberBetween(0, 100)))
+    .option('--server-gpus <n>', 'GPUs of this server, for the fair share (default: --num-gpus)', integerFrom(1))
     .option('--storage-mbps <MB/s>', 'storage read rate (default: measured)', positiveNumber('MB/s'))
     .option('--mem-gbps <GB/s>', 'memory read rate (default: measured per core count)', positiveNumber('GB/s'))
-    .option(
-      '--tolerance <percent>',
-      'stop when the error bound of every core count is below this',
-      positiveNumber('percent'),
-      5,
-    )
+    .option('--tolerance <percent>', 'error bound of every core count at which to stop', positiveNumber('percent'), 5)
     .option('--run-timeout <s>', 'time limit of a run', numberBetween(0.001, 1e6), 3600)
     .option('--output <file>', 'matrix file (default: profiles/<job-name>/profile.json); runs are kept beside it')
     .option('--json', 'print the matrix on standard output')

@@ -24,13 +24,14 @@ export interface Scenario {
   readonly skipped: readonly ImpossibleJobError[]
 }
 
+type Numbers<Names extends string> = Readonly<Record<Names, number>>
+
 /** Values of the options as parsed. */
 export interface ScenarioOptions
-  extends Readonly<
-      Record<'seed' | 'ratio' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer', number>
-    >,
+  extends Numbers<'seed' | 'ratio' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer'>,
+    Numbers<'round' | 'restartCost' | 'spreadPenalty'>,
     Readonly<Partial<Record<'trace' | 'cluster', string>>>,
-    Readonly<Partial<Record<'generate' | 'load', number>>> {
+    Partial<Numbers<'generate' | 'load'>> {
   readonly split?: number[]
   readonly durations: 'philly' | 'short'
   readonly models: string
@@ -39,32 +40,20 @@ export interface ScenarioOptions
   readonly json?: boolean
 }
 
-export function addScenarioOptions(command: Command): Command {
+/** @param restartCostS default of the option */
+export function addScenarioOptions(command: Command, restartCostS: number): Command {
   return command
     .option('--trace <csv>', 'replay: lines id,model,arrival_s,iterations,gpus')
     .option('--generate <jobs>', 'number of random jobs; needs --load', integerFrom(1))
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
-    .option(
-      '--split <i,l,s>',
-      'weights of image, language and speech jobs (default: 20,70,10)',
-      listOf(numberBetween(0, 1e9)),
-    )
-    .option(
-      '--durations <which>',
-      'durations of random jobs: philly (0.5 h to a week) or short',
-      oneOf('philly', 'short'),
-      'philly',
-    )
+    .option('--split <i,l,s>', 'weights of image, language, speech (default: 20,70,10)', listOf(numberBetween(0, 1e9)))
+    .option('--durations <which>', 'philly (0.5 h to a week) or short', oneOf('philly', 'short'), 'philly')
     .option('--seed <n>', 'random seed', integerFrom(0), 1)
-    .option(
-      '--models <json>',
-      "model tables in the published simulator's form, or examples: six invented models",
-      'examples',
-    )
+    .option('--models <json>', 'tables in the published form, or examples: six invented models', 'examples')
     .option('--ratio <n>', 'CPU cores per GPU of the table to use', integerFrom(1), 3)
     .option(
       '--profiles <files>',
-      'matrices written by profile, each as file or file=class; replaces --models',
+      'matrices written by profile, as file or file=class, in place of --models',
       listOf(String),
     )
     .option('--cluster <file>', 'JSON file with several kinds of servers; replaces the four options below')
@@ -73,8 +62,14 @@ export function addScenarioOptions(command: Command): Command {
     .option('--cpus-per-server <n>', 'CPU cores per server', integerFrom(1), 24)
     .option('--memory-per-server <GB>', 'memory per server', positiveNumber('GB'), 500)
     .option('--skip-impossible', 'skip and list jobs that need more GPUs than the cluster has')
+    .option('--round <s>', 'time between decisions while jobs wait', numberBetween(0.1, 1e9), ROUND_S)
+    .option('--restart-cost <s>', 'cost of a restart after a preemption or a move', numberBetween(0, 1e9), restartCostS)
+    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
+    .option('--json', 'print JSON on standard output')
 }
 
+/** Default of `--round`. */
+export const ROUND_S = 300
 /** As in `generateTrace`. */
 export const defaultSplit: readonly number[] = [20, 70, 10]
 
@@ -134,14 +129,8 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
   if ((trace === undefined) === (generate === undefined)) throw new UsageError('give one of --trace and --generate')
   if (trace !== undefined) return parseReplayCsv(read(trace), trace)
   if (load === undefined) throw new UsageError('--generate needs --load, the mean arrivals per hour')
-  return generateTrace({
-    jobs: generate!,
-    jobsPerHour: load,
-    profiles,
-    seed,
-    durations: options.durations,
-    split: splitOf(options.split ?? defaultSplit),
-  })
+  const split = splitOf(options.split ?? defaultSplit)
+  return generateTrace({ jobs: generate!, jobsPerHour: load, profiles, seed, durations: options.durations, split })
 }
 
 function splitOf([image, language, speech, ...others]: readonly number[]): Readonly<Record<ModelClass, number>> {
@@ -153,12 +142,8 @@ function splitOf([image, language, speech, ...others]: readonly number[]): Reado
 
 function loadCluster(options: ScenarioOptions): Cluster {
   if (options.cluster !== undefined) return parseClusterFile(read(options.cluster), options.cluster)
-  const { servers, gpusPerServer, cpusPerServer, memoryPerServer } = options
-  return {
-    servers: [
-      { count: servers, gpus: gpusPerServer, cpus: cpusPerServer, memoryGb: memoryPerServer, storageMBps: 500 },
-    ],
-  }
+  const { servers: count, gpusPerServer: gpus, cpusPerServer: cpus, memoryPerServer: memoryGb } = options
+  return { servers: [{ count, gpus, cpus, memoryGb, storageMBps: 500 }] }
 }
 
 /** Reads a file. The error names a folder that is given instead, which the system's error does not. */

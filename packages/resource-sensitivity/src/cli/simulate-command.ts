@@ -5,10 +5,8 @@ import {
   exampleText,
   listOf,
   newSubcommand,
-  numberBetween,
   oneOf,
   Progress,
-  positiveNumber,
   type Terminal,
   UsageError,
   writeFileAtomically,
@@ -20,7 +18,14 @@ import { type MechanismName, mechanismNames, type PolicyName, policyNames } from
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
 import { type SimulationResult, simulate } from '../simulate.js'
 import { type ScheduleSummary, summarize } from '../summarize.js'
-import { addScenarioOptions, defaultSplit, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
+import {
+  addScenarioOptions,
+  defaultSplit,
+  loadScenario,
+  ROUND_S,
+  type Scenario,
+  type ScenarioOptions,
+} from './scenario.js'
 import { formatScheduleTable } from './tables.js'
 
 const FORMAT = 'pctodl-sensitivity-schedule'
@@ -29,16 +34,12 @@ const FORMAT_VERSION = 1
 /** The gain of each mechanism is relative to this one. */
 const BASELINE = 'fair'
 
-const ROUND_S = 300
 /** Number of rounds that every trace may have. */
 const MIN_MAX_ROUNDS = 1e5
 /** Interval of progress messages of one simulation, ms. */
 const SILENT_MS = 5000
 
-interface SimulateOptions
-  extends ScenarioOptions,
-    Readonly<Record<'round' | 'restartCost' | 'spreadPenalty', number>>,
-    Readonly<Partial<Record<'actions' | 'jobsCsv', string>>> {
+interface SimulateOptions extends ScenarioOptions, Readonly<Partial<Record<'actions' | 'jobsCsv', string>>> {
   readonly policy?: PolicyName[]
   readonly mechanism?: MechanismName[]
 }
@@ -50,21 +51,9 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
     'Run a trace of jobs on a cluster under one or several policies and mechanisms; gains are over fair with the same policy.',
     terminal,
   )
-    .option(
-      '--policy <names>',
-      `order of the jobs: ${policyNames.join(', ')} (default: srtf)`,
-      listOf(oneOf(...policyNames)),
-    )
-    .option(
-      '--mechanism <names>',
-      `allocation of CPU and memory: ${mechanismNames.join(', ')} (default: tune)`,
-      listOf(oneOf(...mechanismNames)),
-    )
-  addScenarioOptions(command)
-    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), ROUND_S)
-    .option('--restart-cost <s>', 'time without progress after a preemption or a move', numberBetween(0, 1e9), 0)
-    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
-    .option('--json', 'print JSON on standard output')
+    .option('--policy <names>', `${policyNames.join(', ')} (default: srtf)`, listOf(oneOf(...policyNames)))
+    .option('--mechanism <names>', `${mechanismNames.join(', ')} (default: tune)`, listOf(oneOf(...mechanismNames)))
+  addScenarioOptions(command, 0)
     .option('--actions <file>', 'dry run: write the actions for a cluster, one JSON line each')
     .option('--jobs-csv <file>', 'write the outcome of every job')
     .addHelpText(
