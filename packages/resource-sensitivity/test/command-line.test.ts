@@ -136,7 +136,7 @@ describe('profile', () => {
     [['profile', 'absent.py'], /script: got 'absent\.py'/],
     [['profile', '--num-gpus', '0', 'x'], /not an integer of at least 1/],
     [['profile', '--job-name', '../x', 'failing.sh'], /job-name/],
-    [['profile', '--node_rank', '1', 'failing.sh'], /node_rank: got 1, expected a node from 0 to 0/],
+    [['profile', '--node_rank', '1', 'failing.sh'], /node_rank: got 1, expected a number below --nnodes/],
     [['profile', '--run-timeout', '1e300', 'failing.sh'], /not a number from 0\.001 to 1000000/],
     [['profile', 'failing.sh'], /a data set: --data, or --dataset-gb/],
     [['profile', 'failing.sh', '--data', 'nowhere'], /data: got '.*nowhere', expected a folder/],
@@ -239,6 +239,7 @@ describe('simulate and compare', () => {
     for (const files of [
       ['--actions', './precious.csv'],
       ['--actions', 'result', '--jobs-csv', 'result'],
+      ['--profiles', 'precious.json=image', '--jobs-csv', 'precious.json'],
     ]) {
       const { code, stderr } = await run('simulate', '--trace', 'precious.csv', ...files)
       expect([code, stderr]).toEqual([2, expect.stringMatching(/--actions and --jobs-csv: name files of their own/)])
@@ -293,14 +294,18 @@ describe('simulate and compare', () => {
       ['--generate 5 --load 1 --cluster c.json', '--cpus-per-server 2', '--cluster'],
       ['--generate 5 --load 1 --cluster c.json', '--memory-per-server 2', '--cluster'],
       ['--generate 5 --load 1 --profiles a.json', '--models examples', '--profiles'],
-      ['--generate 5 --load 1', '--ratio 3', '--models examples'],
       ['--generate 5 --load 1 --profiles a.json', '--ratio 3', '--profiles'],
     ].map(([others, ignored, by]): [string[], number, RegExp] => [
       `simulate ${others} ${ignored}`.split(' '),
       2,
-      new RegExp(`${ignored!.split(' ')[0]} has no effect with ${by}; remove one`),
+      new RegExp(`option '${by} .*' cannot be used with option '${ignored!.split(' ')[0]} `),
     ]),
-    [['simulate', '--generate', '1000', '--load', '6', '--round', '0.1'], 2, /--round 0\.1: .* at least \d+ s/],
+    [['simulate', '--generate', '5', '--load', '1', '--ratio', '3'], 2, /--ratio chooses among the tables/],
+    [
+      ['simulate', '--generate', '1000', '--load', '6', '--round', '0.1'],
+      2,
+      /--round is too short for this trace; give at least [1-9]\d* s/,
+    ],
     [['execute', '--round', '0.05', '--', 'true'], 2, /--round.* a number from 0\.1 /],
   ])('refuses %j', async (argv, code, message) => {
     const result = await run(...argv)

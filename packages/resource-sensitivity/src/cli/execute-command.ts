@@ -1,6 +1,7 @@
 import path from 'node:path'
 import {
   exampleText,
+  given,
   integerFrom,
   listOf,
   newSubcommand,
@@ -62,13 +63,12 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
 
 async function execute(command: Command, terminal: Terminal): Promise<void> {
   const options = command.opts<ExecuteOptions>()
-  const scenario = loadScenario(command, terminal)
+  const scenario = loadScenario(options, terminal)
   const { servers } = totals(scenario.cluster)
   if (options.nodes.length !== servers) {
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one per server`)
   }
   const runs: SlurmRun[] = []
-  const { slurmArgument } = options
   const { policy, mechanism, workDir } = options
   const { cluster, profiles, jobs: traced } = scenario
   const executor = new SlurmScheduleExecutor({
@@ -81,7 +81,7 @@ async function execute(command: Command, terminal: Terminal): Promise<void> {
     },
     onSilence: (silence) => terminal.stderr.write(silenceLine(silence)),
     onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
-    ...(slurmArgument === undefined ? {} : { sbatchArguments: slurmArgument }),
+    ...given({ sbatchArguments: options.slurmArgument }),
   })
   const jobs = await executeSchedule(
     {

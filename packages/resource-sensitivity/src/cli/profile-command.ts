@@ -135,7 +135,7 @@ function resolveRequest(
     throw new InvalidInputError('job-name', raw.jobName, 'letters, digits, dots, dashes: it becomes part of file names')
   }
   if (raw.node_rank >= raw.nnodes) {
-    throw new InvalidInputError('node_rank', raw.node_rank, `a node from 0 to ${raw.nnodes - 1}: see --nnodes`)
+    throw new InvalidInputError('node_rank', raw.node_rank, 'a number below --nnodes')
   }
   const cpus = allowedCpus()
   const named = raw.data ?? optionAmong(args, '--data')
@@ -162,7 +162,7 @@ function resolveRequest(
   const part = raw.numGpus / (raw.serverGpus ?? raw.numGpus)
   if (part > 1) throw new InvalidInputError('server-gpus', raw.serverGpus, `at least --num-gpus (${raw.numGpus})`)
   const percents = raw.memoryPoints ?? Array.from({ length: 11 }, (_, i) => i * 10)
-  const maxCpus = raw.cpu === 0 ? cpus.length : Math.min(raw.cpu, cpus.length)
+  const maxCpus = Math.min(raw.cpu || cpus.length, cpus.length)
   return {
     setting: {
       ...{ job, cpus, memoryGb, cgroup: raw.cgroup ?? null, container },

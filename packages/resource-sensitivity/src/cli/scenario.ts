@@ -8,7 +8,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Cluster, totals } from '../cluster.js'
 import { ImpossibleJobError } from '../errors.js'
 import { parseClusterFile, parseReplayCsv, parseSynergyTables } from '../input-files.js'
@@ -28,10 +28,10 @@ type Numbers<Names extends string> = Readonly<Record<Names, number>>
 
 /** Values of the options as parsed. */
 export interface ScenarioOptions
-  extends Numbers<'seed' | 'ratio' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer'>,
+  extends Numbers<'seed' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer'>,
     Numbers<'round' | 'restartCost' | 'spreadPenalty'>,
     Readonly<Partial<Record<'trace' | 'cluster', string>>>,
-    Partial<Numbers<'generate' | 'load'>> {
+    Partial<Numbers<'generate' | 'load' | 'ratio'>> {
   readonly split?: number[]
   readonly durations: 'philly' | 'short'
   readonly models: string
@@ -40,23 +40,32 @@ export interface ScenarioOptions
   readonly json?: boolean
 }
 
+const ofEqualServers = ['servers', 'gpusPerServer', 'cpusPerServer', 'memoryPerServer']
+
 /** @param restartCostS default of the option */
 export function addScenarioOptions(command: Command, restartCostS: number): Command {
   return command
-    .option('--trace <csv>', 'replay: lines id,model,arrival_s,iterations,gpus')
+    .addOption(
+      new Option('--trace <csv>', 'lines id,model,arrival_s,iterations,gpus').conflicts([
+        'load',
+        'split',
+        'durations',
+        'seed',
+      ]),
+    )
     .option('--generate <jobs>', 'number of random jobs; needs --load', integerFrom(1))
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
     .option('--split <i,l,s>', 'weights of image, language, speech (default: 20,70,10)', listOf(numberBetween(0, 1e9)))
     .option('--durations <which>', 'philly (0.5 h to a week) or short', oneOf('philly', 'short'), 'philly')
     .option('--seed <n>', 'random seed', integerFrom(0), 1)
     .option('--models <json>', 'tables in the published form, or examples: six invented models', 'examples')
-    .option('--ratio <n>', 'CPU cores per GPU of the table to use', integerFrom(1), 3)
-    .option(
-      '--profiles <files>',
-      'matrices written by profile, as file or file=class, in place of --models',
-      listOf(String),
+    .option('--ratio <n>', 'CPU cores per GPU of the table to use (default: 3)', integerFrom(1))
+    .addOption(
+      new Option('--profiles <files>', 'matrices written by profile, as file or file=class, in place of --models')
+        .argParser(listOf(String))
+        .conflicts(['models', 'ratio']),
     )
-    .option('--cluster <file>', 'JSON file with several kinds of servers; replaces the four options below')
+    .addOption(new Option('--cluster <file>', 'JSON file with several kinds of servers').conflicts(ofEqualServers))
     .option('--servers <n>', 'number of servers', integerFrom(1), 16)
     .option('--gpus-per-server <n>', 'GPUs per server', integerFrom(1), 8)
     .option('--cpus-per-server <n>', 'CPU cores per server', integerFrom(1), 24)
@@ -73,41 +82,19 @@ export const ROUND_S = 300
 /** As in `generateTrace`. */
 export const defaultSplit: readonly number[] = [20, 70, 10]
 
-/** Options that have no effect if another one is given. */
-const ignoredWith: Readonly<Partial<Record<keyof ScenarioOptions, readonly (keyof ScenarioOptions)[]>>> = {
-  trace: ['load', 'split', 'durations', 'seed'],
-  cluster: ['servers', 'gpusPerServer', 'cpusPerServer', 'memoryPerServer'],
-  profiles: ['models', 'ratio'],
-}
-
-/** @throws UsageError for an option that would be ignored */
-function refuseIgnored(command: Command): void {
-  const isGiven = (name: string) => command.getOptionValueSource(name) === 'cli'
-  const longOf = (name: string) => command.options.find((option) => option.attributeName() === name)!.long
-  const refuse = (name: string, by: string) => {
-    if (isGiven(name)) throw new UsageError(`${longOf(name)} has no effect with ${by}; remove one`)
-  }
-  for (const [by, names] of Object.entries(ignoredWith).filter(([name]) => isGiven(name))) {
-    for (const name of names) refuse(name, longOf(by)!)
-  }
-  if (command.getOptionValue('models') === 'examples') refuse('ratio', '--models examples')
-}
-
 /** Reports skipped jobs on stderr. */
-export function loadScenario(command: Command, { stderr }: Terminal): Scenario {
-  refuseIgnored(command)
-  const options = command.opts<ScenarioOptions>()
+export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Scenario {
   const profiles = loadProfiles(options)
   const cluster = loadCluster(options)
   const jobs = loadJobs(options, profiles)
-  if (options.skipImpossible !== true) return { profiles, jobs, cluster, skipped: [] }
   const { gpus } = totals(cluster)
-  const skipped = jobs.filter((job) => job.gpus > gpus).map((job) => new ImpossibleJobError(job.id, job.gpus, gpus))
+  const isSkipped = (job: Job) => options.skipImpossible === true && job.gpus > gpus
+  const skipped = jobs.filter(isSkipped).map((job) => new ImpossibleJobError(job.id, job.gpus, gpus))
   if (skipped.length === jobs.length) {
     throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than the cluster has')
   }
   for (const { message } of skipped) stderr.write(`skipped: ${message}\n`)
-  return { profiles, jobs: jobs.filter((job) => job.gpus <= gpus), cluster, skipped }
+  return { profiles, jobs: jobs.filter((job) => !isSkipped(job)), cluster, skipped }
 }
 
 function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly JobProfile[] {
@@ -121,7 +108,10 @@ function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly Jo
       return profileOfMatrix(parseSensitivityMatrix(read(file), file), known ?? null)
     })
   }
-  return models === 'examples' ? exampleProfiles : parseSynergyTables(read(models), ratio, models)
+  if (models !== 'examples') return parseSynergyTables(read(models), ratio, models)
+  if (ratio !== undefined)
+    throw new UsageError('--ratio chooses among the tables of --models; give a file, or remove it')
+  return exampleProfiles
 }
 
 function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Job[] {

@@ -11,13 +11,14 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { sum } from '@pctodl/numerics'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { totals } from '../cluster.js'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
 import { type SimulationResult, simulate } from '../simulate.js'
-import { type ScheduleSummary, summarize } from '../summarize.js'
+import { summarize } from '../summarize.js'
 import {
   addScenarioOptions,
   defaultSplit,
@@ -60,58 +61,55 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
       'after',
       exampleText('pctodl sensitivity simulate --generate 1000 --load 6 --policy fifo,srtf,las --mechanism fair,tune'),
     )
-    .action(() => simulateAll(command, terminal))
+    .action(() => simulateAll(command.opts<SimulateOptions>(), terminal))
 }
 
-async function simulateAll(command: Command, terminal: Terminal): Promise<void> {
-  const options = command.opts<SimulateOptions>()
+async function simulateAll(options: SimulateOptions, terminal: Terminal): Promise<void> {
   const { policy: policies = ['srtf'], mechanism: mechanisms = ['tune'], actions, jobsCsv } = options
   const pairs = policies.flatMap((policy) => mechanisms.map((mechanism) => ({ policy, mechanism })))
   const isOne = pairs.length === 1
-  if (!isOne && (actions ?? jobsCsv) !== undefined) {
+  const files = [actions, jobsCsv].filter((file) => file !== undefined)
+  if (!isOne && files.length > 0) {
     throw new UsageError('--actions and --jobs-csv describe one schedule; name one policy and one mechanism')
   }
-  const inputs = [options.trace, options.cluster, options.models, ...(options.profiles ?? [])]
-  const named = [...inputs, actions, jobsCsv].flatMap((file) => (file === undefined ? [] : path.resolve(file)))
-  if ((actions ?? jobsCsv) !== undefined && new Set(named).size < named.length) {
+  const matrices = options.profiles?.map((each) => each.replace(/=[^=]*$/, '')) ?? []
+  const inputs = [options.trace, options.cluster, options.models, ...matrices]
+  const named = [...inputs, ...files].flatMap((file) => (file === undefined ? [] : path.resolve(file)))
+  if (files.length > 0 && new Set(named).size < named.length) {
     throw new UsageError('--actions and --jobs-csv: name files of their own')
   }
-  const scenario = loadScenario(command, terminal)
+  const scenario = loadScenario(options, terminal)
   assertRound(options.round, scenario)
   const solver = mechanisms.includes('optimal') ? await loadAllocationSolver() : undefined
   const rules = { roundS: options.round, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty }
   const progress = isOne ? null : new Progress(terminal.stderr, pairs.length)
   const lines: string[] = []
   const results: SimulationResult[] = []
-  const summaries: ScheduleSummary[] = []
   for (const { policy, mechanism } of pairs) {
     terminal.signal.throwIfAborted()
     progress?.begin(`${policy} ${mechanism}`)
     let shownMs = performance.now()
-    const simulated = endingAtOnce(async () =>
+    const result = await endingAtOnce(async () =>
       simulate({
         ...{ ...scenario, ...rules, policy, mechanism, ...(solver && { solver }) },
         onActions: (timeS, list) => {
           if (performance.now() > shownMs + SILENT_MS) {
             shownMs = performance.now()
-            terminal.stderr.write(`${policy} ${mechanism}: simulated ${(timeS / 86400).toFixed(1)} days so far\n`)
+            terminal.stderr.write(`simulated days under ${policy} ${mechanism}: ${(timeS / 86400).toFixed(1)}\n`)
           }
           if (actions === undefined) return
           for (const action of list) lines.push(`${JSON.stringify({ timeS, ...action })}\n`)
         },
       }),
     )
-    const result = await simulated
-    const summary = summarize(result)
     results.push(result)
-    summaries.push(summary)
-    progress?.end(`${policy} ${mechanism}`, `mean ${(summary.meanCompletionS / 3600).toFixed(2)} h`)
+    progress?.end(`${policy} ${mechanism}`, `mean ${(summarize(result).meanCompletionS / 3600).toFixed(2)} h`)
     // Gives the event loop a turn, so that an interrupt is handled between two simulations.
     await setImmediate()
   }
+  const summaries = results.map(summarize)
   if (actions !== undefined) writeFileAtomically(actions, lines.join(''))
   if (jobsCsv !== undefined) writeFileAtomically(jobsCsv, formatJobsCsv(results[0]!))
-  const files = [actions, jobsCsv].filter((file) => file !== undefined)
   if (options.json !== true) {
     const table = formatScheduleTable(summaries, isOne ? undefined : BASELINE)
     terminal.stdout.write(`${table}\n${files.map((file) => `written: ${file}\n`).join('')}`)
@@ -120,7 +118,7 @@ async function simulateAll(command: Command, terminal: Terminal): Promise<void> 
   const document = {
     ...{ format: FORMAT, version: FORMAT_VERSION, packageVersion: version },
     ...{ seed: options.seed, cluster: scenario.cluster },
-    models: { source: options.profiles ?? options.models, ratio: options.ratio },
+    models: { source: options.profiles ?? options.models, ratio: options.ratio ?? 3 },
     jobs: {
       source: options.trace ?? `generated: ${options.generate}`,
       ...{ jobsPerHour: options.load ?? null, split: options.split ?? defaultSplit, durations: options.durations },
@@ -137,15 +135,11 @@ async function simulateAll(command: Command, terminal: Terminal): Promise<void> 
 /** @throws UsageError for rounds shorter than the default, if there would be so many that a simulation takes too long */
 function assertRound(roundS: number, { jobs, profiles, cluster }: Scenario): void {
   const iterationS = new Map(profiles.map((profile) => [profile.model, profile.iterationS]))
-  const gpuS = jobs.reduce(
-    (sum, { gpus, iterations, model }) => sum + gpus * iterations * (iterationS.get(model) ?? 0),
-    0,
-  )
-  const leastS = Math.ceil(gpuS / totals(cluster).gpus / (MIN_MAX_ROUNDS + 10 * jobs.length))
-  if (roundS >= Math.min(leastS, ROUND_S)) return
-  throw new UsageError(
-    `--round ${roundS}: too many rounds for this trace; give at least ${Math.min(leastS, ROUND_S)} s`,
-  )
+  const gpuS = sum(jobs.map(({ gpus, iterations, model }) => gpus * iterations * (iterationS.get(model) ?? 0)))
+  const maxRounds = MIN_MAX_ROUNDS + 10 * jobs.length
+  const leastS = Math.min(ROUND_S, Math.ceil(gpuS / totals(cluster).gpus / maxRounds))
+  if (roundS >= leastS) return
+  throw new UsageError(`--round is too short for this trace; give at least ${leastS} s`)
 }
 
 function formatJobsCsv({ jobs }: SimulationResult): string {

@@ -56,10 +56,8 @@ export function parseReportFile(text: string, file: string): RunReport {
  */
 export function parseReportLines(output: string, processes = 1): RunReport | null {
   const lines = output.split('\n').flatMap((line) => {
-    const entry = line.startsWith('{"iteration"')
-      ? (tryJson(line) as { iteration: unknown; seconds?: unknown } | null)
-      : null
-    return typeof entry?.seconds === 'number' ? [{ iteration: entry.iteration, seconds: entry.seconds }] : []
+    const entry = (line.startsWith('{"iteration"') ? tryJson(line) : null) as Record<string, unknown> | null
+    return typeof entry?.['seconds'] === 'number' ? [{ iteration: entry['iteration'], seconds: entry['seconds'] }] : []
   })
   if (lines.length === 0) return null
   const iterations = new Set(lines.map(({ iteration }) => iteration))
@@ -68,10 +66,8 @@ export function parseReportLines(output: string, processes = 1): RunReport | nul
   const isWarmUp = (iteration: unknown, i: number) => i < WARM_UP_ITERATIONS * processes && warmUp.has(iteration)
   const counted = lines.flatMap(({ iteration, seconds }, i) => (isWarmUp(iteration, i) ? [] : [seconds]))
   if (counted.length === 0) {
-    throw new ProfiledRunError(
-      'the report',
-      `reports ${iterations.size} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
-    )
+    const why = `reports ${iterations.size} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`
+    throw new ProfiledRunError('the report', why)
   }
   const iterationS = seriesMean(counted)
   return { iterationS: positive(iterationS, 'the report', String(iterationS.mean)), iterations: counted.length }
