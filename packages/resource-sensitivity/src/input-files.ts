@@ -9,7 +9,8 @@ import type { Job } from './trace.js'
 export function parseJsonAs<T>(schema: z.ZodType<T>, text: string, file: string): T {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    // Editors on Windows put a byte order mark first.
+    value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new InputFileError(file, null, 'the file', text.slice(0, 40).trim(), 'JSON', error)
   }

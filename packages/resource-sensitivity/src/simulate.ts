@@ -92,13 +92,13 @@ function resultOf(
   return {
     ...{ policy, mechanism, jobs: results, firstArrivalS, lastFinishS: nowS, rounds, events },
     usage: {
-      gpu: sums.gpu / (totals.gpus * durationS),
-      cpu: sums.cpu / (totals.cpus * durationS),
-      memory: sums.memory / (totals.memoryGb * durationS),
+      gpu: sums.gpus / (totals.gpus * durationS),
+      cpu: sums.cpus / (totals.cpus * durationS),
+      memory: sums.memoryGb / (totals.memoryGb * durationS),
       waiting: sums.waiting / durationS,
     },
     idleWhileWaiting: sums.idleWhileWaiting / gpuS,
-    spreadShare: sums.spread / heldGpuS,
+    spreadShare: sums.spreadGpus / heldGpuS,
   }
 }
 

@@ -103,6 +103,15 @@ describe('profile', () => {
     })
   })
 
+  it('ends if nothing can be created where its output should be', async () => {
+    writeFileSync('never.sh', 'exit 3\n')
+    const given = ['--dataset-gb', '1', '--num-samples', '9', '--output', '/proc/nowhere/profile.json', 'never.sh']
+    expect(await profile(...given)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cannot write .proc.nowhere/),
+    })
+  })
+
   it('is interrupted at once', async () => {
     writeFileSync('endless.sh', 'sleep 987\n')
     const controller = new AbortController()
@@ -127,6 +136,8 @@ describe('profile', () => {
     [['profile', 'absent.py'], /script: got 'absent\.py'/],
     [['profile', '--num-gpus', '0', 'x'], /not an integer of at least 1/],
     [['profile', '--job-name', '../x', 'failing.sh'], /job-name/],
+    [['profile', '--node_rank', '1', 'failing.sh'], /node_rank: got 1, expected a number below --nnodes/],
+    [['profile', '--run-timeout', '1e300', 'failing.sh'], /not a number from 0\.001 to 1000000/],
     [['profile', 'failing.sh'], /a data set: --data, or --dataset-gb/],
     [['profile', 'failing.sh', '--data', 'nowhere'], /data: got '.*nowhere', expected a folder/],
     [['profile', '--dataset-gb', '1', '--num-samples', '1', 'failing.sh', '-b', 'many'], /batch-size: got 'many'/],
@@ -163,6 +174,22 @@ describe('simulate and compare', () => {
       },
       models: { source: 'examples', ratio: 3 },
       options: { roundS: 300 },
+    })
+  })
+
+  it('draws jobs of the classes that --split names', async () => {
+    const argv = ['simulate', '--generate', '9', '--load', '6', '--split', '1,0,0', '--json']
+    const { code, stdout } = await run(...argv, '--jobs-csv', 'images.csv')
+    expect([code, JSON.parse(stdout).jobs.split]).toEqual([0, [1, 0, 0]])
+    const rows = readFileSync('images.csv', 'utf8').trim().split('\n').slice(1)
+    expect(rows.map((row) => row.split(',')[1])).toEqual(rows.map(() => expect.stringMatching(/^image-/)))
+  })
+
+  it('reads a cluster file that begins with a byte order mark', async () => {
+    const kind = { count: 1, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }
+    writeFileSync('marked.json', `\uFEFF${JSON.stringify({ servers: [kind] })}`)
+    expect(await run('simulate', '--generate', '3', '--load', '6', '--cluster', 'marked.json')).toMatchObject({
+      code: 0,
     })
   })
 
@@ -212,6 +239,7 @@ describe('simulate and compare', () => {
     for (const files of [
       ['--actions', './precious.csv'],
       ['--actions', 'result', '--jobs-csv', 'result'],
+      ['--profiles', 'precious.json=image', '--jobs-csv', 'precious.json'],
     ]) {
       const { code, stderr } = await run('simulate', '--trace', 'precious.csv', ...files)
       expect([code, stderr]).toEqual([2, expect.stringMatching(/--actions and --jobs-csv: name files of their own/)])
@@ -255,6 +283,30 @@ describe('simulate and compare', () => {
     ],
     [['simulate', '--trace', 'nowhere.csv'], 1, /ENOENT/],
     [['simulate', '--generate', '5', '--load', '1', '--profiles', 'a=b'], 2, /'b' is no class/],
+    [['simulate', '--generate', '5', '--load', '1', '--profiles', 'a=image=x'], 2, /'x' is no class/],
+    ...[
+      ['--trace t.csv', '--seed 2', '--trace'],
+      ['--trace t.csv', '--load 2', '--trace'],
+      ['--trace t.csv', '--split 1,1,1', '--trace'],
+      ['--trace t.csv', '--durations short', '--trace'],
+      ['--generate 5 --load 1 --cluster c.json', '--servers 2', '--cluster'],
+      ['--generate 5 --load 1 --cluster c.json', '--gpus-per-server 8', '--cluster'],
+      ['--generate 5 --load 1 --cluster c.json', '--cpus-per-server 2', '--cluster'],
+      ['--generate 5 --load 1 --cluster c.json', '--memory-per-server 2', '--cluster'],
+      ['--generate 5 --load 1 --profiles a.json', '--models examples', '--profiles'],
+      ['--generate 5 --load 1 --profiles a.json', '--ratio 3', '--profiles'],
+    ].map(([others, ignored, by]): [string[], number, RegExp] => [
+      `simulate ${others} ${ignored}`.split(' '),
+      2,
+      new RegExp(`option '${by} .*' cannot be used with option '${ignored!.split(' ')[0]} `),
+    ]),
+    [['simulate', '--generate', '5', '--load', '1', '--ratio', '3'], 2, /--ratio chooses among the tables/],
+    [
+      ['simulate', '--generate', '1000', '--load', '6', '--round', '0.1'],
+      2,
+      /--round is too short for this trace; give at least [1-9]\d* s/,
+    ],
+    [['execute', '--round', '0.05', '--', 'true'], 2, /--round.* a number from 0\.1 /],
   ])('refuses %j', async (argv, code, message) => {
     const result = await run(...argv)
     expect(result.stderr).toMatch(message)

@@ -1,12 +1,12 @@
 import path from 'node:path'
 import {
   exampleText,
+  given,
   integerFrom,
   listOf,
   newSubcommand,
   numberBetween,
   oneOf,
-  positiveNumber,
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
@@ -23,9 +23,7 @@ import { parseReplayCsv } from '../input-files.js'
 import type { Job } from '../trace.js'
 import { addScenarioOptions, loadScenario, read, type ScenarioOptions } from './scenario.js'
 
-interface ExecuteOptions
-  extends ScenarioOptions,
-    Readonly<Record<'round' | 'resizeCost' | 'restartCost' | 'spreadPenalty' | 'grace' | 'maxFailures', number>> {
+interface ExecuteOptions extends ScenarioOptions, Readonly<Record<'resizeCost' | 'grace' | 'maxFailures', number>> {
   readonly workDir: string
   readonly nodes: string[]
   readonly policy: PolicyName
@@ -49,55 +47,47 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
     .requiredOption('--nodes <names>', "Slurm's node names, in the order of the cluster's servers", listOf(String))
     .option('--policy <name>', `order of the jobs: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
     .option('--mechanism <name>', `allocation of CPU and memory: ${real.join(', ')}`, oneOf(...real), 'tune')
-    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), 300)
     .option('--resize-cost <s>', 'cost of a resize, which restarts the job here', numberBetween(0, 1e9), 30)
-    .option('--restart-cost <s>', 'cost of a restart after a preemption or a move', numberBetween(0, 1e9), 30)
-    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
     .option('--slurm-argument <argument...>', 'further sbatch arguments, e.g. --slurm-argument=--partition=long')
     .option('--grace <s>', 'time to save before a job is killed', numberBetween(0, 1e6), 30)
     .option('--max-failures <n>', 'failures of a job before it is given up', integerFrom(0), 3)
-  addScenarioOptions(command)
-    .option('--json', 'print JSON on standard output')
+  addScenarioOptions(command, 30)
     .addHelpText(
       'after',
       exampleText(
         'pctodl sensitivity execute --trace jobs.csv --cluster cluster.json --nodes node0,node1 --work-dir /shared/run-1 -- python train.py {model}',
       ),
     )
-    .action(async () => {
-      const options = command.opts<ExecuteOptions>()
-      await execute(options, command.args, terminal)
-    })
+    .action(() => execute(command, terminal))
 }
 
-async function execute(options: ExecuteOptions, words: readonly string[], terminal: Terminal): Promise<void> {
+async function execute(command: Command, terminal: Terminal): Promise<void> {
+  const options = command.opts<ExecuteOptions>()
   const scenario = loadScenario(options, terminal)
   const { servers } = totals(scenario.cluster)
   if (options.nodes.length !== servers) {
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one per server`)
   }
   const runs: SlurmRun[] = []
-  const { slurmArgument } = options
+  const { policy, mechanism, workDir } = options
+  const { cluster, profiles, jobs: traced } = scenario
   const executor = new SlurmScheduleExecutor({
-    ...{ workDir: options.workDir, nodes: options.nodes, graceS: options.grace, maxFailures: options.maxFailures },
-    commandOf: (job) => words.map((word) => fillIn(word, job)) as [string, ...string[]],
+    ...{ workDir, nodes: options.nodes, graceS: options.grace, maxFailures: options.maxFailures },
+    commandOf: (job) => command.args.map((word) => fillIn(word, job)) as [string, ...string[]],
     onRun: (run) => {
       runs.push(run)
-      terminal.stderr.write(
-        `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
-      )
+      const startUpS = run.startUpS.toFixed(1)
+      terminal.stderr.write(`job ${run.jobId} run ${run.run}: started after ${startUpS} s in the queue\n`)
     },
     onSilence: (silence) => terminal.stderr.write(silenceLine(silence)),
     onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
-    ...(slurmArgument === undefined ? {} : { sbatchArguments: slurmArgument }),
+    ...given({ sbatchArguments: options.slurmArgument }),
   })
   const jobs = await executeSchedule(
     {
-      ...{ cluster: scenario.cluster, profiles: scenario.profiles, jobs: scenario.jobs },
-      ...{ policy: options.policy, mechanism: options.mechanism, roundS: options.round },
+      ...{ cluster, profiles, jobs: traced, policy, mechanism, roundS: options.round },
       ...{ resizeCostS: options.resizeCost, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty },
-      journal: path.join(options.workDir, 'journal.jsonl'),
-      requests: path.join(options.workDir, REQUESTS),
+      ...{ journal: path.join(workDir, 'journal.jsonl'), requests: path.join(workDir, REQUESTS) },
       onRefused: (file, { message }) => terminal.stderr.write(`refused: ${file}: ${message}\n`),
       signal: terminal.signal,
       onActions: (timeS, actions) => {
@@ -108,15 +98,14 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
     },
     executor,
   )
-  const givenUp = [...executor.givenUp].map(([jobId, end]) => {
-    const { exitCode, state, logFile } = end
-    return { jobId, exitCode, state, logFile }
-  })
+  const givenUp = [...executor.givenUp].map(([jobId, { exitCode, state, logFile }]) => ({
+    ...{ jobId, exitCode, state, logFile },
+  }))
   const meanCompletionS = mean(jobs.map(({ completionS }) => completionS))
   const makespanS = Math.max(...jobs.map(({ finishS }) => finishS)) - Math.min(...jobs.map(({ job }) => job.arrivalS))
   const document = {
     ...{ format: 'pctodl-sensitivity-execution', version: 1, packageVersion: version },
-    ...{ policy: options.policy, mechanism: options.mechanism, cluster: scenario.cluster },
+    ...{ policy, mechanism, cluster },
     ...{ meanCompletionS, makespanS, jobs, runs, givenUp },
   }
   const lines = [
@@ -159,10 +148,7 @@ export function addRequestCommands(parent: Command, terminal: Terminal): void {
       ask({ submit: jobs.map(({ id, model, iterations, gpus }) => ({ id, model, iterations, gpus })) }, folder)
     })
   const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a running schedule (see execute).', terminal)
-    .argument('<jobs...>', 'IDs of arrived jobs', (word, ids: number[] | undefined) => [
-      ...(ids ?? []),
-      integerFrom(0)(word),
-    ])
+    .argument('<jobs...>', 'IDs of arrived jobs', listOf(integerFrom(0)))
     .requiredOption(...workDir)
     .addHelpText('after', exampleText('pctodl sensitivity cancel --work-dir /shared/run-1 3 7'))
     .action((ids: number[]) => ask({ cancel: ids }, cancel.opts<{ workDir: string }>().workDir))

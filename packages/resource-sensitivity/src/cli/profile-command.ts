@@ -60,25 +60,12 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
     .option('--dataset-gb <GB>', 'size of the data set (default: measured)', positiveNumber('GB'))
     .option('--num-samples <n>', 'samples in the data set (default: number of files)', integerFrom(1))
     .option('--resident-gb <GB>', 'memory of the job itself, without its data cache', numberBetween(0, 1e6), 0)
-    .option(
-      '--memory-points <percents>',
-      'cached fractions of the data set (default 0,10,...,100)',
-      listOf(numberBetween(0, 100)),
-    )
-    .option(
-      '--server-gpus <n>',
-      'GPUs of this server, for the GPU-proportional share (default: --num-gpus)',
-      integerFrom(1),
-    )
+    .option('--memory-points <percents>', 'cached fractions (default 0,10,...,100)', listOf(numberBetween(0, 100)))
+    .option('--server-gpus <n>', 'GPUs of this server, for the fair share (default: --num-gpus)', integerFrom(1))
     .option('--storage-mbps <MB/s>', 'storage read rate (default: measured)', positiveNumber('MB/s'))
     .option('--mem-gbps <GB/s>', 'memory read rate (default: measured per core count)', positiveNumber('GB/s'))
-    .option(
-      '--tolerance <percent>',
-      'stop when the error bound of every core count is below this',
-      positiveNumber('percent'),
-      5,
-    )
-    .option('--run-timeout <s>', 'time limit of a run', positiveNumber('seconds'), 3600)
+    .option('--tolerance <percent>', 'error bound of every core count at which to stop', positiveNumber('percent'), 5)
+    .option('--run-timeout <s>', 'time limit of a run', numberBetween(0.001, 1e6), 3600)
     .option('--output <file>', 'matrix file (default: profiles/<job-name>/profile.json); runs are kept beside it')
     .option('--json', 'print the matrix on standard output')
     .addHelpText(
@@ -147,6 +134,9 @@ function resolveRequest(
   if (!/^(?!\.+$)[\w.-]+$/.test(raw.jobName)) {
     throw new InvalidInputError('job-name', raw.jobName, 'letters, digits, dots, dashes: it becomes part of file names')
   }
+  if (raw.node_rank >= raw.nnodes) {
+    throw new InvalidInputError('node_rank', raw.node_rank, 'a number below --nnodes')
+  }
   const cpus = allowedCpus()
   const named = raw.data ?? optionAmong(args, '--data')
   const dataFolder = named === null ? null : path.resolve(dataOnHost(named, raw.containerMnt))
@@ -172,7 +162,7 @@ function resolveRequest(
   const part = raw.numGpus / (raw.serverGpus ?? raw.numGpus)
   if (part > 1) throw new InvalidInputError('server-gpus', raw.serverGpus, `at least --num-gpus (${raw.numGpus})`)
   const percents = raw.memoryPoints ?? Array.from({ length: 11 }, (_, i) => i * 10)
-  const maxCpus = raw.cpu === 0 ? cpus.length : Math.min(raw.cpu, cpus.length)
+  const maxCpus = Math.min(raw.cpu || cpus.length, cpus.length)
   return {
     setting: {
       ...{ job, cpus, memoryGb, cgroup: raw.cgroup ?? null, container },

@@ -8,7 +8,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Cluster, totals } from '../cluster.js'
 import { ImpossibleJobError } from '../errors.js'
 import { parseClusterFile, parseReplayCsv, parseSynergyTables } from '../input-files.js'
@@ -24,14 +24,15 @@ export interface Scenario {
   readonly skipped: readonly ImpossibleJobError[]
 }
 
+type Numbers<Names extends string> = Readonly<Record<Names, number>>
+
 /** Values of the options as parsed. */
 export interface ScenarioOptions
-  extends Readonly<
-      Record<'seed' | 'ratio' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer', number>
-    >,
+  extends Numbers<'seed' | 'servers' | 'gpusPerServer' | 'cpusPerServer' | 'memoryPerServer'>,
+    Numbers<'round' | 'restartCost' | 'spreadPenalty'>,
     Readonly<Partial<Record<'trace' | 'cluster', string>>>,
-    Readonly<Partial<Record<'generate' | 'load', number>>> {
-  readonly split: number[]
+    Partial<Numbers<'generate' | 'load' | 'ratio'>> {
+  readonly split?: number[]
   readonly durations: 'philly' | 'short'
   readonly models: string
   readonly profiles?: string[]
@@ -39,62 +40,67 @@ export interface ScenarioOptions
   readonly json?: boolean
 }
 
-export function addScenarioOptions(command: Command): Command {
+const ofEqualServers = ['servers', 'gpusPerServer', 'cpusPerServer', 'memoryPerServer']
+
+/** @param restartCostS default of the option */
+export function addScenarioOptions(command: Command, restartCostS: number): Command {
   return command
-    .option('--trace <csv>', 'replay: lines id,model,arrival_s,iterations,gpus')
+    .addOption(
+      new Option('--trace <csv>', 'lines id,model,arrival_s,iterations,gpus').conflicts([
+        'load',
+        'split',
+        'durations',
+        'seed',
+      ]),
+    )
     .option('--generate <jobs>', 'number of random jobs; needs --load', integerFrom(1))
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
-    .option(
-      '--split <i,l,s>',
-      'weights of image, language and speech jobs',
-      listOf(numberBetween(0, 1e9)),
-      [20, 70, 10],
-    )
-    .option(
-      '--durations <which>',
-      'durations of random jobs: philly (0.5 h to a week) or short',
-      oneOf('philly', 'short'),
-      'philly',
-    )
+    .option('--split <i,l,s>', 'weights of image, language, speech (default: 20,70,10)', listOf(numberBetween(0, 1e9)))
+    .option('--durations <which>', 'philly (0.5 h to a week) or short', oneOf('philly', 'short'), 'philly')
     .option('--seed <n>', 'random seed', integerFrom(0), 1)
-    .option(
-      '--models <json>',
-      "model tables in the published simulator's form, or examples: six invented models",
-      'examples',
+    .option('--models <json>', 'tables in the published form, or examples: six invented models', 'examples')
+    .option('--ratio <n>', 'CPU cores per GPU of the table to use (default: 3)', integerFrom(1))
+    .addOption(
+      new Option('--profiles <files>', 'matrices written by profile, as file or file=class, in place of --models')
+        .argParser(listOf(String))
+        .conflicts(['models', 'ratio']),
     )
-    .option('--ratio <n>', 'CPU cores per GPU of the table to use', integerFrom(1), 3)
-    .option(
-      '--profiles <files>',
-      'matrices written by profile, each as file or file=class; replaces --models',
-      listOf(String),
-    )
-    .option('--cluster <file>', 'JSON file with several kinds of servers; replaces the four options below')
+    .addOption(new Option('--cluster <file>', 'JSON file with several kinds of servers').conflicts(ofEqualServers))
     .option('--servers <n>', 'number of servers', integerFrom(1), 16)
     .option('--gpus-per-server <n>', 'GPUs per server', integerFrom(1), 8)
     .option('--cpus-per-server <n>', 'CPU cores per server', integerFrom(1), 24)
     .option('--memory-per-server <GB>', 'memory per server', positiveNumber('GB'), 500)
     .option('--skip-impossible', 'skip and list jobs that need more GPUs than the cluster has')
+    .option('--round <s>', 'time between decisions while jobs wait', numberBetween(0.1, 1e9), ROUND_S)
+    .option('--restart-cost <s>', 'cost of a restart after a preemption or a move', numberBetween(0, 1e9), restartCostS)
+    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
+    .option('--json', 'print JSON on standard output')
 }
+
+/** Default of `--round`. */
+export const ROUND_S = 300
+/** As in `generateTrace`. */
+export const defaultSplit: readonly number[] = [20, 70, 10]
 
 /** Reports skipped jobs on stderr. */
 export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Scenario {
   const profiles = loadProfiles(options)
   const cluster = loadCluster(options)
   const jobs = loadJobs(options, profiles)
-  if (options.skipImpossible !== true) return { profiles, jobs, cluster, skipped: [] }
   const { gpus } = totals(cluster)
-  const skipped = jobs.filter((job) => job.gpus > gpus).map((job) => new ImpossibleJobError(job.id, job.gpus, gpus))
+  const isSkipped = (job: Job) => options.skipImpossible === true && job.gpus > gpus
+  const skipped = jobs.filter(isSkipped).map((job) => new ImpossibleJobError(job.id, job.gpus, gpus))
   if (skipped.length === jobs.length) {
     throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than the cluster has')
   }
   for (const { message } of skipped) stderr.write(`skipped: ${message}\n`)
-  return { profiles, jobs: jobs.filter((job) => job.gpus <= gpus), cluster, skipped }
+  return { profiles, jobs: jobs.filter((job) => !isSkipped(job)), cluster, skipped }
 }
 
 function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly JobProfile[] {
   if (profiles !== undefined) {
     return profiles.map((each) => {
-      const [file, name] = each.split('=') as [string, string?]
+      const [, file = each, name] = /^(.*)=(.*)$/.exec(each) ?? []
       const known = modelClasses.find((candidate) => candidate === name)
       if (name !== undefined && known === undefined) {
         throw new UsageError(`--profiles: '${name}' is no class; known: ${modelClasses.join(', ')}`)
@@ -102,7 +108,10 @@ function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly Jo
       return profileOfMatrix(parseSensitivityMatrix(read(file), file), known ?? null)
     })
   }
-  return models === 'examples' ? exampleProfiles : parseSynergyTables(read(models), ratio, models)
+  if (models !== 'examples') return parseSynergyTables(read(models), ratio, models)
+  if (ratio !== undefined)
+    throw new UsageError('--ratio chooses among the tables of --models; give a file, or remove it')
+  return exampleProfiles
 }
 
 function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Job[] {
@@ -110,29 +119,21 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
   if ((trace === undefined) === (generate === undefined)) throw new UsageError('give one of --trace and --generate')
   if (trace !== undefined) return parseReplayCsv(read(trace), trace)
   if (load === undefined) throw new UsageError('--generate needs --load, the mean arrivals per hour')
-  return generateTrace({
-    jobs: generate!,
-    jobsPerHour: load,
-    profiles,
-    seed,
-    durations: options.durations,
-    split: splitOf(options.split),
-  })
+  const split = splitOf(options.split ?? defaultSplit)
+  return generateTrace({ jobs: generate!, jobsPerHour: load, profiles, seed, durations: options.durations, split })
 }
 
-function splitOf(parts: readonly number[]): Readonly<Record<ModelClass, number>> {
-  if (parts.length !== 3) throw new UsageError('--split takes three parts: image, language, speech')
-  return { image: parts[0]!, language: parts[1]!, speech: parts[2]! }
+function splitOf([image, language, speech, ...others]: readonly number[]): Readonly<Record<ModelClass, number>> {
+  if (speech === undefined || others.length > 0) {
+    throw new UsageError('--split takes three parts: image, language, speech')
+  }
+  return { image: image!, language: language!, speech }
 }
 
 function loadCluster(options: ScenarioOptions): Cluster {
   if (options.cluster !== undefined) return parseClusterFile(read(options.cluster), options.cluster)
-  const { servers, gpusPerServer, cpusPerServer, memoryPerServer } = options
-  return {
-    servers: [
-      { count: servers, gpus: gpusPerServer, cpus: cpusPerServer, memoryGb: memoryPerServer, storageMBps: 500 },
-    ],
-  }
+  const { servers: count, gpusPerServer: gpus, cpusPerServer: cpus, memoryPerServer: memoryGb } = options
+  return { servers: [{ count, gpus, cpus, memoryGb, storageMBps: 500 }] }
 }
 
 /** Reads a file. The error names a folder that is given instead, which the system's error does not. */

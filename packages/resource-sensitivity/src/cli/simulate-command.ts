@@ -1,24 +1,32 @@
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import {
+  endingAtOnce,
   exampleText,
   listOf,
   newSubcommand,
-  numberBetween,
   oneOf,
   Progress,
-  positiveNumber,
   type Terminal,
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { sum } from '@pctodl/numerics'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
+import { totals } from '../cluster.js'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
 import { type SimulationResult, simulate } from '../simulate.js'
-import { type ScheduleSummary, summarize } from '../summarize.js'
-import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+import { summarize } from '../summarize.js'
+import {
+  addScenarioOptions,
+  defaultSplit,
+  loadScenario,
+  ROUND_S,
+  type Scenario,
+  type ScenarioOptions,
+} from './scenario.js'
 import { formatScheduleTable } from './tables.js'
 
 const FORMAT = 'pctodl-sensitivity-schedule'
@@ -27,10 +35,12 @@ const FORMAT_VERSION = 1
 /** The gain of each mechanism is relative to this one. */
 const BASELINE = 'fair'
 
-interface SimulateOptions
-  extends ScenarioOptions,
-    Readonly<Record<'round' | 'restartCost' | 'spreadPenalty', number>>,
-    Readonly<Partial<Record<'actions' | 'jobsCsv', string>>> {
+/** Number of rounds that every trace may have. */
+const MIN_MAX_ROUNDS = 1e5
+/** Interval of progress messages of one simulation, ms. */
+const SILENT_MS = 5000
+
+interface SimulateOptions extends ScenarioOptions, Readonly<Partial<Record<'actions' | 'jobsCsv', string>>> {
   readonly policy?: PolicyName[]
   readonly mechanism?: MechanismName[]
 }
@@ -42,21 +52,9 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
     'Run a trace of jobs on a cluster under one or several policies and mechanisms; gains are over fair with the same policy.',
     terminal,
   )
-    .option(
-      '--policy <names>',
-      `order of the jobs: ${policyNames.join(', ')} (default: srtf)`,
-      listOf(oneOf(...policyNames)),
-    )
-    .option(
-      '--mechanism <names>',
-      `allocation of CPU and memory: ${mechanismNames.join(', ')} (default: tune)`,
-      listOf(oneOf(...mechanismNames)),
-    )
-  addScenarioOptions(command)
-    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), 300)
-    .option('--restart-cost <s>', 'time without progress after a preemption or a move', numberBetween(0, 1e9), 0)
-    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
-    .option('--json', 'print JSON on standard output')
+    .option('--policy <names>', `${policyNames.join(', ')} (default: srtf)`, listOf(oneOf(...policyNames)))
+    .option('--mechanism <names>', `${mechanismNames.join(', ')} (default: tune)`, listOf(oneOf(...mechanismNames)))
+  addScenarioOptions(command, 0)
     .option('--actions <file>', 'dry run: write the actions for a cluster, one JSON line each')
     .option('--jobs-csv <file>', 'write the outcome of every job')
     .addHelpText(
@@ -70,42 +68,48 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   const { policy: policies = ['srtf'], mechanism: mechanisms = ['tune'], actions, jobsCsv } = options
   const pairs = policies.flatMap((policy) => mechanisms.map((mechanism) => ({ policy, mechanism })))
   const isOne = pairs.length === 1
-  if (!isOne && (actions ?? jobsCsv) !== undefined) {
+  const files = [actions, jobsCsv].filter((file) => file !== undefined)
+  if (!isOne && files.length > 0) {
     throw new UsageError('--actions and --jobs-csv describe one schedule; name one policy and one mechanism')
   }
-  const inputs = [options.trace, options.cluster, options.models, ...(options.profiles ?? [])]
-  const named = [...inputs, actions, jobsCsv].flatMap((file) => (file === undefined ? [] : path.resolve(file)))
-  if ((actions ?? jobsCsv) !== undefined && new Set(named).size < named.length) {
+  const matrices = options.profiles?.map((each) => each.replace(/=[^=]*$/, '')) ?? []
+  const inputs = [options.trace, options.cluster, options.models, ...matrices]
+  const named = [...inputs, ...files].flatMap((file) => (file === undefined ? [] : path.resolve(file)))
+  if (files.length > 0 && new Set(named).size < named.length) {
     throw new UsageError('--actions and --jobs-csv: name files of their own')
   }
   const scenario = loadScenario(options, terminal)
+  assertRound(options.round, scenario)
   const solver = mechanisms.includes('optimal') ? await loadAllocationSolver() : undefined
   const rules = { roundS: options.round, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty }
   const progress = isOne ? null : new Progress(terminal.stderr, pairs.length)
   const lines: string[] = []
   const results: SimulationResult[] = []
-  const summaries: ScheduleSummary[] = []
   for (const { policy, mechanism } of pairs) {
     terminal.signal.throwIfAborted()
     progress?.begin(`${policy} ${mechanism}`)
-    const result = simulate({
-      ...{ ...scenario, ...rules, policy, mechanism, ...(solver && { solver }) },
-      ...(actions !== undefined && {
+    let shownMs = performance.now()
+    const result = await endingAtOnce(async () =>
+      simulate({
+        ...{ ...scenario, ...rules, policy, mechanism, ...(solver && { solver }) },
         onActions: (timeS, list) => {
+          if (performance.now() > shownMs + SILENT_MS) {
+            shownMs = performance.now()
+            terminal.stderr.write(`simulated days under ${policy} ${mechanism}: ${(timeS / 86400).toFixed(1)}\n`)
+          }
+          if (actions === undefined) return
           for (const action of list) lines.push(`${JSON.stringify({ timeS, ...action })}\n`)
         },
       }),
-    })
-    const summary = summarize(result)
+    )
     results.push(result)
-    summaries.push(summary)
-    progress?.end(`${policy} ${mechanism}`, `mean ${(summary.meanCompletionS / 3600).toFixed(2)} h`)
+    progress?.end(`${policy} ${mechanism}`, `mean ${(summarize(result).meanCompletionS / 3600).toFixed(2)} h`)
     // Gives the event loop a turn, so that an interrupt is handled between two simulations.
     await setImmediate()
   }
+  const summaries = results.map(summarize)
   if (actions !== undefined) writeFileAtomically(actions, lines.join(''))
   if (jobsCsv !== undefined) writeFileAtomically(jobsCsv, formatJobsCsv(results[0]!))
-  const files = [actions, jobsCsv].filter((file) => file !== undefined)
   if (options.json !== true) {
     const table = formatScheduleTable(summaries, isOne ? undefined : BASELINE)
     terminal.stdout.write(`${table}\n${files.map((file) => `written: ${file}\n`).join('')}`)
@@ -114,10 +118,10 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   const document = {
     ...{ format: FORMAT, version: FORMAT_VERSION, packageVersion: version },
     ...{ seed: options.seed, cluster: scenario.cluster },
-    models: { source: options.profiles ?? options.models, ratio: options.ratio },
+    models: { source: options.profiles ?? options.models, ratio: options.ratio ?? 3 },
     jobs: {
       source: options.trace ?? `generated: ${options.generate}`,
-      ...{ jobsPerHour: options.load ?? null, split: options.split, durations: options.durations },
+      ...{ jobsPerHour: options.load ?? null, split: options.split ?? defaultSplit, durations: options.durations },
       count: scenario.jobs.length,
       skipped: scenario.skipped.map(({ jobId, message }) => ({ jobId, message })),
     },
@@ -126,6 +130,16 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
     files,
   }
   terminal.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+/** @throws UsageError for rounds shorter than the default, if there would be so many that a simulation takes too long */
+function assertRound(roundS: number, { jobs, profiles, cluster }: Scenario): void {
+  const iterationS = new Map(profiles.map((profile) => [profile.model, profile.iterationS]))
+  const gpuS = sum(jobs.map(({ gpus, iterations, model }) => gpus * iterations * (iterationS.get(model) ?? 0)))
+  const maxRounds = MIN_MAX_ROUNDS + 10 * jobs.length
+  const minRoundS = Math.min(ROUND_S, Math.ceil(gpuS / totals(cluster).gpus / maxRounds))
+  if (roundS >= minRoundS) return
+  throw new UsageError(`--round is too short for this trace; give at least ${minRoundS} s`)
 }
 
 function formatJobsCsv({ jobs }: SimulationResult): string {

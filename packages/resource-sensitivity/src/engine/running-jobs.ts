@@ -22,26 +22,17 @@ class Usage {
   memoryGb = 0
   spreadGpus = 0
   waiting = 0
-  readonly sums = { gpu: 0, cpu: 0, memory: 0, waiting: 0, idleWhileWaiting: 0, spread: 0 }
+  readonly sums = { gpus: 0, cpus: 0, memoryGb: 0, waiting: 0, spreadGpus: 0, idleWhileWaiting: 0 }
 
   advance(durationS: number, allGpus: number): void {
     const { sums } = this
-    sums.gpu += this.gpus * durationS
-    sums.cpu += this.cpus * durationS
-    sums.memory += this.memoryGb * durationS
-    sums.waiting += this.waiting * durationS
-    sums.spread += this.spreadGpus * durationS
+    for (const of of ['gpus', 'cpus', 'memoryGb', 'waiting', 'spreadGpus'] as const) sums[of] += this[of] * durationS
     if (this.waiting > 0) sums.idleWhileWaiting += (allGpus - this.gpus) * durationS
   }
 }
 
 /** Amounts that the jobs on a server hold of it. */
-interface ServerLoad {
-  heldCpus: number
-  heldMemoryGb: number
-}
-
-const noLoad = (): ServerLoad => ({ heldCpus: 0, heldMemoryGb: 0 })
+const noLoad = () => ({ heldCpus: 0, heldMemoryGb: 0 })
 
 type RememberedJob = Pick<EngineJob, 'placement' | 'share' | 'restarts' | 'savedRemaining' | 'countedS'>
 
@@ -51,7 +42,7 @@ export class RunningJobs {
   readonly profiles: ReadonlyMap<string, JobProfile>
   readonly totals: ClusterTotals
   readonly pool: ServerPool
-  readonly loads: ServerLoad[]
+  readonly loads: { heldCpus: number; heldMemoryGb: number }[]
   readonly usage: Usage = new Usage()
   nowS: number
   /** Power as a further resource that jobs need to start; null if the cluster names no GPU types. */
@@ -161,7 +152,7 @@ export class RunningJobs {
   }
 
   touchServers(): void {
-    for (let server = 0; server < this.loads.length; server++) this.#changed.add(server)
+    for (const server of this.loads.keys()) this.#changed.add(server)
   }
 
   /** Seats a job on free GPUs. It makes no progress before `feed` gives it CPU and memory. */
@@ -301,10 +292,7 @@ export class RunningJobs {
 
   #leave(job: EngineJob): void {
     this.#touched.add(job)
-    this.#finishing.remove(job.index)
-    job.count(this.nowS)
-    this.#hold(job, nothing)
-    job.rate = 0
+    this.starve(job)
     for (const { server } of job.placement!) {
       this.#unseatFrom(job, server)
       // Forgets accumulated rounding errors once a server is empty.

@@ -49,11 +49,8 @@ export class ScheduleJournal {
     const [first, ...lines] = this.#file.lines
     const opened = first === undefined ? undefined : parsed(header, first, file, 1)
     if (opened !== undefined && opened.schedule !== digest) {
-      throw new InvalidInputError(
-        file,
-        'the journal of another schedule',
-        'the same jobs, cluster, nodes, models and rules as before; the version that began the journal; or a new work folder',
-      )
+      const same = 'the same jobs, cluster, nodes, models and rules as before; the version that began the journal'
+      throw new InvalidInputError(file, 'the journal of another schedule', `${same}; or a new work folder`)
     }
     if (opened === undefined) {
       this.#file.append({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
@@ -73,10 +70,7 @@ function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number)
     // JSON has no Infinity: a budget without a limit is null.
     return shape.parse(JSON.parse(line, (key, value) => (key === 'powerBudgetW' ? (value ?? Infinity) : value)))
   } catch (cause) {
-    throw new PctodlError(
-      'JOURNAL',
-      `${file}: line ${row} is not a journal line of version ${VERSION}; use a new work folder`,
-      { cause },
-    )
+    const why = `line ${row} is not a journal line of version ${VERSION}`
+    throw new PctodlError('JOURNAL', `${file}: ${why}; use a new work folder`, { cause })
   }
 }

@@ -357,10 +357,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     if (failures.length === 0) return
     if (failures.length === 1) throw failures[0]!
-    const said = failures.map(({ message }) => message).join('; ')
-    throw new PctodlError('SLURM', `${failures.length} jobs could not be ended: ${said}`, {
-      cause: new AggregateError(failures),
-    })
+    const said = `${failures.length} jobs could not be ended: ${failures.map(({ message }) => message).join('; ')}`
+    throw new PctodlError('SLURM', said, { cause: new AggregateError(failures) })
   }
 
   #prepare({ action, id, placement }: Step, jobOf: (jobId: number) => Job): Submission {
@@ -520,20 +518,17 @@ function requestOf(
   { cpusPerGpu, memoryGbPerGpu }: Grant,
   nodes: readonly string[],
   gres: (gpus: number) => string,
-): Pick<SlurmJobRequest, 'nodes' | 'cpusPerNode' | 'memoryMbPerNode' | 'gres'> {
+) {
   const { gpus } = placement[0]!
   if (placement.some((seat) => seat.gpus !== gpus)) {
-    throw new InvalidInputError(
-      `job ${jobId}: placement`,
-      placement.map((seat) => seat.gpus).join(' + '),
-      'equal numbers of GPUs on each node, as Slurm requires; use jobs that fit on one server or fill whole servers',
-    )
+    const found = placement.map((seat) => seat.gpus).join(' + ')
+    const remedy = 'use jobs that fit on one server or fill whole servers'
+    const expected = `equal numbers of GPUs on each node, as Slurm requires; ${remedy}`
+    throw new InvalidInputError(`job ${jobId}: placement`, found, expected)
   }
   // Tolerate rounding just below a whole number.
   const cpus = Math.floor(cpusPerGpu * gpus + 1e-6)
-  if (cpus < 1) {
-    throw new InvalidInputError(`job ${jobId}: CPUs`, cpusPerGpu * gpus, 'at least one CPU per job')
-  }
+  if (cpus < 1) throw new InvalidInputError(`job ${jobId}: CPUs`, cpusPerGpu * gpus, 'at least one CPU per job')
   const memoryMb = Math.floor(memoryGbPerGpu * gpus * MB_OF_GB + 1e-6)
   return {
     nodes: placement.map(({ server }) => nodes[server]!),

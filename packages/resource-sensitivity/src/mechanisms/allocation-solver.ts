@@ -27,15 +27,10 @@ export interface AllocationProblem {
   readonly groups: readonly JobGroup[]
 }
 
-export interface AllocationSolution {
-  readonly objective: number
-  /** Number of jobs of group i that take option k. */
-  readonly counts: readonly (readonly number[])[]
-}
-
 /** Solves allocation problems; created by `loadAllocationSolver`. */
 export interface AllocationSolver {
-  solve(problem: AllocationProblem): AllocationSolution
+  /** @returns the number of jobs of group i that take option k in `counts[i][k]` */
+  solve(problem: AllocationProblem): { readonly objective: number; readonly counts: readonly (readonly number[])[] }
 }
 
 export async function loadAllocationSolver(): Promise<AllocationSolver> {
@@ -45,10 +40,10 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
       if (problem.groups.length === 0) return { objective: 0, counts: [] }
       const { status, values } = solver.solve(programOf(problem))
       if (values === null) {
+        const why = `no allocation keeps every job at its fair share (solver: ${status})`
         throw new PctodlError(
           'NO_ALLOCATION',
-          `no allocation keeps every job at its fair share (solver: ${status}); the options of every job must ` +
-            'contain one within its fair share',
+          `${why}; the options of every job must contain one within its fair share`,
         )
       }
       let objective = 0

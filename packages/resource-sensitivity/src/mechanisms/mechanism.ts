@@ -17,6 +17,9 @@ export interface Mechanism {
   settle(): void
 }
 
+/** Maximum number of servers that are examined to make room for a job. */
+const MAX_CLEARED = 32
+
 /**
  * Base of the mechanisms in which a job can run as soon as it gets GPUs, since the fair share of CPU and memory is
  * always available. The mechanisms differ in what they give beyond the fair share.
@@ -24,12 +27,16 @@ export interface Mechanism {
 export abstract class WholeGpuMechanism implements Mechanism {
   protected readonly running: RunningJobs
   protected readonly rules: ShareRules
-  readonly #placer: Placer
+  readonly #mixes: boolean
+  readonly #consolidates: boolean
 
   constructor(running: RunningJobs, rules: ShareRules) {
+    const { mechanism, spreadPenalty, profiles } = running.options
     this.running = running
     this.rules = rules
-    this.#placer = new Placer(running)
+    this.#mixes = mechanism === 'tune'
+    const isSlower = spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
+    this.#consolidates = this.#mixes && isSlower
   }
 
   abstract settle(): void
@@ -56,7 +63,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
     }
     const leaving = [...this.running.jobs].filter((job) => !chosen.has(job))
     for (const job of leaving.sort(inOrder)) this.running.preempt(job)
-    this.#placer.place(starting, refused)
+    this.#place(starting, refused)
   }
 
   fill(queue: WaitingQueue, refused: ReadonlySet<EngineJob>): void {
@@ -74,51 +81,21 @@ export abstract class WholeGpuMechanism implements Mechanism {
       free -= job.gpus
       starting.push(job)
     }
-    this.#placer.place(starting, refused)
-  }
-}
-
-/** Each job gets exactly the GPU-proportional share of CPU and memory. */
-export class FairMechanism extends WholeGpuMechanism {
-  settle(): void {
-    for (const server of this.running.takeChanged()) {
-      for (const job of this.running.pool.residents[server]!) {
-        // A running job already has its share, which depends only on its seats.
-        if (job.rate > 0) continue
-        const share = this.rules.fairShare(job.placement!)
-        this.running.feed(job, { ...share, throughput: this.rules.options(job, share).fairThroughput })
-      }
-    }
-  }
-}
-
-/** Maximum number of servers that are examined to make room for a job. */
-const MAX_CLEARED = 32
-
-/**
- * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few. Under `tune`, jobs
- * of equal size come in the order of their demand for CPU or memory.
- *
- * A job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large jobs. If
- * spreading slows jobs, `tune` moves single-server jobs to avoid spreading another job, if that gains more than their
- * restarts cost.
- */
-class Placer {
-  readonly #running: RunningJobs
-  readonly #mixes: boolean
-  readonly #consolidates: boolean
-
-  constructor(running: RunningJobs) {
-    const { mechanism, spreadPenalty, profiles } = running.options
-    this.#running = running
-    const isSlower = spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
-    this.#mixes = mechanism === 'tune'
-    this.#consolidates = this.#mixes && isSlower
+    this.#place(starting, refused)
   }
 
-  /** @param fixed jobs that must not be moved */
-  place(jobs: EngineJob[], fixed: ReadonlySet<EngineJob>): void {
-    const { pool, watts, totals } = this.#running
+  /**
+   * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few. Under `tune`, jobs
+   * of equal size come in the order of their demand for CPU or memory.
+   *
+   * A job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large jobs. If
+   * spreading slows jobs, `tune` moves single-server jobs to avoid spreading another job, if that gains more than their
+   * restarts cost.
+   *
+   * @param fixed jobs that must not be moved
+   */
+  #place(jobs: EngineJob[], fixed: ReadonlySet<EngineJob>): void {
+    const { pool, watts, totals } = this.running
     const appetite = ({ profile: { demand } }: EngineJob) =>
       Math.max(demand.cpus / totals.cpus, demand.memoryGb / totals.memoryGb)
     jobs.sort((a, b) => b.gpus - a.gpus || (this.#mixes ? appetite(b) - appetite(a) : 0))
@@ -127,7 +104,7 @@ class Placer {
       if (server < 0) server = this.#clear(job, fixed)
       const placement = server >= 0 ? [{ server, gpus: job.gpus }] : this.#spread(job)
       if (placement === null) throw new Error(`job ${job.id} was promised GPUs that are not free`)
-      this.#running.start(job, placement)
+      this.running.start(job, placement)
     }
   }
 
@@ -137,8 +114,8 @@ class Placer {
    * @returns the server; -1 if no server can be cleared, or only at a cost above the gain
    */
   #clear(job: EngineJob, fixed: ReadonlySet<EngineJob>): number {
-    if (!this.#consolidates || this.#running.watts?.frugal.has(job)) return -1
-    const { pool, options } = this.#running
+    if (!this.#consolidates || this.running.watts?.frugal.has(job)) return -1
+    const { pool, options } = this.running
     let tries = 0
     for (let free = job.gpus - 1; free >= 0; free--) {
       for (const server of pool.withFree(free)) {
@@ -149,8 +126,8 @@ class Placer {
         const movedGpus = moves.reduce((sum, [moved]) => sum + moved.gpus, 0)
         if (!this.#gains(job, movedGpus * options.restartCostS)) continue
         for (const [moved, to] of moves) {
-          this.#running.preempt(moved)
-          this.#running.start(moved, [{ server: to, gpus: moved.gpus }])
+          this.running.preempt(moved)
+          this.running.start(moved, [{ server: to, gpus: moved.gpus }])
         }
         return server
       }
@@ -160,7 +137,7 @@ class Placer {
 
   /** Returns moves of a server's jobs that free this number of GPUs; null if impossible. */
   #movesFrom(server: number, gpus: number, fixed: ReadonlySet<EngineJob>): (readonly [EngineJob, number])[] | null {
-    const { pool } = this.#running
+    const { pool } = this.running
     let missing = gpus
     const movable = pool.residents[server]!.filter((job) => job.server === server && !fixed.has(job))
     movable.sort((a, b) => a.gpus - b.gpus || a.index - b.index)
@@ -180,13 +157,27 @@ class Placer {
 
   /** Whether a job gains more GPU time by not being spread than the moves cost others. */
   #gains(job: EngineJob, costGpuS: number): boolean {
-    const savedPart = 1 - 1 / this.#running.spreadPenaltyOf(job.profile)
+    const savedPart = 1 - 1 / this.running.spreadPenaltyOf(job.profile)
     return savedPart * job.remaining * job.kind.fairIterationS * job.gpus > costGpuS
   }
 
   #spread(job: EngineJob): Seat[] | null {
-    const { pool, watts } = this.#running
+    const { pool, watts } = this.running
     const room = (server: number) => (watts!.mayUse(job, server) ? pool.freeGpus[server]! : 0)
     return (watts?.frugal.has(job) ? pool.spread(job.gpus, room) : null) ?? pool.spread(job.gpus, null)
+  }
+}
+
+/** Each job gets exactly the GPU-proportional share of CPU and memory. */
+export class FairMechanism extends WholeGpuMechanism {
+  settle(): void {
+    for (const server of this.running.takeChanged()) {
+      for (const job of this.running.pool.residents[server]!) {
+        // A running job already has its share, which depends only on its seats.
+        if (job.rate > 0) continue
+        const share = this.rules.fairShare(job.placement!)
+        this.running.feed(job, { ...share, throughput: this.rules.options(job, share).fairThroughput })
+      }
+    }
   }
 }

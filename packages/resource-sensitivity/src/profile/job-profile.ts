@@ -71,11 +71,8 @@ function assertTable(
   { cpusPerGpu, memoryGbPerGpu }: JobProfile,
 ): void {
   if (table.length !== cpusPerGpu.length || table.some((row) => row.length !== memoryGbPerGpu.length)) {
-    throw new InvalidInputError(
-      field,
-      `${table.length} rows of ${table.map((row) => row.length).join(', ')}`,
-      `${cpusPerGpu.length} rows (one for each CPU count) of ${memoryGbPerGpu.length} (one for each memory size)`,
-    )
+    const expected = `${cpusPerGpu.length} rows (one for each CPU count) of ${memoryGbPerGpu.length} (one for each memory size)`
+    throw new InvalidInputError(field, `${table.length} rows of ${table.map((row) => row.length).join(', ')}`, expected)
   }
   const wrong = table.flat().find((value) => !(value > 0 && Number.isFinite(value)))
   if (wrong !== undefined) throw new InvalidInputError(field, wrong, 'positive numbers')

@@ -41,10 +41,8 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
   for (const file of files) {
     if (bytes >= MAX_BYTES || seconds > 10) break
     const began = performance.now()
-    const result = await execa('dd', [`if=${file}`, 'of=/dev/null', 'bs=4M', 'iflag=direct'], {
-      reject: false,
-      ...(signal && { cancelSignal: signal }),
-    })
+    const words = [`if=${file}`, 'of=/dev/null', 'bs=4M', 'iflag=direct']
+    const result = await execa('dd', words, { reject: false, ...(signal && { cancelSignal: signal }) })
     signal?.throwIfAborted()
     if (result.exitCode !== 0) {
       const why = result.stderr?.trim().split('\n').at(-1) ?? result.shortMessage

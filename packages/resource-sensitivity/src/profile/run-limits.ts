@@ -21,7 +21,7 @@ export function parseCpuList(list: string): number[] {
     const match = /^(\d+)(?:-(\d+))?$/.exec(range.trim())
     if (match === null) throw new InvalidInputError('CPU list', list, 'numbers and ranges such as 0-2,5')
     const from = Number(match[1])
-    const to = match[2] === undefined ? from : Number(match[2])
+    const to = Number(match[2] ?? from)
     return Array.from({ length: to - from + 1 }, (_, i) => from + i)
   })
 }
@@ -92,8 +92,8 @@ export function createMemoryGroup(
     if (existsSync(path.join(folder, 'memory.swap.max'))) writeFileSync(path.join(folder, 'memory.swap.max'), '0')
   } catch (error) {
     if (existsSync(folder)) rmdirSync(folder)
-    const cause = error instanceof Error ? error.message : String(error)
-    throw new LimitUnavailableError('memory', `${folder} cannot be created (${cause})`, remedy, error)
+    const why = `${folder} cannot be created (${(error as Error).message})`
+    throw new LimitUnavailableError('memory', why, remedy, error)
   }
   return {
     wrap: (command) => ['sh', '-c', 'echo $$ > "$0/cgroup.procs" && exec "$@"', folder, ...command],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import path from 'node:path'
+import { existsSync } from 'node:fs'
+import { writeFileAtomically } from '@pctodl/command-line'
 import { mean, meanInterval } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
@@ -56,10 +56,8 @@ export function parseReportFile(text: string, file: string): RunReport {
  */
 export function parseReportLines(output: string, processes = 1): RunReport | null {
   const lines = output.split('\n').flatMap((line) => {
-    const entry = line.startsWith('{"iteration"')
-      ? (tryJson(line) as { iteration: unknown; seconds?: unknown } | null)
-      : null
-    return typeof entry?.seconds === 'number' ? [{ iteration: entry.iteration, seconds: entry.seconds }] : []
+    const entry = (line.startsWith('{"iteration"') ? tryJson(line) : null) as Record<string, unknown> | null
+    return typeof entry?.['seconds'] === 'number' ? [{ iteration: entry['iteration'], seconds: entry['seconds'] }] : []
   })
   if (lines.length === 0) return null
   const iterations = new Set(lines.map(({ iteration }) => iteration))
@@ -68,10 +66,8 @@ export function parseReportLines(output: string, processes = 1): RunReport | nul
   const isWarmUp = (iteration: unknown, i: number) => i < WARM_UP_ITERATIONS * processes && warmUp.has(iteration)
   const counted = lines.flatMap(({ iteration, seconds }, i) => (isWarmUp(iteration, i) ? [] : [seconds]))
   if (counted.length === 0) {
-    throw new ProfiledRunError(
-      'the report',
-      `reports ${iterations.size} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
-    )
+    const why = `reports ${iterations.size} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`
+    throw new ProfiledRunError('the report', why)
   }
   const iterationS = seriesMean(counted)
   return { iterationS: positive(iterationS, 'the report', String(iterationS.mean)), iterations: counted.length }
@@ -110,14 +106,15 @@ export class RunLog {
    */
   constructor(file: string, identity: unknown) {
     const fingerprint = createHash('sha256').update(JSON.stringify(identity)).digest('hex')
-    mkdirSync(path.dirname(file), { recursive: true })
+    const identityLine = JSON.stringify({ fingerprint })
+    if (!existsSync(file)) writeFileAtomically(file, `${identityLine}\n`)
     this.#file = new JsonLines(file, 0o666, (cause) => {
       const why = `${cause.message}; choose a place that can be written`
       return new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${why}`, { cause })
     })
     const [first, ...lines] = this.#file.lines
     if (first === undefined) this.#file.append({ fingerprint })
-    else if (first !== JSON.stringify({ fingerprint })) {
+    else if (first !== identityLine) {
       throw new InputFileError(file, 1, 'fingerprint', first, 'that of this command; remove the file to start over')
     }
     lines.forEach((line, i) => {

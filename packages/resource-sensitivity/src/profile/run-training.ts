@@ -181,16 +181,12 @@ function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
 
-const interpreters: Readonly<Record<string, string>> = {
-  '.py': 'python3',
-  '.js': 'node',
-  '.mjs': 'node',
-  '.cjs': 'node',
-  '.sh': 'sh',
-}
+const interpreters = new Map(
+  Object.entries({ '.py': 'python3', '.js': 'node', '.mjs': 'node', '.cjs': 'node', '.sh': 'sh' }),
+)
 
 function interpreterOf(script: string): string[] {
-  const interpreter = interpreters[path.extname(script)]
+  const interpreter = interpreters.get(path.extname(script))
   return interpreter === undefined ? [script.includes('/') ? script : `./${script}`] : [interpreter, script]
 }
 

@@ -76,11 +76,8 @@ export function matrixAxes<Point extends Pick<SensitivityPoint, 'cpu' | 'memGb'>
   const cpus = unique(points.map(({ cpu }) => cpu))
   const memoryGb = unique(points.map(({ memGb }) => memGb))
   if (byPlace.size !== cpus.length * memoryGb.length || byPlace.size !== points.length) {
-    throw new InvalidInputError(
-      'points',
-      `${points.length} points of ${cpus.length} core counts and ${memoryGb.length} memory sizes`,
-      'one point for each pair of them',
-    )
+    const found = `${points.length} points of ${cpus.length} core counts and ${memoryGb.length} memory sizes`
+    throw new InvalidInputError('points', found, 'one point for each pair of them')
   }
   return { cpus, memoryGb, at: (cpu, memory) => byPlace.get(`${cpu}/${memory}`)! }
 }
