@@ -1,7 +1,7 @@
 /**
  * CPU time of `pctodl govern`, in percent of a core, with servers whose pages are as long as those of real ones.
  *
- *   pnpm --filter @pctodl/govern bench [--seconds 40] [--rounds 1] [--govern other.ts]
+ *   pnpm --filter @pctodl/govern bench [--seconds 40] [--rounds 1] [--interval 250] [--govern other.ts]
  *
  * The board and the servers are stand-ins in other processes. `--govern` names another entry to compare with, in turn.
  */
@@ -22,7 +22,8 @@ const { values } = parseArgs({
     govern: { type: 'string', multiple: true, default: [] },
   },
 })
-const WARM_S = 10
+/** Until the code is compiled. */
+const WARM_S = 60
 /** Clock ticks of `/proc` per second. */
 const TICKS_PER_S = 100
 const own = path.join(import.meta.dirname, '..', 'test', 'fixtures', 'govern.ts')

@@ -21,24 +21,22 @@ export interface ServiceEnergy {
 export function energyOf(log: string, file: string): ServiceEnergy[] {
   const sums = new Map<string, { requests: number; joules: number }>()
   const last: typeof sums = new Map()
-  const steps = log.split('\n').flatMap((line) => {
+  const readings = log.split('\n').flatMap((line) => {
     try {
-      return [step.parse(JSON.parse(line))]
+      return step.parse(JSON.parse(line)).services
     } catch {
       return []
     }
   })
-  if (steps.length === 0 && log.trim() !== '') throw new PctodlError('LOG', `${file}: no line of pctodl govern --log`)
-  for (const { services } of steps) {
-    for (const now of services) {
-      const sum = sums.get(now.name) ?? { requests: 0, joules: 0 }
-      const before = last.get(now.name)
-      // A counter that is lower than before begins another run.
-      for (const key of ['requests', 'joules'] as const)
-        sum[key] += now[key] - (before === undefined || now[key] < before[key] ? 0 : before[key])
-      sums.set(now.name, sum)
-      last.set(now.name, now)
-    }
+  if (readings.length === 0 && log.trim() !== '')
+    throw new PctodlError('LOG', `${file}: no line of pctodl govern --log`)
+  for (const now of readings) {
+    const sum = sums.get(now.name) ?? { requests: 0, joules: 0 }
+    const before = last.get(now.name) ?? { requests: 0, joules: 0 }
+    // A counter that is lower than before begins another run.
+    for (const key of ['requests', 'joules'] as const) sum[key] += now[key] - (now[key] < before[key] ? 0 : before[key])
+    sums.set(now.name, sum)
+    last.set(now.name, now)
   }
   return [...sums].map(([service, sum]) => {
     return { service, ...sum, joulesPerRequest: sum.requests === 0 ? null : sum.joules / sum.requests }
