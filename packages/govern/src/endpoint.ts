@@ -4,7 +4,7 @@ import { ZodError } from 'zod'
 import type { ServiceConfig } from './config.js'
 import type { ServiceGoal } from './law/governed-service.js'
 import { type HistogramSample, readHistograms } from './metrics/histograms.js'
-import { type EndpointState, endpointState, type ServiceSample, wasReset } from './metrics/service-sample.js'
+import { type EndpointState, endpointState, type ServiceSample } from './metrics/service-sample.js'
 import { PENDING, readTriton, readTritonLimits } from './metrics/triton.js'
 import type { PageReader } from './page-reader.js'
 
@@ -73,9 +73,7 @@ export class Endpoint {
 
   async #read(get: PageReader): Promise<Sample | null> {
     const sample = await readSample(this.#config, get)
-    const hasRestarted =
-      this.state === 'gone' || (this.sample !== null && sample !== null && wasReset(this.sample, sample))
-    if (sample === null || !hasRestarted) return sample
+    if (sample === null || (this.state !== 'gone' && this.state !== 'reset')) return sample
     const goal = await readGoal(this.#config, get, sample)
     if (JSON.stringify(goal) !== JSON.stringify(this.goal)) this.goal = goal
     return sample
