@@ -46,12 +46,7 @@ const common = {
     attainment: z.number().gt(0.5, 'a share above 0.5').lt(1, 'a share below 1, such as 0.99').default(0.99),
   }),
 }
-const triton = z
-  .strictObject({ ...common, triton: server, metrics: url.optional(), model })
-  .transform(({ metrics, ...service }) => {
-    const usual = Object.assign(new URL('/metrics', service.triton), { port: '8002' }).href
-    return { ...service, metrics: metrics ?? usual }
-  })
+const triton = z.strictObject({ ...common, triton: server, metrics: url.optional(), model })
 const ofKind = common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') })
 const vllm = z
   .strictObject({ ...common, vllm: server, model, objective: ofKind })
@@ -81,7 +76,8 @@ function withUrls<Service extends z.infer<typeof triton>>(service: Service, serv
   const users = services.filter((other) => 'triton' in other && other.triton === service.triton)
   const models = `${service.triton}/v2/models`
   const own = `${models}/${encodeURIComponent(service.model)}`
-  return { ...service, limits: `${own}/config`, stats: `${users.length > 1 ? models : own}/stats` }
+  const metrics = service.metrics ?? Object.assign(new URL('/metrics', service.triton), { port: '8002' }).href
+  return { ...service, metrics, limits: `${own}/config`, stats: `${users.length > 1 ? models : own}/stats` }
 }
 
 /** Keys of the kinds of service, in the order of the union in the schema. */

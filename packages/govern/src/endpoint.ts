@@ -16,7 +16,8 @@ type Sample = ServiceSample & Partial<HistogramSample>
 
 /** Reads the counters and the state of one service's server. */
 export class Endpoint {
-  readonly goal: ServiceGoal
+  /** It changes if the server restarts with other limits or buckets. */
+  goal: ServiceGoal
   /** The last sample, and when it was read, ms. */
   sample: ServiceSample | null = null
   sampleMs: number
@@ -34,17 +35,14 @@ export class Endpoint {
 
   /** @throws PctodlError `ENDPOINT` if the server hides its limits or counters, before the board is governed */
   static async open(config: ServiceConfig, get: PageReader, nowMs: number): Promise<Endpoint> {
-    const { name, objective } = config
     try {
-      const limits = 'triton' in config ? await readJson(get, config.limits, readTritonLimits) : null
       const sample = await readSample(config, get)
       if (sample === null && 'triton' in config)
         throw new PctodlError('ENDPOINT', `${lackOf(config)}; correct metrics or model in the configuration`)
-      const objectiveMs = sample?.objectiveMs ?? objective.ms
-      return new Endpoint(config, { name, objectiveMs, attainment: objective.attainment, limits }, nowMs)
+      return new Endpoint(config, await readGoal(config, get, sample), nowMs)
     } catch (error) {
       const remedy = error instanceof PctodlError ? '' : '; is the server up, and the model loaded?'
-      throw new PctodlError('ENDPOINT', `${name}: ${reasonOf(error)}${remedy}`)
+      throw new PctodlError('ENDPOINT', `${config.name}: ${reasonOf(error)}${remedy}`)
     }
   }
 
@@ -56,7 +54,7 @@ export class Endpoint {
   /** @returns a message if the server now drains, is unreachable or has restarted; otherwise null */
   async scrape(get: PageReader, now: () => number): Promise<string | null> {
     let failure = lackOf(this.#config)
-    const sample = await readSample(this.#config, get).catch((error) => {
+    const sample = await this.#read(get).catch((error) => {
       failure = reasonOf(error)
       return null
     })
@@ -73,6 +71,14 @@ export class Endpoint {
     return `${this.goal.name}: ${this.state}${sample === null ? ` (${failure})` : ''}`
   }
 
+  async #read(get: PageReader): Promise<Sample | null> {
+    const sample = await readSample(this.#config, get)
+    if (sample === null || (this.state !== 'gone' && this.state !== 'reset')) return sample
+    const goal = await readGoal(this.#config, get, sample)
+    if (JSON.stringify(goal) !== JSON.stringify(this.goal)) this.goal = goal
+    return sample
+  }
+
   /** While Triton drains, it still answers requests for metrics but is not ready. */
   async #probe(get: PageReader, timeMs: number): Promise<void> {
     if (!('triton' in this.#config) || timeMs < this.#probeMs) return
@@ -82,6 +88,12 @@ export class Endpoint {
       () => false,
     )
   }
+}
+
+async function readGoal(config: ServiceConfig, get: PageReader, sample: Sample | null): Promise<ServiceGoal> {
+  const limits = 'triton' in config ? await readJson(get, config.limits, readTritonLimits) : null
+  const { name, objective } = config
+  return { name, objectiveMs: sample?.objectiveMs ?? objective.ms, attainment: objective.attainment, limits }
 }
 
 async function readSample(config: ServiceConfig, get: PageReader): Promise<Sample | null> {

@@ -49,13 +49,16 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
   const now = () => systemClock.now()
   const first = pageReader(FIRST_TIMEOUT_MS)
   const endpoints = await Promise.all(config.services.map((service) => Endpoint.open(service, first, now())))
-  const goals = endpoints.map(({ goal }) => goal)
-  config.services.forEach(({ name, objective: { ms } }, i) => {
-    const { objectiveMs } = goals[i]!
-    if (objectiveMs !== ms)
-      onMessage(`${name}: the objective of ${ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`)
-  })
-  const law = new GovernLaw({ spec: gpu.spec, services: goals, powerCapW: config.powerCapW })
+  const newLaw = () => {
+    const goals = endpoints.map(({ goal }) => goal)
+    config.services.forEach(({ name, objective: { ms } }, i) => {
+      const { objectiveMs } = goals[i]!
+      if (objectiveMs !== ms)
+        onMessage(`${name}: the objective of ${ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`)
+    })
+    return new GovernLaw({ spec: gpu.spec, services: goals, powerCapW: config.powerCapW })
+  }
+  let law = newLaw()
   const board = new HeldClock(gpu, onMessage)
   try {
     while (!signal.aborted) {
@@ -65,6 +68,8 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
       for (const message of messages) if (message !== null) onMessage(message)
       const telemetry = await gpu.sample()
       const timeMs = now()
+      // What was learnt with other limits does not apply.
+      if (endpoints.some(({ goal }, i) => goal !== law.services[i]!.goal)) law = newLaw()
       const samples = endpoints.map(({ sample, sampleMs }) => (sampleMs >= startMs ? sample : null))
       let { smClockMhz, reason } = law.step(samples, telemetry)
       const away = endpoints.find((endpoint) => endpoint.isAway(timeMs))

@@ -65,6 +65,12 @@ describe('energy of each service', () => {
     const line = (requests: number, joules: number) => JSON.stringify({ services: [{ name: 'a', requests, joules }] })
     const log = [line(10, 5), line(20, 10), line(5, 2), '{"serv'].join('\n')
     expect(energyOf(log, 'log')).toEqual([{ service: 'a', requests: 25, joules: 12, joulesPerRequest: 12 / 25 }])
-    expect(() => energyOf('nothing\n', 'log')).toThrow('log, line 1: no line of pctodl govern --log')
+    expect(() => energyOf('nothing\n', 'log')).toThrow('log: no line of pctodl govern --log')
+  })
+
+  it('is read from a log with lines that a full disk or a kill cut off', () => {
+    const line = (requests: number) => JSON.stringify({ services: [{ name: 'a', requests, joules: requests }] })
+    const log = `${line(10)}\n${line(20).slice(0, 30)}${line(5)}\n${line(8)}\n`
+    expect(energyOf(log, 'log')).toMatchObject([{ service: 'a', requests: 18, joules: 18 }])
   })
 })

@@ -241,6 +241,13 @@ describe('a hostile page of metrics', () => {
     expect(brokenNumbers(sample).filter((each) => !each.includes('-Infinity'))).toEqual([])
   })
 
+  it('has quoted names of metrics and labels', () => {
+    const quoted = good.replaceAll('model="m"', '"my.model"="m"').replace(/^(\w+)\{/gm, '{"http.$1",')
+    const mapped = { whole: 'http.t', judged: ['http.t'], running: 'http.r', labels: { 'my.model': 'm' } }
+    expect(readHistograms(quoted, mapped, 250)).toMatchObject({ completed: 100, late: 5, running: 2, objectiveMs: 200 })
+    expect(readHistograms(quoted.replaceAll('"my.model"=', '"my\\"model"='), mapped, 250)).toBeNull()
+  })
+
   it('has a bucket without a bound, which is skipped', () => {
     const page = `${bucket('', '9')}${bucket('0.1', '1')}${bucket('+Inf', '2')}${sums}`
     expect(readHistograms(page, names, 250)!.judged.counts).toEqual([1, 2])
@@ -438,6 +445,44 @@ describe('a hostile server', () => {
     )
     expect(message).toMatch(/^a: gone \(http.*\/stats.*\)$/)
     expect(message!.length).toBeLessThan(300)
+    await triton.stop()
+  })
+})
+
+describe('a server that restarts', () => {
+  it('with other batch limits is governed with these', async () => {
+    const triton = new TritonStandIn()
+    await triton.start()
+    const endpoint = await Endpoint.open(triton.service('a'), pageReader(1000), 0)
+    const scrape = () => endpoint.scrape(pageReader(1000), () => 5000)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await scrape()
+    const { goal } = endpoint
+    await scrape()
+    expect(endpoint.goal).toBe(goal)
+    await triton.stop()
+    triton.maxBatchSize = 32
+    await triton.start()
+    // The connection that was kept open is gone first.
+    for (let i = 0; i < 5; i++) await scrape()
+    expect(endpoint.goal).toEqual({ ...goal, limits: { ...goal.limits, maxBatchSize: 32 } })
+    await triton.stop()
+  })
+
+  it('while it was not asked is governed with the limits that it has then', async () => {
+    const triton = new TritonStandIn()
+    await triton.start()
+    const endpoint = await Endpoint.open(triton.service('a'), pageReader(1000), 0)
+    const scrape = () => endpoint.scrape(pageReader(1000), () => 5000)
+    await scrape()
+    await triton.stop()
+    await scrape()
+    expect(endpoint.state).toBe('gone')
+    triton.maxBatchSize = 32
+    await triton.start()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    for (let i = 0; i < 5; i++) await scrape()
+    expect(endpoint.goal.limits).toMatchObject({ maxBatchSize: 32 })
     await triton.stop()
   })
 })

@@ -67,6 +67,28 @@ describe.skipIf(missingUsers)(
         printed += text
       })
     }
+    /** A dry run, until it has said what it would hold, or has ended. */
+    const observe = async (...words: string[]) => {
+      const child = spawn(process.execPath, [
+        programs.file('govern'),
+        '--dry-run',
+        '--library',
+        node.libraryPath,
+        ...words,
+      ])
+      const said = { stdout: '', stderr: '' }
+      for (const name of ['stdout', 'stderr'] as const)
+        child[name].setEncoding('utf8').on('data', (text: string) => {
+          said[name] += text
+        })
+      await eventually(
+        () => said.stdout.includes('would hold') || child.exitCode !== null,
+        () => JSON.stringify(said),
+      )
+      child.kill('SIGTERM')
+      await ended(child)
+      return { code: child.exitCode, ...said }
+    }
     const ended = (child: ChildProcess) =>
       child.exitCode !== null || child.signalCode !== null
         ? Promise.resolve()
@@ -109,6 +131,25 @@ describe.skipIf(missingUsers)(
       await held()
       expect(steps().at(-1)!.services[0]).toMatchObject({ name: 'photos', state: 'serving', lateShare: 0 })
       expect(printed).toMatch(/^\d+ MHz \(lowest clock\) {2}\d+ W {2}photos \d+\/s 0\.0 % late$/m)
+    })
+
+    it('observes on although its log cannot be written', async () => {
+      const file = path.join(node.folder, 'govern.yaml')
+      const { code, stderr, stdout } = await observe('--config', file, '--log', '/dev/full')
+      expect(stderr).toMatch(/^pctodl govern: --log \/dev\/full: ENOSPC.*; steps are lost until it can be written\n$/)
+      expect(stdout).toContain('would hold')
+      expect(code).toBe(0)
+    })
+
+    it('is refused by name for a board that the machine does not have', async () => {
+      const file = path.join(node.folder, 'no-board.yaml')
+      for (const gpu of ['H100', 'GPU-00000000-0000-0000-0000-000000000000', '7', '"../0"', '00000000:99:00.0']) {
+        writeFileSync(file, `gpu: ${gpu}\n${readFileSync(path.join(node.folder, 'govern.yaml'), 'utf8')}`)
+        const { code, stderr } = await observe('--config', file)
+        expect(code, gpu).toBe(1)
+        expect(stderr).toMatch(/^pctodl govern: nvmlDevice\w+ for GPU .*: .*see `pctodl gpu \w+`/)
+        expect(stderr).toContain(`GPU ${gpu.replaceAll('"', '')}:`)
+      }
     })
 
     it('gives it back when the server is gone, and governs again when it has restarted', async () => {

@@ -14,6 +14,7 @@ export class TritonStandIn {
   hidden = ''
   /** The model whose waiting requests it counts. */
   counted = 'm'
+  maxBatchSize = 8
   #server: Server | undefined
   #port = 0
   #startedMs = performance.now()
@@ -63,7 +64,7 @@ export class TritonStandIn {
     const count = Math.floor((RATE_PER_S * (performance.now() - this.#startedMs)) / 1000)
     if (url === '/metrics') return `nv_inference_pending_request_count{model="${this.counted}",version="1"} 0\n`
     if (url.endsWith('/config'))
-      return '{"max_batch_size": 8, "dynamic_batching": {}, "instance_group": [{"count": 1}]}'
+      return JSON.stringify({ max_batch_size: this.maxBatchSize, dynamic_batching: {}, instance_group: [{ count: 1 }] })
     if (!url.endsWith('/stats')) return ''
     const ran = { count, ns: 1e6 * BATCH_MS * count }
     const none = { count: 0, ns: 0 }

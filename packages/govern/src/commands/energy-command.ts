@@ -14,31 +14,30 @@ export interface ServiceEnergy {
   readonly joulesPerRequest: number | null
 }
 
-/** Sums the energy of each service over all runs in a log. @throws PctodlError `LOG` with the line */
+/**
+ * Sums the energy of each service over all runs in a log. Lines that a full disk or a kill cut off are skipped: the
+ * next line has the sums. @throws PctodlError `LOG` if no line is one of `pctodl govern --log`
+ */
 export function energyOf(log: string, file: string): ServiceEnergy[] {
   const sums = new Map<string, { requests: number; joules: number }>()
   const last: typeof sums = new Map()
-  const lines = log.split('\n')
-  lines.forEach((line, i) => {
-    if (line === '') return
-    let services: z.infer<typeof service>[]
+  const readings = log.split('\n').flatMap((line) => {
     try {
-      services = step.parse(JSON.parse(line)).services
+      return step.parse(JSON.parse(line)).services
     } catch {
-      // The last line may be incomplete if the program was killed.
-      if (i === lines.length - 1) return
-      throw new PctodlError('LOG', `${file}, line ${i + 1}: no line of pctodl govern --log`)
-    }
-    for (const now of services) {
-      const sum = sums.get(now.name) ?? { requests: 0, joules: 0 }
-      const before = last.get(now.name)
-      // A counter that is lower than before begins another run.
-      for (const key of ['requests', 'joules'] as const)
-        sum[key] += now[key] - (before === undefined || now[key] < before[key] ? 0 : before[key])
-      sums.set(now.name, sum)
-      last.set(now.name, now)
+      return []
     }
   })
+  if (readings.length === 0 && log.trim() !== '')
+    throw new PctodlError('LOG', `${file}: no line of pctodl govern --log`)
+  for (const now of readings) {
+    const sum = sums.get(now.name) ?? { requests: 0, joules: 0 }
+    const before = last.get(now.name) ?? { requests: 0, joules: 0 }
+    // A counter that is lower than before begins another run.
+    for (const key of ['requests', 'joules'] as const) sum[key] += now[key] - (now[key] < before[key] ? 0 : before[key])
+    sums.set(now.name, sum)
+    last.set(now.name, now)
+  }
   return [...sums].map(([service, sum]) => {
     return { service, ...sum, joulesPerRequest: sum.requests === 0 ? null : sum.joules / sum.requests }
   })

@@ -8,7 +8,7 @@ import {
   type TextOutput,
   UsageError,
 } from '@pctodl/command-line'
-import { openGpu } from '@pctodl/nvml-control'
+import { openGpu, reasonOf } from '@pctodl/nvml-control'
 import { version } from '../../package.json'
 import { readConfig } from '../config.js'
 import { type GovernStep, runGovernor } from '../governor.js'
@@ -47,13 +47,21 @@ export const govern: CommandFunction = async (argv, terminal) => {
     access: dryRun ? 'direct' : 'service',
   })
   let last: GovernStep | null = null
+  /** Whether the last step could not be logged, for example because the disk is full. */
+  let isLost = false
   const server = host === undefined ? null : await startMetricsServer(host, Number(port), () => last)
   const view = newView(terminal.stdout, dryRun)
   const onMessage = (message: string) => terminal.stderr.write(`pctodl govern: ${message}\n`)
   const onStep = (step: GovernStep) => {
     view.show(step)
     last = step
-    if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
+    try {
+      if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
+      isLost = false
+    } catch (error) {
+      if (!isLost) onMessage(`--log ${options.log}: ${reasonOf(error)}; steps are lost until it can be written`)
+      isLost = true
+    }
   }
   try {
     await runGovernor({ config, gpu, dryRun, onMessage, onStep }, terminal.signal)

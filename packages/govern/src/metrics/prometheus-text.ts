@@ -13,7 +13,7 @@ interface Series {
 }
 
 /** Each takes time in proportion to the text, also if a line is malformed. */
-const LABEL = /[{,][ \t]*(?:([a-zA-Z_]\w*)="([^"\\\n]*(?:\\.[^"\\\n]*)*)"[ \t]*)?/y
+const LABEL = /[{,][ \t]*(?:([a-zA-Z_]\w*|"[^"\\\n]*(?:\\.[^"\\\n]*)*")="([^"\\\n]*(?:\\.[^"\\\n]*)*)"[ \t]*)?/y
 const VALUE = /(?:\}[ \t]*|[ \t]+)(\S+)/y
 
 /** Sum of the series of a name that have the labels; null if there are none. */
@@ -40,20 +40,21 @@ export function latenciesOf(text: string, name: string, wanted: Labels): Latenci
 
 /**
  * Malformed lines are skipped, and values that cannot be a counter or gauge of requests. Only lines that begin with the
- * name are parsed, because a server may export hundreds of others.
+ * name, which may be in quotes within the braces, are parsed, because a server may export hundreds of others.
  */
 function seriesOf(text: string, name: string, wanted: Labels): Series[] {
   const found: Series[] = []
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    if (at > 0 && text[at - 1] !== '\n') continue
+    const isQuoted = text.startsWith('{"', at - 2)
+    const startOfLine = isQuoted ? at - 2 : at
+    if (startOfLine > 0 && text[startOfLine - 1] !== '\n') continue
     const labels = new Map<string, string>()
-    let end = at + name.length
+    let end = at + name.length + (isQuoted ? 1 : 0)
     LABEL.lastIndex = end
     for (let label = LABEL.exec(text); label !== null; label = LABEL.exec(text)) {
       end = LABEL.lastIndex
-      const [, key, raw = ''] = label
-      const plain = raw.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
-      if (key) labels.set(key, plain)
+      const [, key, value = ''] = label
+      if (key) labels.set(plain(key.replace(/^"|"$/g, '')), plain(value))
     }
     VALUE.lastIndex = end
     const value = Number(VALUE.exec(text)?.[1])
@@ -62,4 +63,8 @@ function seriesOf(text: string, name: string, wanted: Labels): Series[] {
       found.push({ labels, value })
   }
   return found
+}
+
+function plain(text: string): string {
+  return text.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
 }
