@@ -76,7 +76,8 @@ const CHECK_REQUESTS = 20_000
 
 /**
  * Plans maps that follow the rates of a day with little energy. Each period changes the map of the period before, with
- * energy as the goal. While instances are created, each service keeps the capacity that both periods need.
+ * energy as the goal. While instances are created, each service keeps the capacity that both periods need. If one plan
+ * for the highest rates takes less energy, or if changes make more requests late than allowed, that plan is kept all day.
  *
  * @param fleet one group of boards, with `idleW` and measured power
  * @param periods the objectives of each period; a service that is missing gets no requests in it
@@ -179,14 +180,17 @@ async function scheduleOnce(
     lateRequests: way.reduce((sum, { lateRequests }) => sum + lateRequests, 0),
     maxBoards: Math.max(0, ...way.map((each) => each.boards.length)),
   })
-  const chosen = totals(made)
+  const kept = asked.map((_, h): PlannedPeriod => {
+    return { boards: still.boards, steps: [], energyJ: inUseJ(still.boards, h), lateRequests: 0 }
+  })
+  const staticPlan = totals(kept)
+  // Each change looks one period ahead, so all of them may take more energy than none.
+  const changed = late <= maxLate * requests + 1e-6 && totals(made).energyJ < staticPlan.energyJ
+  const chosen = changed ? totals(made) : staticPlan
   return {
     ...chosen,
-    ...{ periods: made, unserved: still.unserved, boards, requests },
+    ...{ periods: changed ? made : kept, unserved: still.unserved, boards, requests, staticPlan },
     lowerBoundJ: Math.min(chosen.energyJ, parkedJ + boundJ),
-    staticPlan: totals(
-      asked.map((_, h) => ({ boards: still.boards, steps: [], energyJ: inUseJ(still.boards, h), lateRequests: 0 })),
-    ),
   }
 
   /** Boards of the program's solution; null if there is none or if it does not fit onto boards. */
