@@ -183,8 +183,7 @@ async function scheduleOnce(
   const kept = asked.map((_, h) => unchanged(still.boards, h))
   const staticPlan = totals(kept)
   // Each change looks one period ahead, so all of them may take more energy than none.
-  const changed = late < Infinity && totals(made).energyJ < staticPlan.energyJ
-  const chosen = changed ? made : kept
+  const chosen = late < Infinity && totals(made).energyJ < staticPlan.energyJ ? made : kept
   const all = totals(chosen)
   return {
     ...all,
