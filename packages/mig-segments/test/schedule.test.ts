@@ -115,6 +115,36 @@ describe('a schedule', () => {
     }
   })
 
+  it('is one plan for all periods where changes take more energy than they save', async () => {
+    const points = [
+      { sizeGpcs: 7 as const, batchSize: 8, processes: 1, processThroughput: 100, latencyMs: 10, powerW: 100 },
+    ]
+    const rates = [90, 290, 90].map((ratePerS) => [{ model: 'net', ratePerS, latencyMs: 100 }])
+    const fleet = boards([{ model: 'net', points }])
+    const plan = await planDay(fleet, rates, { ...costs, migrationS: 3600 })
+    expect(plan.energyJ).toBe(plan.staticPlan.energyJ)
+    expect(plan.created).toBe(0)
+    expect(plan.periods.map((period) => period.boards.length)).toEqual([3, 3, 3])
+    expect((await planDay(fleet, rates, costs)).energyJ).toBeLessThan(plan.energyJ)
+  })
+
+  it('is one plan for all periods where a change would make more requests late than allowed', async () => {
+    const point = { batchSize: 8, processes: 1, latencyMs: 10 }
+    const points = [
+      { ...point, sizeGpcs: 1 as const, processThroughput: 90, powerW: 18 },
+      { ...point, sizeGpcs: 7 as const, processThroughput: 700, powerW: 280 },
+    ]
+    const rates = [80, 690].map((ratePerS) => [{ model: 'net', ratePerS, latencyMs: 100 }])
+    // The whole board serves the second period, so the small instance must be removed first.
+    const fleet = boards([{ model: 'net', points }], { boards: 1 })
+    const strict = await planDay(fleet, rates, costs)
+    expect(strict.lateRequests).toBe(0)
+    expect(strict.energyJ).toBe(strict.staticPlan.energyJ)
+    const loose = await planDay(fleet, rates, { ...costs, maxLate: 0.01 })
+    expect(loose.lateRequests).toBeGreaterThan(0)
+    expect(loose.energyJ).toBeLessThan(strict.energyJ)
+  })
+
   it('of equal periods is one plan, and of one period a plan', async () => {
     const objective = { model: 'net', ratePerS: 900, latencyMs: 100 }
     const points = segmentSizes.map((sizeGpcs) => ({

@@ -368,4 +368,15 @@ describe('services that change', () => {
     expect(served.applied.tenants[0]).toEqual(tenantsOf(45, 45)[1])
     expect(served.actions.at(-1)!.action.reason).toBe('services: photos, tags')
   })
+
+  it('gives a newcomer a batch size that fits its objective in its share', () => {
+    const joined = (p99Ms: number) => {
+      const served = new Served({}).for(9000, usual)
+      const scans = { ...search, name: 'scans', model: 'efficientnet_v2_m', maxBatchSize: 32, objective: { p99Ms } }
+      served.carryOut(served.policy.onServicesChange([search, photos, scans], served.applied))
+      return served.applied.tenants.find(({ service }) => service === 'scans')!
+    }
+    expect(joined(5000)).toMatchObject({ mpsPercent: 10, batchSize: 32 })
+    expect(joined(150).batchSize).toBeLessThan(32)
+  })
 })

@@ -76,7 +76,8 @@ const CHECK_REQUESTS = 20_000
 
 /**
  * Plans maps that follow the rates of a day with little energy. Each period changes the map of the period before, with
- * energy as the goal. While instances are created, each service keeps the capacity that both periods need.
+ * energy as the goal. While instances are created, each service keeps the capacity that both periods need. If one plan
+ * for the highest rates takes less energy, or if changes make more requests late than allowed, that plan is kept all day.
  *
  * @param fleet one group of boards, with `idleW` and measured power
  * @param periods the objectives of each period; a service that is missing gets no requests in it
@@ -123,6 +124,9 @@ async function scheduleOnce(
     periodS *
     (boards.reduce((sum, board) => sum + fleet.lanes[laneOf(fleet, board)]!.idleW - parkedW, 0) +
       servingW(boards, asked[h]!))
+  const unchanged = (boards: readonly FleetBoard[], h: number): PlannedPeriod => {
+    return { boards, steps: [], energyJ: inUseJ(boards, h), lateRequests: 0 }
+  }
   let boundJ = 0
   let requests = 0
   let late = 0
@@ -135,15 +139,14 @@ async function scheduleOnce(
     const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone)
     boundJ += anew.boundJ
     if (h === 0) {
-      const boards = anew.boards ?? still.boards
-      made.push({ boards, steps: [], energyJ: inUseJ(boards, 0), lateRequests: 0 })
+      made.push(unchanged(anew.boards ?? still.boards, 0))
       continue
     }
     const current = made[h - 1]!.boards
     const running = runningBoards(fleet, current, objectives, gate)
     const both = objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) }))
     const most = keptRates(both, running)
-    const allowed = maxLate * requests - late
+    const allowed = Math.max(0, maxLate * requests - late)
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
       const { steps, lackingPerS } = stepsTo(fleet, running, boards, most)
       const energyJ = inUseJ(boards, h) + wayJ(fleet, current, steps, options)
@@ -152,21 +155,19 @@ async function scheduleOnce(
     }
     const ways: PlannedPeriod[] = []
     if (serves(fleet, current, objectives)) ways.push(change(current))
-    for (const maxShortPerS of maxLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
-      const program = { ...common, rows, running, keepPerS: most, maxShortPerS: Math.max(0, maxShortPerS) }
+    for (const maxShortPerS of new Set([allowed / Math.max(1, migrationS), 0])) {
+      const program = { ...common, rows, running, keepPerS: most, maxShortPerS }
       const { boards } = await placed(program)
       if (boards) ways.push(change(boards))
     }
-    const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
+    const isAllowed = ({ lateRequests }: PlannedPeriod) => lateRequests <= allowed + 1e-6
     // If no change keeps every service at its rate, a plan for this period alone, or for the whole day, is tried, too.
-    if (within.length === 0) {
+    if (!ways.some(isAllowed)) {
       for (const boards of [anew.boards, still.boards]) if (boards) ways.push(change(laidOver(fleet, boards, current)))
     }
-    const best = (within.length > 0 ? within : ways).reduce((a, b) => {
-      const later = within.length > 0 ? 0 : b.lateRequests - a.lateRequests
-      return (later || b.energyJ - a.energyJ) < 0 ? b : a
-    })
-    late += best.lateRequests
+    const within = ways.filter(isAllowed)
+    const best = (within.length > 0 ? within : ways).reduce((a, b) => (b.energyJ < a.energyJ ? b : a))
+    late += within.length > 0 ? best.lateRequests : Infinity
     made.push(best)
   }
   const maxBoards = Math.max(...made.map(({ boards }) => boards.length), still.boards.length)
@@ -179,14 +180,19 @@ async function scheduleOnce(
     lateRequests: way.reduce((sum, { lateRequests }) => sum + lateRequests, 0),
     maxBoards: Math.max(0, ...way.map((each) => each.boards.length)),
   })
-  const chosen = totals(made)
+  const kept = asked.map((_, h) => unchanged(still.boards, h))
+  const staticPlan = totals(kept)
+  // Each change looks one period ahead, so all of them may take more energy than none.
+  const chosen = late < Infinity && totals(made).energyJ < staticPlan.energyJ ? made : kept
+  const all = totals(chosen)
   return {
-    ...chosen,
-    ...{ periods: made, unserved: still.unserved, boards, requests },
-    lowerBoundJ: Math.min(chosen.energyJ, parkedJ + boundJ),
-    staticPlan: totals(
-      asked.map((_, h) => ({ boards: still.boards, steps: [], energyJ: inUseJ(still.boards, h), lateRequests: 0 })),
-    ),
+    ...all,
+    periods: chosen,
+    unserved: still.unserved,
+    boards,
+    requests,
+    staticPlan,
+    lowerBoundJ: Math.min(all.energyJ, parkedJ + boundJ),
   }
 
   /** Boards of the program's solution; null if there is none or if it does not fit onto boards. */

@@ -53,6 +53,8 @@ const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
 /** Smallest share that a new service's tenant may get from the free part of the board, percent. */
 const MIN_SHARE = 5
+/** Batch sizes of new tenants are compared at up to 16 times this rate, requests/s. */
+const NEWCOMER_PER_S = 200
 
 /** A sufficient SM clock, and the constraint that prevents a lower one. */
 interface Need {
@@ -150,9 +152,22 @@ export class ServicesPolicy implements PowerCapPolicy {
         mpsPercent = largest.mpsPercent / 2
         tenants[tenants.indexOf(largest)] = { ...largest, mpsPercent }
       }
-      tenants.push({ model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name })
+      tenants.push(this.#withBatch({ model: service.model, mpsPercent, batchSize: 1, service: service.name }, service))
     }
     return tenants
+  }
+
+  /** Chooses the batch size with which a tenant answers most requests within the objective. Its rate may be unknown. */
+  #withBatch(tenant: Tenant, service: Service): Tenant {
+    let best = tenant
+    let most = 0
+    for (let batchSize = service.maxBatchSize; batchSize >= 1; batchSize = Math.floor(batchSize / 2)) {
+      const other = { ...tenant, batchSize }
+      const clocks = new ServingClocks(this.#options.model, [other], [service], this.#clocks.memClockMhz)
+      const load = clocks.loadFactor(clocks.smClocksMhz.at(-1)!, [NEWCOMER_PER_S])
+      if (load > most) [best, most] = [other, load]
+    }
+    return best
   }
 
   onSample(sample: SampleObservation): Action | undefined {
