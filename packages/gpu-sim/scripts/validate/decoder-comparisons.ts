@@ -1,4 +1,10 @@
-import { type DecoderOperator, decoderFromConfig, decoderOperators, decoderParameters, type Layer } from '@pctodl/model-zoo'
+import {
+  type DecoderOperator,
+  decoderFromConfig,
+  decoderOperators,
+  decoderParameters,
+  type Layer,
+} from '@pctodl/model-zoo'
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { settledPower } from '../../src/board-power.js'
 import { physicsOfBoard, simulateSteadyState } from '../../src/index.js'
