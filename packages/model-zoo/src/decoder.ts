@@ -64,20 +64,9 @@ export interface DecoderPass {
   readonly length: number
 }
 
-const families = [
-  'llama',
-  'mistral',
-  'mixtral',
-  'qwen2',
-  'qwen2_moe',
-  'qwen3',
-  'qwen3_moe',
-  'gemma',
-  'gemma2',
-  'gemma3_text',
-  'phi3',
-  'gpt_oss',
-]
+const families = 'llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe gemma gemma2 gemma3_text phi3 gpt_oss'.split(
+  ' ',
+)
 
 /** Fields of structures that would change the work, and the names of these structures. */
 const unsupported: Readonly<Record<string, string>> = {
@@ -91,7 +80,6 @@ const unsupported: Readonly<Record<string, string>> = {
   num_key_value_heads_per_layer: 'layers of different sizes',
   block_configs: 'layers of different sizes',
   attn_layer_period: 'layers without attention',
-  mamba_d_state: 'layers without attention',
   n_routed_experts: "DeepSeek's experts",
   n_shared_experts: "DeepSeek's experts",
   first_k_dense_replace: "DeepSeek's experts",

@@ -125,7 +125,6 @@ describe('decoders from config.json', () => {
       ['num_key_value_heads_per_layer', [4, 2]],
       ['block_configs', [{}]],
       ['attn_layer_period', 8],
-      ['mamba_d_state', 16],
       ['n_routed_experts', 64],
       ['n_shared_experts', 2],
       ['first_k_dense_replace', 1],
