@@ -102,12 +102,9 @@ function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: numbe
 
 function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoard): WorkPhysics {
   const boost = spec.boostClockMhz / known.boostClockMhz
-  const bandwidth = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
-  const dramEfficiency = siliconOf(spec).memory.attained ?? work.dramEfficiency
-  // An SM can have the same number of memory requests in flight at any clock, whatever the memory (mixes on an H100,
-  // `evidence/H100`). But all SMs together are assumed to keep DRAM busy at the base clock.
-  const atBase = (1e-9 * dramEfficiency * bandwidthPerSm(spec) * spec.boostClockMhz) / spec.baseClockMhz
-  const request = Math.max(boost, atBase / work.smBandwidthGBs)
+  // An SM can have the same number of memory requests in flight at any clock. But a board with more bandwidth per SM
+  // was built so that its SMs can use it.
+  const request = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
   return {
     ...work,
     ...measuredNeighbours[spec.chip],
@@ -118,15 +115,12 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
           ? work.efficiency.linear
           : HALF_RATE_PRODUCTS,
     },
-    // Depthwise convolutions issue more loads and address arithmetic than multiply-adds, so additional FP32 lanes do not
-    // speed them up. Identified on an H100 (`evidence/H100`), which has twice the lanes of an A100.
     depthwiseFlopPerClockPerSm:
-      work.depthwiseFlopPerClockPerSm * Math.min(1, spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
-    dramEfficiency,
+      work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
+    dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
     smBandwidthGBs: work.smBandwidthGBs * request,
-    // The path between an SM and L2 has the same width on all boards, so the L2 bandwidth of all SMs together scales
-    // with the clock only.
-    l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / bandwidth),
+    // The path between an SM and L2 has the same width on all boards, so L2 bandwidth scales with the clock only.
+    l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),
   }
 }
 
