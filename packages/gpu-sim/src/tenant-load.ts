@@ -61,9 +61,10 @@ export function tenantLoad(
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
   const onTensor = onTensorUnits(spec, execution)
   const shares = matrixEfficiency(spec, physics, execution)
+  const convertsLayout = host.channelsFirst && onTensor
   // With channels first, convolutions on a data-center chip after Ampere attain no more per clock and SM than on the
   // A100. Identified on convolutional networks of an H100 (`evidence/H100`).
-  const older = host.channelsFirst && onTensor ? Math.min(1, TENSOR_FLOP_OF_A100 / spec.tensorFlopPerClockPerSm) : 1
+  const older = convertsLayout ? Math.min(1, TENSOR_FLOP_OF_A100 / spec.tensorFlopPerClockPerSm) : 1
   const efficiency = { ...shares, conv: older * shares.conv, pointwise: older * shares.pointwise }
   const products = productEnergy(spec, physics, execution)
   const energy: Readonly<Record<string, number>> = {
@@ -105,7 +106,9 @@ export function tenantLoad(
       workingBytes[i] = perElement * work.workingElements[i]! * batchSize
       continue
     }
-    kernels += work.occurrences[i]!
+    // cuDNN also starts a kernel for the layout of the input and one for that of the weights.
+    const conversions = convertsLayout && (name === 'conv' || name === 'pointwise') ? 2 : 0
+    kernels += work.occurrences[i]! * (1 + conversions)
     const weights = perElement * work.weightElements[i]!
     if (i < work.computing) weightBytes[i] = weights
     totalWeightBytes += work.occurrences[i]! * weights

@@ -49,10 +49,19 @@ describe('the simulated H100 against real ones', () => {
     for (const error of errors) expect(Math.abs(error)).toBeLessThan(15)
   })
 
-  it('convolutions with channels first are as fast as measured within 5 % where their arithmetic takes the time', () => {
+  it('convolutions with channels first are as fast as measured within 8 % where their arithmetic takes the time', () => {
     const errors = errorsOf(of('throughput of networks'), /^(vgg19|resnet50)/)
     expect(errors).toHaveLength(2)
-    for (const error of errors) expect(Math.abs(error)).toBeLessThan(5)
-    expect(summarise(of('throughput of networks')).median).toBeLessThan(28)
+    for (const error of errors) expect(Math.abs(error)).toBeLessThan(8)
+  })
+
+  it.each([
+    ['throughput of networks', 16, 37],
+    ['power of networks', 8, 15],
+    ['throughput of mixes', 27, 44],
+  ])('%s: median below %i percent, nine of ten below %i', (quantity, median, p90) => {
+    const summary = summarise(of(quantity))
+    expect(summary.median).toBeLessThan(median)
+    expect(summary.p90).toBeLessThan(p90)
   })
 })

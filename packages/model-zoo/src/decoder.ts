@@ -64,20 +64,26 @@ export interface DecoderPass {
   readonly length: number
 }
 
-const families = [
-  'llama',
-  'mistral',
-  'mixtral',
-  'qwen2',
-  'qwen2_moe',
-  'qwen3',
-  'qwen3_moe',
-  'gemma',
-  'gemma2',
-  'gemma3_text',
-  'phi3',
-  'gpt_oss',
-]
+const families = 'llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe gemma gemma2 gemma3_text phi3 gpt_oss'.split(
+  ' ',
+)
+
+/** Fields of structures that would change the work, and the names of these structures. */
+const unsupported: Readonly<Record<string, string>> = {
+  kv_lora_rank: 'latent attention (MLA)',
+  text_config: 'other inputs than text (pass the object in text_config)',
+  is_encoder_decoder: 'an encoder',
+  use_bidirectional_attention: 'attention to later tokens',
+  attention_chunk_size: 'attention in chunks',
+  dual_chunk_attention_config: 'attention in chunks',
+  num_kv_shared_layers: 'layers that share a cache',
+  num_key_value_heads_per_layer: 'layers of different sizes',
+  block_configs: 'layers of different sizes',
+  attn_layer_period: 'layers without attention',
+  n_routed_experts: "DeepSeek's experts",
+  n_shared_experts: "DeepSeek's experts",
+  first_k_dense_replace: "DeepSeek's experts",
+}
 
 /**
  * Reads a Hugging Face `config.json`.
@@ -89,16 +95,16 @@ export function decoderFromConfig(json: unknown): Decoder {
     throw new InvalidInputError('config', json, 'the object of a Hugging Face config.json')
   const config = json as Record<string, unknown>
   const family = config['model_type']
-  if (config['kv_lora_rank'] != null)
-    throw new InvalidInputError(
-      'kv_lora_rank',
-      config['kv_lora_rank'],
-      'a model without latent attention (MLA), which is not supported',
-    )
-  if (typeof family !== 'string' || !families.includes(family)) {
-    const remedy = 'text_config' in config ? '; of a multimodal model, pass the object in text_config' : ''
-    throw new InvalidInputError('model_type', family, `one of ${families.join(', ')}${remedy}`)
+  for (const [field, structure] of Object.entries(unsupported)) {
+    const value = config[field]
+    if (value != null && value !== false && value !== 0)
+      throw new InvalidInputError(field, value, `a model without ${structure}, which is not supported`)
   }
+  if (typeof family !== 'string' || !families.includes(family))
+    throw new InvalidInputError('model_type', family, `one of ${families.join(', ')}`)
+  const classes = config['architectures'] ?? []
+  if (!Array.isArray(classes) || !classes.every((name) => /ForCausalLM$/.test(name)))
+    throw new InvalidInputError('architectures', classes, "names that end in 'ForCausalLM'")
   const size: SizeOf = (field, fallback, most = LARGEST_SIZE) => {
     const value = config[field] ?? fallback
     if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most)

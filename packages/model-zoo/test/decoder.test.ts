@@ -98,11 +98,41 @@ describe('decoders from config.json', () => {
     expect(windows).toEqual(Array(32).fill(0))
   })
 
+  it('reads past fields that switch a structure off', () => {
+    const off = {
+      architectures: ['LlamaForCausalLM'],
+      is_encoder_decoder: false,
+      n_shared_experts: 0,
+      kv_lora_rank: null,
+    }
+    expect(decoderFromConfig({ ...llama8b, ...off })).toEqual(decoderFromConfig(llama8b))
+  })
+
   it.each([
     ['no object', 7, /config.*7/],
     ['latent attention', { ...llama8b, model_type: 'deepseek_v3', kv_lora_rank: 512 }, /kv_lora_rank.*512.*MLA/],
     ['another architecture', { ...llama8b, model_type: 'mamba' }, /model_type.*mamba.*llama/],
     ['a multimodal model', { model_type: 'gemma3', text_config: {} }, /text_config/],
+    ['text beside other inputs', { ...llama8b, text_config: {} }, /text_config.*pass the object/],
+    ['another head', { ...llama8b, architectures: ['LlamaForSequenceClassification'] }, /architectures.*ForCausalLM/],
+    ['architectures that are text', { ...llama8b, architectures: 'LlamaForCausalLM' }, /architectures.*ForCausalLM/],
+    ...[
+      ['is_encoder_decoder', true],
+      ['use_bidirectional_attention', true],
+      ['attention_chunk_size', 8192],
+      ['dual_chunk_attention_config', { chunk_size: 262144 }],
+      ['num_kv_shared_layers', 12],
+      ['num_key_value_heads_per_layer', [4, 2]],
+      ['block_configs', [{}]],
+      ['attn_layer_period', 8],
+      ['n_routed_experts', 64],
+      ['n_shared_experts', 2],
+      ['first_k_dense_replace', 1],
+    ].map(([field, value]): [string, object, RegExp] => [
+      `a structure given by ${field}`,
+      { ...llama8b, [field as string]: value },
+      new RegExp(`${field}.*not supported`),
+    ]),
     ['a missing size', { ...llama8b, hidden_size: undefined }, /hidden_size/],
     ['heads of a width that cannot be derived', { ...gemma2, head_dim: undefined }, /head_dim.*undefined/],
     ['a number of heads that cannot be derived', { ...gemma2, num_key_value_heads: undefined }, /num_key_value_heads/],

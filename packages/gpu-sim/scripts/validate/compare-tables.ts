@@ -1,7 +1,7 @@
 import { type GpuSpec, PctodlError } from '@pctodl/platform'
 import { boardNamed } from './boards.js'
 import type { Comparison } from './comparison.js'
-import { engineOperators } from './decoder-comparisons.js'
+import { engineOperators, servingPower } from './decoder-comparisons.js'
 import {
   capSweepLlm,
   capSweepTraining,
@@ -94,6 +94,11 @@ const checks: readonly Check[] = [
     leaves: 'products below 30 us, and operators that are no products',
   },
   {
+    columns: ['model', 'tensor_parallel', 'prompt_tokens', 'per_token_ms', 'power_mean_rel'],
+    compare: servingPower,
+    leaves: 'other models, prompts above 2048 tokens, rows without power',
+  },
+  {
     columns: ['slice', 'neighbours', 'benchmark', 'scenario', 'throughput_per_s'],
     compare: migNeighbours,
     leaves: 'scenarios other than offline',
@@ -117,7 +122,6 @@ const notCompared: Readonly<Record<string, string>> = {
   sharing_training_pairs: 'training, with the input pipeline in the figure',
   sensor_boards: 'the spread of gains was taken from it',
   sensor_step_response: 'time constants were taken from it; a test replays the step',
-  llm_serving_times: 'whole language models',
 }
 
 /** What became of the rows of a table and board: every row of every table is in exactly one of these. */

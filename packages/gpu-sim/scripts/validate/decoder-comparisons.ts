@@ -1,6 +1,14 @@
-import { type DecoderOperator, decoderFromConfig, decoderOperators, type Layer } from '@pctodl/model-zoo'
+import {
+  type DecoderOperator,
+  decoderFromConfig,
+  decoderOperators,
+  decoderParameters,
+  type Layer,
+} from '@pctodl/model-zoo'
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
-import { simulateSteadyState } from '../../src/index.js'
+import { settledPower } from '../../src/board-power.js'
+import { physicsOfBoard, simulateSteadyState } from '../../src/index.js'
+import { idleState } from '../../src/steady-state.js'
 import type { Comparison, Point } from './comparison.js'
 import { groupBy, number, type Row } from './table.js'
 
@@ -87,6 +95,42 @@ export function engineOperators(rows: readonly Row[], named: GpuSpec, table: str
       })
     return compared(measured, spec, table, own[0]!['backend']!)
   })
+}
+
+const llama70b = decoderFromConfig({
+  model_type: 'llama',
+  hidden_size: 8192,
+  intermediate_size: 28672,
+  num_hidden_layers: 80,
+  num_attention_heads: 64,
+  num_key_value_heads: 8,
+  vocab_size: 32000,
+})
+
+/**
+ * Power of serving Llama 2 70B, mostly decode: the rate at which its weights stream is the measured one. The baseline leaves out that the
+ * weights move to the registers. Communication between the boards is not simulated.
+ */
+export function servingPower(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const physics = physicsOfBoard(spec)
+  const weights = decoderParameters(llama70b) - llama70b.vocabulary * llama70b.hidden
+  const points = rows
+    .filter((row) => row['model'] === 'llama2-70b' && number(row, 'prompt_tokens') <= 2048)
+    .map((row): Point => {
+      const perS = (1000 * weights) / number(row, 'tensor_parallel') / number(row, 'per_token_ms')
+      const flopPerS = 2 * perS * number(row, 'batch_size') * (physics.work.productEnergy?.tensor ?? 1)
+      const at = (vectorOpsPerS: number) => {
+        const rates = { busySms: spec.smCount, flopPerS, vectorOpsPerS, l2BytesPerS: 2 * perS, dramBytesPerS: 2 * perS }
+        const state = { ...idleState, ...rates }
+        return settledPower(spec, physics, state, spec.boostClockMhz, spec.performanceMemClocksMhz[0]!).totalW
+      }
+      const label = `${row['tensor_parallel']} boards, ${row['batch_size']} x ${row['prompt_tokens']}`
+      const measured = number(row, 'power_mean_rel') * spec.powerLimitW.default
+      return { label, measured, simulated: at(perS), baseline: at(0) }
+    })
+  const known = 'the time of a token; that power is relative to the default limit'
+  const common = { table, board: spec.key, errors: 'relative', heldOut: true, known } as const
+  return [{ ...common, quantity: 'power of serving Llama 2 70B', baseline: 'weights take no vector energy', points }]
 }
 
 /** Time; and where no limit binds, power and energy. */

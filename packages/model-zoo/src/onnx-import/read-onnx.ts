@@ -178,7 +178,7 @@ function readModel(bytes: Uint8Array): OnnxModel {
 }
 
 function readGraph(reader: PbfReader): OnnxGraph {
-  let name = ''
+  const graph = { name: '' }
   const nodes: OnnxNode[] = []
   const initializers: OnnxTensor[] = []
   const inputs: OnnxValueInfo[] = []
@@ -186,16 +186,14 @@ function readGraph(reader: PbfReader): OnnxGraph {
   const valueInfo: OnnxValueInfo[] = []
   readMessage(reader, {
     1: (pbf) => nodes.push(readNode(pbf)),
-    2: (pbf) => {
-      name = pbf.readString()
-    },
+    2: text(graph, 'name'),
     5: (pbf) => initializers.push(readTensor(pbf)),
     11: (pbf) => inputs.push(readValueInfo(pbf)),
     12: (pbf) => outputs.push(readValueInfo(pbf)),
     13: (pbf) => valueInfo.push(readValueInfo(pbf)),
     15: (pbf) => initializers.push(readSparseTensor(pbf)),
   })
-  return { name, nodes, initializers, inputs, outputs, valueInfo }
+  return { ...graph, nodes, initializers, inputs, outputs, valueInfo }
 }
 
 function readNode(reader: PbfReader): OnnxNode {
@@ -218,14 +216,12 @@ function readNode(reader: PbfReader): OnnxNode {
 }
 
 function readAttribute(reader: PbfReader): [name: string, attribute: OnnxAttribute] {
-  let name = ''
+  const named = { name: '' }
   const ints: number[] = []
   const floats: number[] = []
   const attribute: { -readonly [K in keyof OnnxAttribute]: OnnxAttribute[K] } = { ints, floats }
   readMessage(reader, {
-    1: (pbf) => {
-      name = pbf.readString()
-    },
+    1: text(named, 'name'),
     2: (pbf) => {
       attribute.float = pbf.readFloat()
     },
@@ -240,12 +236,11 @@ function readAttribute(reader: PbfReader): [name: string, attribute: OnnxAttribu
     7: (pbf) => pbf.readPackedFloat(floats),
     8: integers(ints),
   })
-  return [name, attribute]
+  return [named.name, attribute]
 }
 
 function readValueInfo(reader: PbfReader): OnnxValueInfo {
-  let name = ''
-  let elementType = 0
+  const info = { name: '', elementType: 0 }
   let axes: (number | string | null)[] | null = null
   const readAxis = (pbf: PbfReader) => {
     let axis: number | string | null = null
@@ -261,21 +256,17 @@ function readValueInfo(reader: PbfReader): OnnxValueInfo {
   }
   const readTensorType = (pbf: PbfReader) =>
     readMessage(pbf, {
-      1: (p) => {
-        elementType = p.readVarint()
-      },
+      1: integer(info, 'elementType'),
       2: (p) => {
         axes = []
         readMessage(p, { 1: readAxis })
       },
     })
   readMessage(reader, {
-    1: (pbf) => {
-      name = pbf.readString()
-    },
+    1: text(info, 'name'),
     2: (pbf) => readMessage(pbf, { 1: readTensorType }),
   })
-  return { name, elementType, axes }
+  return { ...info, axes }
 }
 
 /** Reads the dense shape of a sparse tensor. Its values are not needed. */
@@ -294,21 +285,16 @@ function readSparseTensor(reader: PbfReader): OnnxTensor {
 function readTensor(reader: PbfReader): OnnxTensor {
   const dims: number[] = []
   const listed: number[] = []
-  let name = ''
-  let elementType = 0
+  const tensor = { name: '', elementType: 0 }
   let raw: Uint8Array | undefined
   let external = false
   readMessage(reader, {
     1: integers(dims),
-    2: (pbf) => {
-      elementType = pbf.readVarint()
-    },
+    2: integer(tensor, 'elementType'),
     4: (pbf) => pbf.readPackedFloat(listed),
     5: integers(listed),
     7: integers(listed),
-    8: (pbf) => {
-      name = pbf.readString()
-    },
+    8: text(tensor, 'name'),
     9: (pbf) => {
       raw = pbf.readBytes()
     },
@@ -320,9 +306,9 @@ function readTensor(reader: PbfReader): OnnxTensor {
   })
   const values = () => {
     if (external) return null
-    return raw === undefined ? listed : rawValues(raw, elementType)
+    return raw === undefined ? listed : rawValues(raw, tensor.elementType)
   }
-  return { name, dims, elementType, values }
+  return { ...tensor, dims, values }
 }
 
 /** Decodes little-endian values of fixed width. */
