@@ -190,6 +190,8 @@ export class ClockController {
     const sinceMs = m.timeMs - m.changedMs
     const rises = first || (!above && (planned || sinceMs >= control.dwellMs))
     let index = rises ? limited : Math.min(limited, m.index)
+    // A new lock suspends the firmware's trimming, so the lock rises only to a clock within the cap.
+    if (!planned && index > m.index) index = Math.max(m.index, Math.min(index, this.#highest(capW) + (trims ? 1 : 0)))
     if (ran < m.index && !planned) {
       // Each new lock above the running clock suspends the firmware's trimming for a while. So a lowered lock goes down
       // to the running clock (one state above it while the firmware trims). A lock above the running clock is set at
@@ -374,7 +376,10 @@ export class ClockController {
       m.plannedCapW = capW
       m.failed = null
       m.holdOffMs = control.holdOffMs
-      if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
+      // Firmware that trimmed at the earlier cap says nothing about the new one.
+      m.trimmedMs = LONG_AGO_MS
+      const lost = mismatch && !seen.throttled
+      if (fit < m.base || first || !(lost || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
     const leakW = control.leakShare * capW + this.#observer.noiseSdW / 3
