@@ -174,8 +174,12 @@ export class ClockController {
     const first = !m.started
     const durationMs = first ? 0 : seen.timeMs - m.timeMs
     const capW = (seen.powerCapW * this.#capFactor) / (this.#without.has('cross-check') ? 1 : this.#sensor.correction)
-    if (first) this.#begin(seen, capW)
     m.timeMs = seen.timeMs
+    if (first) {
+      m.started = true
+      m.capW = capW
+      m.changedMs = this.#sensor.state.usableMs = m.timeMs
+    }
     const ran = this.#ranIndex(seen)
     const innovationW = this.#observe(seen, ran, durationMs)
     m.capW = capW
@@ -208,15 +212,6 @@ export class ClockController {
     return this.#answer(seen, capW, meanW)
   }
 
-  #begin({ timeMs }: ClockObservation, capW: number): void {
-    const m = this.#m
-    m.started = true
-    m.capW = capW
-    m.changedMs = timeMs
-    m.timeMs = timeMs
-    this.#sensor.state.usableMs = timeMs
-  }
-
   /**
    * Index of the clock that ran until now. It is the requested clock, unless the board refused it, throttles it, or has
    * run another clock for some seconds.
@@ -245,12 +240,12 @@ export class ClockController {
   #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
+    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
+    const share = loading ? 0 : (activeShare ?? (idle ? 0 : 1))
+    const active = share >= 1
     const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
-    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
-    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
-    const rests = loading || (activeShare ?? (idle ? 0 : 1)) === 0
-    this.#sensor.observe(seen, rests ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
+    this.#sensor.observe(seen, share === 0 ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.restore()
     else if (this.#sensor.state.variedMs === timeMs) this.#observer.keep()
     const { readW, windowMs } = this.#sensor
@@ -347,7 +342,7 @@ export class ClockController {
    * change of cap or load it trims too slowly for this, so readings must first show the new state for the dwell time.
    */
   #trims(held: boolean): boolean {
-    return held && !this.#m.leaks && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
+    return held && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
   }
 
   #isNewCap(capW: number): boolean {
