@@ -4,7 +4,7 @@
  * misses a bound, and exits with 1 if there is one.
  *
  *   pnpm control-scenarios [--cases 14] [--kinds 'load on;tenants die'] [--seed 1] [--policies pctodl,directcap,fixed-clock]
- *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--workers 2] [--write]
+ *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--workers 2] [--results results.json] [--write]
  *   pnpm ablate [the same options]
  *
  * Each case runs on the shipped board or on a random variant of it. `--cases` is the number of cases of each kind. 14
@@ -12,6 +12,7 @@
  * the cases with these numbers again. Policies named `pctodl-<mechanism>` lack one mechanism of the clock controller;
  * they are compared with pctodl in a second table. `pnpm ablate` compares all of them.
  */
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     ablate: { type: 'boolean', default: false },
     variants: { type: 'string', default: '16' },
     'limit-factor': { type: 'string' },
+    results: { type: 'string' },
     workers: { type: 'string', default: '2' },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -58,6 +60,7 @@ const orders = kindsNamed(values.kinds)
   .map((scenario) => ({ scenario, policies, limitFactor }))
 
 const results = await runInWorkers(orders, Number(values.workers))
+if (values.results !== undefined) writeFileSync(values.results, JSON.stringify(results))
 const { markdown, missed } = tableOf(results)
 process.stdout.write(`${markdown}\n\n${missed.map((line) => `- ${line}\n`).join('')}\n${ablationTable(results)}`)
 if (values.write) {

@@ -20,6 +20,7 @@ import { withModelError } from '../evaluation/misled-predictor.js'
 import { boardVariant } from './board-variant.js'
 import { judgeCap } from './judge.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
+import { Settling } from './settling.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
 export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock', 'plan-limit-step'] as const
@@ -55,7 +56,9 @@ export interface ScenarioResult {
   readonly peakPercent: number
   /** Throughput from 30 s after the start on, samples/s. */
   readonly throughput: number
-  /** Number of changes of the requested SM clock per minute. */
+  /** Longest time below 95 % of the cap although a higher clock was possible, ms; see `Settling`. */
+  readonly settlingMs: number
+  /** Changes of the SM clock per minute, without the start and the time after each change of the cap. */
   readonly clockChangesPerMinute: number
   readonly failure: string | null
 }
@@ -83,7 +86,7 @@ export async function runScenario(
   const gpu = new SimulatedGpu(simulated, { clock, seed, physics, faults: { faults, seed }, firmwareReads: 'sensor' })
   const pool = swap ? new SwappingTenants(gpu, clock, swap.networks, swap.periodMs) : new SimulatedTenants(gpu)
   const recorder = new RunRecorder(() => gpu.truth().energyJ)
-  let clockChanges = 0
+  const settling = new Settling(spec, faults, () => gpu.truth().energyJ)
   let failure: string | null = null
   try {
     await runPolicy({
@@ -96,12 +99,13 @@ export async function runScenario(
       windowMs: WINDOW_MS,
       onEvent: (event) => {
         recorder.add(event)
-        if (event.type === 'action' && event.action.smClockMhz !== undefined) clockChanges++
+        settling.add(event)
       },
     })
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error)
   }
+  settling.end()
   const recording = recorder.recording()
   const { whole, steady } = evaluate(recording)
   const capW = caps[0]!.powerCapW
@@ -117,7 +121,8 @@ export async function runScenario(
     belowLimits: Math.min(...caps.map(({ powerCapW }) => powerCapW)) < spec.powerLimitW.min,
     ...judgeCap(recording),
     throughput,
-    clockChangesPerMinute: (60_000 * clockChanges) / durationMs,
+    settlingMs: settling.longestMs,
+    clockChangesPerMinute: (steady.durationMs > 0 ? steady : whole).actuationsPerMinute['sm-clock'],
     failure,
   }
 }

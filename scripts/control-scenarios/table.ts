@@ -17,6 +17,7 @@ const titles = [
   'longest stay above, s',
   'highest above, %',
   'throughput over directcap: median / worst',
+  'longest time to reach the cap, s',
   'clock changes a minute: mean / most',
 ]
 
@@ -44,6 +45,7 @@ export function tableOf(results: readonly ScenarioResult[]): {
       (Math.max(0, ...ours.map((r) => r.longestMs)) / 1000).toFixed(1),
       Math.max(0, ...ours.map((r) => r.peakPercent)).toFixed(1),
       medianAndMin(ratios),
+      (Math.max(0, ...ours.map((r) => r.settlingMs)) / 1000).toFixed(1),
       changes.length > 0 ? `${mean(changes).toFixed(1)} / ${Math.max(...changes).toFixed(1)}` : '-',
     ]
   })

@@ -174,8 +174,12 @@ export class ClockController {
     const first = !m.started
     const durationMs = first ? 0 : seen.timeMs - m.timeMs
     const capW = (seen.powerCapW * this.#capFactor) / (this.#without.has('cross-check') ? 1 : this.#sensor.correction)
-    if (first) this.#begin(seen, capW)
     m.timeMs = seen.timeMs
+    if (first) {
+      m.started = true
+      m.capW = capW
+      m.changedMs = this.#sensor.state.usableMs = m.timeMs
+    }
     const ran = this.#ranIndex(seen)
     const innovationW = this.#observe(seen, ran, durationMs)
     m.capW = capW
@@ -190,6 +194,8 @@ export class ClockController {
     const sinceMs = m.timeMs - m.changedMs
     const rises = first || (!above && (planned || sinceMs >= control.dwellMs))
     let index = rises ? limited : Math.min(limited, m.index)
+    // A new lock suspends the firmware's trimming, so the lock rises only to a clock within the cap.
+    if (!planned && index > m.index) index = Math.max(m.index, Math.min(index, this.#highest(capW) + (trims ? 1 : 0)))
     if (ran < m.index && !planned) {
       // Each new lock above the running clock suspends the firmware's trimming for a while. So a lowered lock goes down
       // to the running clock (one state above it while the firmware trims). A lock above the running clock is set at
@@ -204,15 +210,6 @@ export class ClockController {
       m.changedMs = m.timeMs
     }
     return this.#answer(seen, capW, meanW)
-  }
-
-  #begin({ timeMs }: ClockObservation, capW: number): void {
-    const m = this.#m
-    m.started = true
-    m.capW = capW
-    m.changedMs = timeMs
-    m.timeMs = timeMs
-    this.#sensor.state.usableMs = timeMs
   }
 
   /**
@@ -243,12 +240,12 @@ export class ClockController {
   #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
+    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
+    const share = loading ? 0 : (activeShare ?? (idle ? 0 : 1))
+    const active = share >= 1
     const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
-    // The board may report late that it is no longer idle; the tenants' own activity is known at once.
-    const active = !loading && (activeShare ?? (idle ? 0 : 1)) >= 1
-    const rests = loading || (activeShare ?? (idle ? 0 : 1)) === 0
-    this.#sensor.observe(seen, rests ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
+    this.#sensor.observe(seen, share === 0 ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.restore()
     else if (this.#sensor.state.variedMs === timeMs) this.#observer.keep()
     const { readW, windowMs } = this.#sensor
@@ -345,7 +342,7 @@ export class ClockController {
    * change of cap or load it trims too slowly for this, so readings must first show the new state for the dwell time.
    */
   #trims(held: boolean): boolean {
-    return held && !this.#m.leaks && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
+    return held && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
   }
 
   #isNewCap(capW: number): boolean {
@@ -374,7 +371,10 @@ export class ClockController {
       m.plannedCapW = capW
       m.failed = null
       m.holdOffMs = control.holdOffMs
-      if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
+      // Firmware that trimmed at the earlier cap says nothing about the new one.
+      m.trimmedMs = LONG_AGO_MS
+      const lost = mismatch && !seen.throttled
+      if (fit < m.base || first || !(lost || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
     const leakW = control.leakShare * capW + this.#observer.noiseSdW / 3

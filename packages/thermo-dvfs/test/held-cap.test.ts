@@ -77,4 +77,37 @@ describe('a cap that the board holds by its own limit', () => {
     }
     expect(asked.at(-1)).toBe(asked[599])
   })
+
+  /** Requested and running clocks on a board whose load grows at 20 s, and whose firmware holds it at the cap. */
+  function growing(growth: number, capAt: (timeMs: number) => number): { asked: number[]; ran: number[] } {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    const asked: number[] = []
+    const ran: number[] = []
+    for (let timeMs = 0; timeMs < 30_000; timeMs += 100) {
+      const factor = timeMs < 20_000 ? 1 : growth
+      const powerCapW = capAt(timeMs)
+      const lockMhz = asked.at(-1) ?? 210
+      // The reading was taken under the limit of the step before.
+      const limitW = capAt(Math.max(0, timeMs - 100))
+      const smClockMhz = smClocksMhz.findLast((clock) => clock <= lockMhz && factor * modelW(clock) <= limitW)!
+      const powerW = factor * modelW(smClockMhz) + (timeMs % 200) / 10_000
+      const readings = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, activeShare: 1 }
+      const seen = { ...readings, throttled: smClockMhz < lockMhz, loading: false }
+      asked.push(controller.step({ timeMs, powerCapW, powerLimitW: powerCapW, ...seen }).smClockMhz)
+      ran.push(smClockMhz)
+    }
+    return { asked, ran }
+  }
+
+  it('is followed upwards at once, although the firmware held the clock down under the earlier cap', () => {
+    const { asked, ran } = growing(1.028, (timeMs) => (timeMs < 25_000 ? 119 : 160))
+    expect(asked[249]! - ran[249]!).toBeGreaterThan(30)
+    expect(modelW(asked[250]!)).toBeGreaterThan(0.95 * (160 / 1.028))
+  })
+
+  it('is held by a lock one state above the clock that the firmware holds, if the load grew', () => {
+    const { asked, ran } = growing(1.05, () => 119)
+    expect(asked.at(-1)).toBe(ran.at(-1)! + 15)
+  })
 })
