@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
@@ -39,6 +40,13 @@ describe('pctodl', () => {
       expect(await run('help', name)).toEqual({ code, stdout, stderr: '' })
     },
   )
+
+  it('as a program gives the help of a command, and of them all', async () => {
+    const bin = path.join(import.meta.dirname, '..', 'bin', 'pctodl.js')
+    const help = (...words: string[]) => execFileSync(process.execPath, [bin, ...words, '--help'], { encoding: 'utf8' })
+    expect(help('predict')).toBe((await run('predict', '--help')).stdout)
+    expect(help()).toBe((await run('--help')).stdout)
+  })
 
   it('hands a call on as it is, and gives back what the package itself answers', async () => {
     const call = '--platform 3080Ti --model resnet50 --p 50 25 --b 16 16 --f 1500 --json'.split(' ')

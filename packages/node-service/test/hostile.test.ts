@@ -24,6 +24,7 @@ import {
   buildPrograms,
   eventually,
   everything,
+  isFree,
   missingUsers,
   type Node,
   NodeService,
@@ -40,6 +41,11 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
   let node: Node
   let programs: Awaited<ReturnType<typeof buildPrograms>>
   let service: NodeService
+  let isRunning = false
+  const end = async () => {
+    isRunning = false
+    await service.close()
+  }
   let uuids: readonly string[]
   let sockets: Socket[]
   let clients: ServiceClient[]
@@ -49,18 +55,20 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     uuids = node.devices.map(({ uuid }) => uuid)
   })
   afterAll(async () => {
+    if (isRunning) await end()
     programs?.remove()
     await node?.stop()
   })
   beforeEach(async () => {
     ;[sockets, clients] = [[], []]
     node.allow(everything([0, ALICE]))
-    service = await NodeService.start(node.options)
+    if (!isRunning) service = await NodeService.start(node.options)
+    isRunning = true
   })
   afterEach(async () => {
     for (const socket of sockets) socket.destroy()
     for (const client of clients) client.close()
-    await service.close()
+    if (isRunning && !(await isFree(service))) await end()
     for (const device of node.devices) expect(device.powerLimitW()).toBe(350)
   })
 
@@ -151,6 +159,8 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     const lease = await open()
     await lease.request({ type: 'acquire', board: boardOf(0) })
     await lease.request({ type: 'change', board: boardOf(0), change: { kind: 'power-limit', powerLimitW: 250 } })
+    const metrics = async () => (await fetch(`${service.url}/metrics`)).text()
+    await eventually(async () => (await metrics()).includes('} 250\n'), 'the limit has been read')
     const startMs = performance.now()
     const asked = Array.from({ length: 100 }, () =>
       fetch(`${service.url}/metrics`, { headers: { connection: 'close' } }).then(
@@ -310,7 +320,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
   })
 
   it('keeps nothing where somebody else has a hand, links included', async () => {
-    await service.close()
+    await end()
     const open = path.join(node.folder, 'everybody')
     mkdirSync(open)
     chmodSync(open, 0o1777)
@@ -349,7 +359,6 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     expect(readdirSync(his)).toEqual([])
     rmSync(open, { recursive: true })
     rmSync(target, { recursive: true })
-    service = await NodeService.start(node.options)
   })
 
   it('writes down no more than so much of what one user is refused', async () => {
@@ -368,7 +377,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     await expect((await open()).request({ type: 'verify', board: boardOf(0) })).rejects.toMatchObject({})
     expect(audit().at(-1)).toMatchObject({ event: 'refused', uid: 0 })
     // How many were left out stands there in the end.
-    await service.close()
+    await end()
     expect(audit()).toContainEqual(
       expect.objectContaining({ event: 'refused', uid: BOB, detail: expect.stringMatching(/^4[67]\d more/) }),
     )
@@ -413,7 +422,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
   })
 
   it('leaves no lease behind that nobody has when the disk is full', async (context) => {
-    await service.close()
+    await end()
     const stateFolder = path.join(node.folder, 'small')
     mkdirSync(stateFolder)
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', stateFolder]).status !== 0)
@@ -456,7 +465,6 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     } finally {
       await service.close()
       spawnSync('umount', ['-l', stateFolder])
-      service = await NodeService.start(node.options)
     }
   })
 
@@ -613,13 +621,15 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
         message: expect.stringMatching(/belongs to user 60002.*can be written by others \(mode 777\).*1777/),
       })
       await client.request({ type: 'release', board: boardOf(1) })
-      await service.close()
+      await end()
       service = await NodeService.start({ ...node.options, mpsProgram: path.join(own, 'nvidia-cuda-mps-control') })
       const again = await open()
       await again.request({ type: 'acquire', board: boardOf(1) })
       await expect(again.request({ type: 'mps-start', board: boardOf(1) })).rejects.toMatchObject({
         code: 'MPS_UNTRUSTED_PROGRAM',
       })
+      await again.request({ type: 'release', board: boardOf(1) })
+      await end()
     } finally {
       process.chdir(cwd)
       process.env['PATH'] = PATH

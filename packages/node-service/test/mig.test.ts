@@ -7,6 +7,7 @@ import {
   buildPrograms,
   eventually,
   everything,
+  isFree,
   missingCompiler,
   type Node,
   NodeService,
@@ -22,6 +23,11 @@ const LIMIT_W = 250
 describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let node: Node
   let service: NodeService
+  let isRunning = false
+  const end = async () => {
+    isRunning = false
+    await service.close()
+  }
   let clients: ServiceClient[]
   let leases: { release(): Promise<void> }[]
   let tenants: ChildProcess[]
@@ -30,18 +36,20 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
     node = await startNode({ board: 'A100', gpus: 2, mig: ['3g.20gb', '3g.20gb'], privilege: 'everyone' })
   })
   afterAll(async () => {
+    if (isRunning) await end()
     await node?.stop()
   })
   beforeEach(async () => {
     ;[clients, leases, tenants] = [[], [], []]
     node.allow(everything([ownUid, ALICE]))
-    service = await NodeService.start(node.options)
+    if (!isRunning) service = await NodeService.start(node.options)
+    isRunning = true
   })
   afterEach(async () => {
     for (const tenant of tenants) tenant.kill('SIGKILL')
     for (const client of clients) client.close()
     await Promise.all(leases.map((lease) => lease.release().catch(() => {})))
-    await service.close()
+    if (isRunning && !(await isFree(service))) await end()
     for (const device of node.devices) expect(device.powerLimitW()).toBe(LIMIT_W)
     expect(readdirSync(node.options.mpsFolder)).toEqual([])
   })
@@ -83,6 +91,16 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
     tenants.push(child)
     return child.pid!
   }
+  /** A tenant may take longer to start than the service waits for it. */
+  const becomesClient = (lease: InstanceLease, pid: number) =>
+    eventually(
+      () =>
+        lease.verifyMpsClient(pid).then(
+          () => true,
+          () => false,
+        ),
+      `${pid} is a client`,
+    )
   const mpsOf = async (lease: InstanceLease) => {
     const { pipeDirectory, logDirectory } = await lease.startMps()
     return { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory, ...lease.environment }
@@ -161,7 +179,7 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
     const instance = await acquireInstance(instanceOf(0))
     const environment = await mpsOf(instance)
     const pid = tenant({ ...environment, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: '50' })
-    await instance.verifyMpsClient(pid)
+    await becomesClient(instance, pid)
     const board = await acquireBoard()
     await board.setPowerLimit(200)
     await board.lockSmClock(1005)
@@ -259,7 +277,7 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
       tenant({ ...environments[0], CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: '50' }),
       tenant({ ...environments[1], CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: '60' }),
     ] as const
-    await Promise.all([one.verifyMpsClient(first), one.verifyMpsClient(second), two.verifyMpsClient(third)])
+    await Promise.all([becomesClient(one, first), becomesClient(one, second), becomesClient(two, third)])
     const [a, b] = node.devices[0]!.mig()!.instances
     const at = (pid: number) => {
       const found = node.devices[0]!.computeProcesses().find((each) => each.pid === pid)

@@ -80,6 +80,16 @@ export async function startNode(options: Readonly<Record<string, unknown>> = {})
   }
 }
 
+/** Whether a service has no lease soon. Then the next test can use it: to start one takes a process for each board. */
+export async function isFree(service: NodeService): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < 1000; waitedMs += 20) {
+    const { ready, boards } = service.status()
+    if (ready && boards.every(({ lease }) => lease === null)) return true
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return false
+}
+
 /** All boards, all settings. */
 export function everything(users: readonly (number | string)[]): object {
   const clocks = { min: 1, max: 100_000 }

@@ -6,6 +6,7 @@ import {
   buildPrograms,
   eventually,
   everything,
+  isFree,
   missingUsers,
   type Node,
   NodeService,
@@ -22,6 +23,11 @@ describe.skipIf(missingUsers)(`users of a node${missingUsers ? ` (${missingUsers
   let node: Node
   let programs: Awaited<ReturnType<typeof buildPrograms>>
   let service: NodeService
+  let isRunning = false
+  const end = async () => {
+    isRunning = false
+    await service.close()
+  }
   let clients: StartedClient[]
 
   beforeAll(async () => {
@@ -29,17 +35,19 @@ describe.skipIf(missingUsers)(`users of a node${missingUsers ? ` (${missingUsers
     ;[node, programs] = await Promise.all([startNode({ gpus: BOARDS, privilege: 'root' }), buildPrograms()])
   })
   afterAll(async () => {
+    if (isRunning) await end()
     programs?.remove()
     await node?.stop()
   })
   beforeEach(async () => {
     clients = []
-    service = await NodeService.start(node.options)
+    if (!isRunning) service = await NodeService.start(node.options)
+    isRunning = true
   })
   afterEach(async () => {
     for (const { child } of clients) child.kill('SIGKILL')
     await Promise.all(clients.map(({ ended }) => ended))
-    await service.close()
+    if (isRunning && !(await isFree(service))) await end()
   })
 
   const start = async (index: number, options: { uid?: number; mode?: string }) => {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
-import { eventually, missingCompiler, type Node, NodeService, startNode } from './node-host.js'
+import { eventually, isFree, missingCompiler, type Node, NodeService, startNode } from './node-host.js'
 
 const ownUid = process.geteuid?.() ?? 0
 const python = missingCompiler ? undefined : pythonWith(['zeus==0.16.0'], ['zeus.device.gpu.nvidia'])
@@ -14,6 +14,11 @@ const python = missingCompiler ? undefined : pythonWith(['zeus==0.16.0'], ['zeus
 describe.skipIf(missingCompiler)(`the socket for Zeus${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let node: Node
   let service: NodeService
+  let isRunning = false
+  const end = async () => {
+    isRunning = false
+    await service.close()
+  }
   let zeusdSocket: string
 
   beforeAll(async () => {
@@ -21,15 +26,17 @@ describe.skipIf(missingCompiler)(`the socket for Zeus${missingCompiler ? ` (${mi
     zeusdSocket = path.join(node.folder, 'run', 'zeusd.sock')
   })
   afterAll(async () => {
+    if (isRunning) await end()
     await node?.stop()
   })
   beforeEach(async () => {
     const clocks = { min: 300, max: 1500 }
     node.allow({ users: [ownUid], boards: ['*'], powerLimitW: { min: 200, max: 300 }, smClockMhz: clocks })
-    service = await NodeService.start({ ...node.options, zeusdSocket })
+    if (!isRunning) service = await NodeService.start({ ...node.options, zeusdSocket })
+    isRunning = true
   })
   afterEach(async () => {
-    await service.close()
+    if (isRunning && !(await isFree(service))) await end()
     for (const device of node.devices) expect(device.powerLimitW()).toBe(350)
   })
 

@@ -36,3 +36,11 @@ it.each(['3080Ti', 'A100'])('the story of energy compares with full speed on %s'
   expect(given).toBeGreaterThan(0)
   expect(given).toBeLessThan(100)
 })
+
+it.each(['3080Ti', 'A100'])('the story of batches draws on %s each size once, from one sample on', async (board) => {
+  const { finding, plot } = await tellStory({ name: 'batches', board, model: 'resnet50' })
+  const [sizes, throughput] = plot.values.map((column) => column.map((value) => value ?? 0))
+  expect(sizes![0]).toBe(1)
+  expect(sizes).toEqual([...new Set(sizes)].toSorted((a, b) => a - b))
+  expect(finding).toContain(`with batches of ${sizes![throughput!.findIndex((percent) => percent >= 90)]}.`)
+})

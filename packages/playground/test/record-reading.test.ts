@@ -92,6 +92,16 @@ describe('a record of somebody else', () => {
     )
   })
 
+  it.each(['completed', 'powerCapW', 'telemetry.powerAverageW', 'telemetry.smClockMhz'])(
+    'of events is refused by %s of a sample',
+    (field) => {
+      const lines = events.trimEnd().split('\n')
+      const line = lines.findIndex((each) => (JSON.parse(each) as { type: string }).type === 'sample')
+      const changed = JSON.stringify(withChange(JSON.parse(lines[line]!), field.split('.'), 'many'))
+      expect(() => readRecord('theirs.json', lines.with(line, changed).join('\n'))).toThrow(`${field}: got 'many'`)
+    },
+  )
+
   it('of events opens, or is refused by what is wrong, whatever is changed in it', () => {
     const lines = events.trimEnd().split('\n')
     // One line of each kind is enough.

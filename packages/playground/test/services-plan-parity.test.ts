@@ -4,7 +4,8 @@ import path from 'node:path'
 import { pctodlPartition } from '@pctodl/greedy-partition/commands'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { afterAll, describe, expect, it } from 'vitest'
-import { servicesCommand } from '../site/plan/written-plan.js'
+import { firstPlan } from '../site/plan/plan-question.js'
+import { planCommand, servicesCommand } from '../site/plan/written-plan.js'
 import { answerServices, plainServices } from '../site/plan-services/services-answer.js'
 import { firstServicesQuestion, type ServicesQuestion } from '../site/plan-services/services-question.js'
 import { usualService } from '../site/services/asked-service.js'
@@ -90,4 +91,9 @@ describe('a plan for services in the page', () => {
       expect(plan.feasible && found && plan.score <= found.score).toBe(true)
     }
   })
+})
+
+it('the command of a plan for networks names each weight but 1', () => {
+  const networks = [2, 1, 0.5].map((weight, i) => ({ model: `net-${i}`, weight }))
+  expect(planCommand({ ...firstPlan, networks })).toContain(' --model net-0=2,net-1,net-2=0.5 ')
 })

@@ -10,6 +10,7 @@ import { readRecord } from '../site/run/read-record.js'
 import { BurstableArrivals } from '../site/run-services/burst.js'
 import { BURST_FACTOR, BURST_S } from '../site/run-services/burst-size.js'
 import { ServedRun } from '../site/run-services/served-run.js'
+import { loadOf } from '../site/run-services/services-load.js'
 import { firstServicesRun, type ServicesRunQuestion } from '../site/run-services/services-run-question.js'
 import { servicesRunCommand } from '../site/run-services/written-services-run.js'
 import { usualService } from '../site/services/asked-service.js'
@@ -50,6 +51,20 @@ const own: ServicesRunQuestion = {
 }
 
 describe('a run of services in the page', () => {
+  it.each([1, 6])('has arrivals as bursty as asked: %d', (burstiness) => {
+    const [search] = loadOf({ ...own, burstiness }).services
+    const arrivals = search!.traffic(100).start(3)
+    let before = 0
+    const gaps = Array.from({ length: 4000 }, () => {
+      const gap = arrivals.nextMs() - before
+      before += gap
+      return gap
+    })
+    const variance = gaps.reduce((sum, gap) => sum + (gap - 10) ** 2, 0) / gaps.length
+    expect(variance / 100).toBeGreaterThan(0.7 * burstiness)
+    expect(variance / 100).toBeLessThan(1.4 * burstiness)
+  })
+
   it.each(['pctodl', 'equal-shares'] as const)('is that of bench-runner to the last digit: %s', async (policy) => {
     const question: ServicesRunQuestion = { ...firstServicesRun, task: 'pair-at-night', policies: [policy], seed: 3 }
     const command = servicesRunCommand(question)!

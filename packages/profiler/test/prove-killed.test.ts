@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import { buildProgram } from './built-program.js'
 
-const KILLS = cases(50, 3)
+const KILLS = cases(50, 2)
 
 describe('a proof that is killed again and again', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-prove-killed-'))
@@ -75,7 +75,7 @@ describe('a proof that is killed again and again', () => {
       becomesAChange(whole, path.join(folder, 'clone'))
       expect(new Set(rowsAtKills).size).toBeGreaterThan(KILLS / 4)
     },
-    KILLS * 60_000,
+    300_000 + KILLS * 60_000,
   )
 })
 
