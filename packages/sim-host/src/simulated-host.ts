@@ -8,6 +8,7 @@ import {
   assertTenants,
   findGpuSpec,
   findMigProfile,
+  given,
   InvalidInputError,
   systemClock,
   type Tenant,
@@ -132,7 +133,7 @@ export class SimulatedHost {
     const library = nativeLibrary({
       sourceFolder: join(packageFolder(), 'native'),
       prebuiltFolder: join(packageFolder(), 'prebuilt'),
-      ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }),
+      ...given({ cacheFolder: options.cacheFolder }),
     })
     const place = new HostFolder({
       library,

@@ -5,6 +5,7 @@
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { given } from '@pctodl/platform'
 import { attachProcess } from '../attached-process.js'
 import type { CountersReply } from '../control-protocol.js'
 import type { MessageClient } from '../message-socket.js'
@@ -69,7 +70,7 @@ async function work(start: { model: string; batchSize: number }): Promise<void> 
         lastCompletionMs: completedMs,
         batchSize: counters.lastBatchSize || batchSize,
         latenciesMs: Array(batches).fill(latency),
-        ...(asked === undefined ? {} : { id: asked }),
+        ...given({ id: asked }),
       })
       asked = undefined
       before = counters
