@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { given } from '@pctodl/platform'
 import { matrixAlgorithms } from '@pctodl/report'
 import { WINDOW_MS } from '@pctodl/run'
 import { type AlgorithmName, knowsTask, type PolicyOptions } from './algorithms.js'
@@ -46,7 +47,7 @@ export function cellsOf(options: BenchOptions): Cell[] {
         task,
         algorithm,
         ...(isReal ? { real: { worker, ...images } } : {}),
-        ...(variant === undefined ? {} : { variant }),
+        ...given({ variant }),
         seed,
         iterations: isServed(task)
           ? Math.ceil((1000 * task.durationS) / WINDOW_MS)

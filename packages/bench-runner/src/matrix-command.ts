@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type CommandFunction, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, jsonText, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import { compareResults, formatRuns, reportContent, writeCharts } from '@pctodl/report'
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
@@ -36,7 +36,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   if (options.dryRun) {
     const planned = () => cells.map((cell) => plannedRun(cell, options))
     const lines = () => cells.map((cell) => planLine(cell, options))
-    terminal.stdout.write(options.json ? `${JSON.stringify(planned(), null, 2)}\n` : lines().join(''))
+    terminal.stdout.write(options.json ? jsonText(planned()) : lines().join(''))
     return 0
   }
   assertCapsFeasible(options.tasks, options.params)
@@ -53,7 +53,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const failures = outcome.failures.map(({ cell: { task, algorithm, seed }, message }) => {
     return { taskId: task.id, algorithm, seed, message }
   })
-  const json = (files: readonly string[]) => `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
+  const json = (files: readonly string[]) => jsonText({ summaries, failures, files })
   const failed = outcome.failures.map(({ cell, message }) => `FAILED ${cellLabel(cell)}: ${message}`)
   const table = [formatRuns(summaries), ...failed].filter(Boolean).join('\n\n')
   if (options.saveSummary) {

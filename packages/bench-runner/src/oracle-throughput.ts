@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, writeFileAtomically } from '@pctodl/command-line'
 import { findOracle, type Oracle, type OracleOptions, SimulatedGpu } from '@pctodl/gpu-sim'
 import { mean } from '@pctodl/numerics'
-import { type Configuration, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
-import { groupBy } from '@pctodl/report'
+import { type Configuration, groupBy, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
 import { z } from 'zod'
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './demands.js'
@@ -72,7 +71,7 @@ export function oracleThroughput(cells: readonly OracleCell[], resultDir: string
     const all = [...boards.values()].flatMap(([cell]) => capsWOf(task).map((capW) => best(cell!, capW)))
     return [key, all.includes(null) ? null : mean(all as number[])]
   })
-  writeFileAtomically(file, `${JSON.stringify(known, null, 2)}\n`)
+  writeFileAtomically(file, jsonText(known))
   return new Map(found)
 }
 

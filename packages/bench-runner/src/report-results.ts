@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { given, InvalidInputError, PctodlError } from '@pctodl/platform'
 import {
   addReportOptions,
   parseRunRecord,
@@ -85,7 +85,7 @@ export function reportedRun(manifest: Manifest, recordFile: string): ReportedRun
     },
     recordFile,
     madeBy: makerOf(manifest),
-    ...(fragment === undefined ? {} : { playgroundFragment: fragment }),
+    ...given({ playgroundFragment: fragment }),
   }
 }
 

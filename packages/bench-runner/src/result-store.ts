@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { formatResultsCsv, formatRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
 import { z } from 'zod'
@@ -65,12 +65,12 @@ export class ResultStore {
     rmSync(this.#file(cell, MANIFEST), { force: true })
     writeFileAtomically(this.#file(cell, '.csv'), csv)
     writeFileAtomically(this.#file(cell, RECORD), json)
-    writeFileAtomically(this.#file(cell, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+    writeFileAtomically(this.#file(cell, MANIFEST), jsonText(manifest))
     rmSync(this.#file(cell, FAILURE), { force: true })
   }
 
   writeFailure(cell: Cell, message: string): void {
-    writeFileAtomically(this.#file(cell, FAILURE), `${JSON.stringify({ cell, message }, null, 2)}\n`)
+    writeFileAtomically(this.#file(cell, FAILURE), jsonText({ cell, message }))
   }
 
   /** Removes the results of a cell before it runs again. */

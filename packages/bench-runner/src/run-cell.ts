@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { given, PctodlError } from '@pctodl/platform'
 import type { RunRecord } from '@pctodl/report'
 import { createServerPolicy, equalShares, lockedShares, plannedShares, type ServerPolicyName } from '@pctodl/run/policy'
 import type { AlgorithmName, PolicyOptions } from './algorithms.js'
@@ -28,7 +28,7 @@ export async function runCell(
     const identity = await identityOf(board, cell)
     const record = isServed(task) ? await serve(cell, task, signal) : await runTenants(board, { ...cell, task }, signal)
     const set = resultSet(cell)
-    return { record: { ...record, ...(set === undefined ? {} : { set }), instance: instanceOf(cell) }, identity }
+    return { record: { ...record, ...given({ set }), instance: instanceOf(cell) }, identity }
   } finally {
     await board.close()
   }

@@ -1,5 +1,6 @@
 import type { Backend } from '@pctodl/backend'
 import { SimulatedGpu } from '@pctodl/gpu-sim'
+import { given } from '@pctodl/platform'
 import { BatchLatencies, firstSteadyWindow, type RecordedWindow, type RunRecord } from '@pctodl/report'
 import { RunRecorder } from '@pctodl/report/evaluate'
 import { WINDOW_MS } from '@pctodl/run'
@@ -42,7 +43,7 @@ export async function runTenants(
   return {
     ...record,
     board,
-    ...(set === undefined ? {} : { set }),
+    ...given({ set }),
     windows,
     // Digits below a milliwatt would fill the record with noise.
     power: { ...power, ...(trueW ? { trueW: trueW.map((powerW) => Math.round(powerW * 1000) / 1000) } : {}) },

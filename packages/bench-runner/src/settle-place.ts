@@ -1,5 +1,5 @@
 import { type Detection, detectGpus } from '@pctodl/backend'
-import { asUsage, type Terminal, UsageError } from '@pctodl/command-line'
+import { asUsage, jsonText, type Terminal, UsageError } from '@pctodl/command-line'
 import { findGpuSpec, PctodlError } from '@pctodl/platform'
 import type { RawBenchOptions } from './matrix-options.js'
 import { benchTasks } from './tasks.js'
@@ -59,7 +59,7 @@ export function printDetectedGpus({ json = false }: { readonly json?: boolean },
   const boards = gpus.map((gpu) => {
     return { ...gpu, taskIds: benchTasks.filter(({ board }) => board === gpu.key).map(({ id }) => id) }
   })
-  if (json) terminal.stdout.write(`${JSON.stringify({ boards, notes }, null, 2)}\n`)
+  if (json) terminal.stdout.write(jsonText({ boards, notes }))
   else {
     for (const { index, name, uuid, key, taskIds } of boards) {
       const tasks = taskIds.length === 0 ? 'no tasks in the matrix' : `--gpu ${key}, tasks ${taskIds.join(' ')}`

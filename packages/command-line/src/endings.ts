@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { reasonOf } from '@pctodl/platform'
 
 /**
  * Order in which an ending process stops what it has started. Whatever uses other parts stops first, and the board is
@@ -175,7 +176,7 @@ async function endOne(entry: Ending, deadlineMs: number): Promise<void> {
   try {
     await Promise.race([entry.end(), late])
   } catch (error) {
-    process.stderr.write(`pctodl: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`pctodl: ${reasonOf(error)}\n`)
   } finally {
     clearTimeout(timer)
   }

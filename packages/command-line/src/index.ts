@@ -5,8 +5,10 @@ export { UsageError } from './usage-error.js'
 export { asUsage, newCommand, exampleText, parseCommand } from './new-command.js'
 export { commandOfCommands, newSubcommand, Subcommands } from './subcommands.js'
 export type { OptionAliases } from './aliases.js'
-export { given, integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
+export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
+export { given } from '@pctodl/platform'
 export { withNvmlOptions } from './option-blocks.js'
+export { jsonText } from './json-text.js'
 export { Progress } from './progress.js'
 export {
   isReadOnly,

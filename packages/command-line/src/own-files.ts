@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
-import { PctodlError } from '@pctodl/platform'
+import { PctodlError, reasonOf } from '@pctodl/platform'
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
 
@@ -223,7 +223,7 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
     renameSync(unfinished, file)
   } catch (error) {
     if (isOurs) rmSync(unfinished, { force: true })
-    const cause = error instanceof Error ? error.message : String(error)
+    const cause = reasonOf(error)
     throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
       cause: error,
     })

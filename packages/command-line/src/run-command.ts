@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { PctodlError, reasonOf } from '@pctodl/platform'
 import { beginCommand, endCommand, Interruption } from './endings.js'
 import type { CommandFunction, Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
@@ -26,7 +26,7 @@ export async function exitCodeOf(
       terminal.stderr.write(`\n${name}: ${message}\n`)
       if (isCausedBy(error, reason)) return exitCode
       // Further errors during clean-up are reported too, because one may say that a board could not be restored.
-      terminal.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+      terminal.stderr.write(`${name}: ${reasonOf(error)}\n`)
       return error instanceof PctodlError && error.code === 'RESTORE_FAILED' ? 1 : exitCode
     }
     if (!(error instanceof PctodlError) && !isSystemError(error)) throw error

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { InvalidInputError } from '@pctodl/platform'
+import { given, InvalidInputError } from '@pctodl/platform'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 
 export interface LocalExecutorOptions {
@@ -66,7 +66,7 @@ export class LocalExecutor implements JobExecutor {
       const finish = (exitCode: number | null, reason?: string) => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', end)
-        resolve({ id, exitCode, attempts: 1, ...(reason === undefined ? {} : { reason }) })
+        resolve({ id, exitCode, attempts: 1, ...given({ reason }) })
       }
       child.once('error', (error) => finish(null, `could not be started: ${error.message}`))
       child.once('close', (code, endedBy) => {

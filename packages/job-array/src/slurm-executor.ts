@@ -1,12 +1,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { given, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { type ArrayNote, newArray, readArrayNote, workOf, writeArrayNote } from './array-note.js'
 import { lockFolder } from './folder-lock.js'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 import { cancel, parsedJobId, type RunSlurm } from './slurm-command.js'
 import { LONGEST_END_MS, SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
-import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
+import { arrayScript, compactIndices, outputPath, sbatchOptions } from './slurm-script.js'
 import { readNote, workFolder, writeNote } from './work-folder.js'
 
 export interface SlurmExecutorOptions extends SlurmPatienceOptions {
@@ -100,7 +100,7 @@ export class SlurmExecutor implements JobExecutor {
       const failed: number[] = []
       const onEnd: ArrayWatch['onEnd'] = (index, exitCode, reason) => {
         const id = jobs[index]!.id
-        const outcome = { id, exitCode, attempts: attempt, ...(reason === undefined ? {} : { reason }) }
+        const outcome = { id, exitCode, attempts: attempt, ...given({ reason }) }
         if (exitCode !== 0 && !isLast) failed.push(index)
         else {
           outcomes.set(id, outcome)
@@ -179,16 +179,14 @@ export class SlurmExecutor implements JobExecutor {
     const script = path.join(this.#workDir, `array-${attempt}.sh`)
     writeNote(script, arrayScript(jobs, indices, this.#workDir, mark))
     if (isNew) writeArrayNote(this.#note, array)
+    const time = timeoutMs === undefined ? undefined : Math.max(1, Math.ceil(timeoutMs / 60_000))
     const limit = concurrency === undefined ? '' : `%${concurrency}`
     const words = [
       '--parsable',
       `--job-name=${name}`,
       `--array=${compactIndices(indices)}${limit}`,
       `--output=${path.join(outputPath(this.#workDir), 'log', '%a.log')}`,
-      ...(gres === undefined ? [] : [`--gres=${gres}`]),
-      ...(partition === undefined ? [] : [`--partition=${partition}`]),
-      ...(account === undefined ? [] : [`--account=${account}`]),
-      ...(timeoutMs === undefined ? [] : [`--time=${Math.max(1, Math.ceil(timeoutMs / 60_000))}`]),
+      ...sbatchOptions({ gres, partition, account, time }),
       ...sbatchArguments,
       // Placed last, so that user arguments cannot override it; this comment identifies the array in the queue.
       `--comment=${mark}`,

@@ -6,7 +6,7 @@ import { boundJobScript } from './bound-job-script.js'
 import { lockFolder } from './folder-lock.js'
 import { cancel, idOfComment, pairs, parsedJobId, type RunSlurm } from './slurm-command.js'
 import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
-import { outputPath } from './slurm-script.js'
+import { outputPath, sbatchOptions } from './slurm-script.js'
 import { readNote, workFolder, writeNote } from './work-folder.js'
 
 /**
@@ -154,6 +154,9 @@ export class SlurmJobs {
     writeNote(script, boundJobScript(command, environment, files))
     writeNote(this.#file('intent', id), '')
     const { name = 'pctodl', partition, account, sbatchArguments = [] } = this.#options
+    // Slurm rejects a dependency on a job that it no longer knows.
+    const isKnown = before !== undefined && !existsSync(this.#file('exit', after!))
+    const dependency = isKnown ? `afterany:${before}` : undefined
     const words = [
       '--parsable',
       '--no-requeue',
@@ -162,13 +165,7 @@ export class SlurmJobs {
       `--nodes=${nodes?.length ?? 1}`,
       '--ntasks-per-node=1',
       `--cpus-per-task=${cpusPerNode}`,
-      ...(nodes === undefined ? [] : [`--nodelist=${nodes.join(',')}`]),
-      ...(memoryMbPerNode === undefined ? [] : [`--mem=${memoryMbPerNode}`]),
-      ...(gres === undefined ? [] : [`--gres=${gres}`]),
-      // Slurm rejects a dependency on a job that it no longer knows.
-      ...(before === undefined || existsSync(this.#file('exit', after!)) ? [] : [`--dependency=afterany:${before}`]),
-      ...(partition === undefined ? [] : [`--partition=${partition}`]),
-      ...(account === undefined ? [] : [`--account=${account}`]),
+      ...sbatchOptions({ nodelist: nodes?.join(','), mem: memoryMbPerNode, gres, dependency, partition, account }),
       ...sbatchArguments,
       // Placed last, so that user arguments cannot override it; this comment identifies the job in the queue.
       `--comment=${this.#mark}:${id}`,

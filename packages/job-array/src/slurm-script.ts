@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { given } from '@pctodl/platform'
 import type { Job } from './job-array.js'
 
 /**
@@ -56,4 +57,9 @@ export function shellExec(command: readonly string[]): string {
 /** Escapes a path for `sbatch --output`, in which `%` begins a pattern. */
 export function outputPath(file: string): string {
   return file.replaceAll('%', '%%')
+}
+
+/** Returns the words of the options of sbatch that are given. */
+export function sbatchOptions(options: Readonly<Record<string, string | number | undefined>>): string[] {
+  return Object.entries(given(options)).map(([name, value]) => `--${name}=${value}`)
 }

@@ -1,5 +1,5 @@
 import { type BoardChange, describeChange, type FoundState, reasonOf, type ServiceResults } from '@pctodl/nvml-control'
-import { PctodlError, systemClock } from '@pctodl/platform'
+import { given, PctodlError, systemClock } from '@pctodl/platform'
 import type { AuditEntry, AuditLog } from './audit-log.js'
 import { BoardGoneError, type BoardProcess } from './board-process.js'
 import { HeldLease, type HeldLeaseOptions, type Holder, isSameProgram } from './held-lease.js'
@@ -399,7 +399,7 @@ export class BoardKeeper {
       board: this.uuid,
       ...(target === this.uuid ? {} : { instance: target }),
       ...(holder ? { peer: holder.peer, program: holder.program } : {}),
-      ...(detail === undefined ? {} : { detail }),
+      ...given({ detail }),
     }
   }
 }

@@ -95,6 +95,8 @@ export function levenbergMarquardt(
   }
   let trial = new Float64Array(n)
   let trialResiduals = new Float64Array(m)
+  const isBlocked = (j: number) =>
+    (parameters[j]! <= lower[j]! && gradient[j]! > 0) || (parameters[j]! >= upper[j]! && gradient[j]! < 0)
   let damping = 1e-3
   let iterations = 0
   let converged = false
@@ -108,9 +110,7 @@ export function levenbergMarquardt(
 
     let freeCount = 0
     for (let j = 0; j < n; j++) {
-      const blocked =
-        (parameters[j]! <= lower[j]! && gradient[j]! > 0) || (parameters[j]! >= upper[j]! && gradient[j]! < 0)
-      if (!blocked) free[freeCount++] = j
+      if (!isBlocked(j)) free[freeCount++] = j
       scale[j] = Math.max(normal[j * n + j]!, 1e-12)
     }
     if (freeCount === 0) converged = true
@@ -140,12 +140,7 @@ export function levenbergMarquardt(
       }
     }
   }
-  const activeBounds: number[] = []
-  for (let j = 0; j < n; j++) {
-    const blocked =
-      (parameters[j]! <= lower[j]! && gradient[j]! > 0) || (parameters[j]! >= upper[j]! && gradient[j]! < 0)
-    if (blocked) activeBounds.push(j)
-  }
+  const activeBounds = Array.from(parameters.keys()).filter(isBlocked)
   return { parameters, cost, iterations, converged, activeBounds }
 }
 

@@ -17,6 +17,11 @@ export class PctodlError extends Error {
   }
 }
 
+/** Returns the message of whatever was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** An unacceptable value from the caller; `field` names the argument. */
 export class InvalidInputError extends PctodlError {
   readonly field: string

@@ -16,14 +16,7 @@ export function snapDown(states: readonly number[], mhz: number): number | undef
  * Returns the lowest state that is at least `mhz`; undefined if every state is below it. `states` must be ascending.
  */
 export function snapUp(states: readonly number[], mhz: number): number | undefined {
-  let low = 0
-  let high = states.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (states[middle]! < mhz) low = middle + 1
-    else high = middle
-  }
-  return states[low]
+  return states.find((state) => !(state < mhz))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import type { Tenant } from './configuration.js'
-import { PctodlError } from './errors.js'
+import { PctodlError, reasonOf } from './errors.js'
 import { type TraceRow, traceColumns } from './trace.js'
 
 type Column = (typeof traceColumns)[number]
@@ -36,7 +36,7 @@ export function parseTraceCsv(text: string): TraceRow[] {
   try {
     records = parse(text, { bom: true, trim: true, skip_empty_lines: true, relax_column_count: true })
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new TraceFormatError(0, '*', reason, 'comma-separated values with quoted lists', { cause })
   }
   const header = records[0] ?? []

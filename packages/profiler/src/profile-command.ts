@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
-import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { openAsked } from './board-options.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import { expectedDuration } from './plan/expected-duration.js'
@@ -26,7 +26,7 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
     terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
     if (options.dryRun) {
       const report = { ...expectedDuration(plan), plan }
-      terminal.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : listing(plan))
+      terminal.stdout.write(options.json ? jsonText(report) : listing(plan))
       return 0
     }
     return await measure(options, backend, plan, terminal)
@@ -79,7 +79,7 @@ async function measure(
     wallMs: performance.now() - startedMs,
     files,
   })
-  stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
+  stdout.write(options.json ? jsonText(report) : report.text)
   // That a configuration does not fit in memory is a valid result. Any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
 }

@@ -12,7 +12,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { findGpuSpec, type GpuSpec, networkNames, type Tenant } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, networkNames, reasonOf, type Tenant } from '@pctodl/platform'
 import { version } from '../package.json'
 import { knownOfBoard } from './active-design.js'
 import { addBoardOptions, type BoardOptions, measureOf, networkOf, tenantsOf } from './board-options.js'
@@ -48,6 +48,11 @@ interface RawOptions extends BoardOptions {
   readonly dryRun?: boolean
   readonly plot?: boolean
 }
+
+const sweepOptions = [
+  ...(['single', 'static', 'sweep', 'profileFreqScaling', 'stress'] as const),
+  ...(['matrix', 'clocks', 'mixes', 'design'] as const),
+]
 
 /** The options of one call of `pctodl profile`, after checking. */
 export interface ProfileOptions extends RawOptions {
@@ -131,18 +136,8 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
   return { ...options, models, tenants: tenantsOf({ ...options, model: [models[0]!] }, { model: [], batches: [8] }) }
 }
 
-function hasSweep({
-  single,
-  static: idle,
-  sweep,
-  profileFreqScaling,
-  stress,
-  matrix,
-  clocks,
-  mixes,
-  design,
-}: RawOptions): boolean {
-  return [single, idle, sweep, profileFreqScaling, stress, matrix, clocks, mixes, design].some(Boolean)
+function hasSweep(options: RawOptions): boolean {
+  return sweepOptions.some((name) => options[name])
 }
 
 /**
@@ -202,6 +197,6 @@ function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`)
   }
 }

@@ -5,7 +5,6 @@ export type { RecordedWindow, RunRecord, ServedRequests } from './record/run-rec
 export { formatRunRecord, parseRunRecord } from './record/run-record-json.js'
 export { firstSteadyWindow, type RunSummary, summarizeRun, taskKey } from './verdict/run-summary.js'
 export { combineRepeatedRuns } from './verdict/combine-runs.js'
-export { groupBy } from './verdict/group-by.js'
 export { rankRuns } from './verdict/ranking.js'
 export { EQUAL_P99_IDS, EQUAL_P99_SET, type Ratio, standings } from './verdict/standings.js'
 export { aggregateByAlgorithm, baselineOf } from './verdict/algorithm-aggregate.js'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
-import { InvalidInputError } from '@pctodl/platform'
+import { given, InvalidInputError } from '@pctodl/platform'
 import { version } from '../package.json'
 import { type RunLog, runsOfLogs } from './page/runs-of-logs.js'
 import { addReportOptions, type RawReportOptions, writeReports } from './page/write-report.js'
@@ -38,5 +38,5 @@ function readLog(argument: string): RunLog {
   if (events[0]?.type !== 'run-start') {
     throw new InvalidInputError(`${file}, line 1`, events[0]?.type, "the log of a run, which begins with 'run-start'")
   }
-  return { ...(algorithm === undefined ? {} : { algorithm }), events }
+  return { ...given({ algorithm }), events }
 }

@@ -14,7 +14,7 @@ import {
   standardBatchLadder,
 } from '@pctodl/baselines'
 import { MAX_BATCH_SIZE, type PerfModel, type Predictor } from '@pctodl/perf-model'
-import { type Configuration, InvalidInputError, smClocksAt, snapDown, type Tenant } from '@pctodl/platform'
+import { type Configuration, given, InvalidInputError, smClocksAt, snapDown, type Tenant } from '@pctodl/platform'
 import {
   type ClockPlan,
   PctodlPolicy,
@@ -90,7 +90,7 @@ export function policyNamed(name: PolicyName, options: PolicyOptions): NotedPoli
   const latencyMs = (of: string) => models.find((each) => each.model === of)?.latencySloMs
   const partition = {
     ...(limited ? { latencyPercentile: 'p99' as const } : {}),
-    ...(options.sharePercentStep === undefined ? {} : { sharePercentStep: options.sharePercentStep }),
+    ...given({ sharePercentStep: options.sharePercentStep }),
     ...(memClocksMhz ? { memClocksMhz } : {}),
   }
   const plan = (powerCapW: number) => planPartition(predictor, { ...partition, models, powerCapW, powerMarginW })

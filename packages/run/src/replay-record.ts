@@ -1,4 +1,4 @@
-import type { Terminal, TextOutput } from '@pctodl/command-line'
+import { jsonText, type Terminal, type TextOutput } from '@pctodl/command-line'
 import { type Action, type Replay, type RunEvent, replayRun } from '@pctodl/scheduler'
 import { experimentPolicy } from './experiment-policy.js'
 import { readRecordedExperiment } from './recorded-experiment.js'
@@ -15,7 +15,7 @@ const SHOWN_DIFFERENCES = 5
 export function replayRecord({ replay: file, json }: ReplayCall, { stdout }: Terminal): number {
   const { experiment, events } = readRecordedExperiment(file)
   const replay = replayRun(events, experimentPolicy(experiment))
-  if (json) stdout.write(`${JSON.stringify({ experiment, ...replay }, null, 2)}\n`)
+  if (json) stdout.write(jsonText({ experiment, ...replay }))
   else {
     for (const event of events) {
       const line = lineOf(event)

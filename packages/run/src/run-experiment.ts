@@ -1,7 +1,7 @@
 import path from 'node:path'
-import { asUsage, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { asUsage, jsonText, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import { SimulatedGpu } from '@pctodl/gpu-sim'
-import { UnknownNameError } from '@pctodl/platform'
+import { given, UnknownNameError } from '@pctodl/platform'
 import { formatResultsCsv } from '@pctodl/report'
 import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import { runPolicy, type WindowObservation } from '@pctodl/scheduler'
@@ -53,9 +53,7 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
     })
     const evaluation = evaluate(recorder.recording())
     const notes = policy.notes ?? []
-    stdout.write(
-      call.json ? `${JSON.stringify({ about, evaluation, notes }, null, 2)}\n` : evaluationText(evaluation, notes),
-    )
+    stdout.write(call.json ? jsonText({ about, evaluation, notes }) : evaluationText(evaluation, notes))
     const nothing = nothingCompleted(windows)
     if (nothing === undefined) return 0
     stderr.write(`pctodl run: ${nothing}\n`)
@@ -89,7 +87,7 @@ async function openBackendOf({ backend, gpu, seed, worker, dataset, datasetPath 
   // Loaded only here, because it loads the driver's library and the worker pools.
   const { openBackend } = await import('@pctodl/backend')
   const real = {
-    ...(worker === undefined ? {} : { worker }),
+    ...given({ worker }),
     ...(datasetPath === undefined ? {} : { dataset: path.join(datasetPath, dataset) }),
   }
   try {

@@ -11,7 +11,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { assertTenants, type CapSchedule, fixedCap, networkName, type Tenant } from '@pctodl/platform'
+import { assertTenants, type CapSchedule, fixedCap, given, networkName, type Tenant } from '@pctodl/platform'
 import { version } from '../package.json'
 import { type BackendKind, backendKinds } from './backend-kind.js'
 import { readCapSchedule } from './cap-schedule-file.js'
@@ -139,17 +139,11 @@ function checked(raw: RawOptions): ExperimentCall | ReplayCall {
   if (raw.replay !== undefined) return { replay: raw.replay, json }
   if (raw.model === undefined) throw new UsageError('--model: say which network to serve')
   const caps = capsOfCall(raw)
+  const { backend, gpu, worker, dataset, datasetPath, seed, logFile } = raw
   return {
-    backend: raw.backend,
-    gpu: raw.gpu,
-    ...(raw.worker === undefined ? {} : { worker: raw.worker }),
-    dataset: raw.dataset,
-    ...(raw.datasetPath === undefined ? {} : { datasetPath: raw.datasetPath }),
-    seed: raw.seed,
-    caps,
+    ...given({ worker, datasetPath, logFile }),
+    ...{ backend, gpu, dataset, seed, caps, json },
     iterations: iterationsOfCall(raw),
-    ...(raw.logFile === undefined ? {} : { logFile: raw.logFile }),
-    json,
     experiment: experimentOfCall(raw, networkName(raw.model), caps),
   }
 }
@@ -161,7 +155,7 @@ function experimentOfCall(raw: RawOptions, model: string, caps: CapSchedule): Om
     model,
     capsW: caps.map(({ powerCapW }) => powerCapW),
     powerMarginW: raw.powerMargin,
-    ...(raw.memClock === undefined ? {} : { memClockMhz: raw.memClock }),
+    ...given({ memClockMhz: raw.memClock }),
     sharePercentStep: raw.mpsStep,
     shadow: raw.enableShadow ?? false,
     hardwareLimit: raw.hardwareLimit,

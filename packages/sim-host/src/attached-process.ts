@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { PctodlError } from '@pctodl/platform'
+import { given, PctodlError } from '@pctodl/platform'
 import type { AttachReply, AttachRequest } from './control-protocol.js'
 import { BoardUnavailableError } from './host-errors.js'
 import { controlSocket } from './host-folder-layout.js'
@@ -39,7 +39,7 @@ export async function attachProcess(
     uid: process.getuid?.() ?? 0,
     gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
     pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
-    tenant: { ...(model === undefined ? {} : { model }), batchSize, mpsPercent },
+    tenant: { ...given({ model }), batchSize, mpsPercent },
     ...wanted,
   })
   if (!attached.error && !attached.cudaError) return { client, attached }

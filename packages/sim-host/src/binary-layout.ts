@@ -8,6 +8,8 @@ export interface Field<T> {
   readonly length: number
   readonly bytes: number
   readonly alignment: number
+  /** Name of the field before this one, a `u32` that counts the used elements of this list. */
+  readonly countName?: string
   get(view: DataView, offset: number): T
   set(view: DataView, offset: number, value: T): void
 }
@@ -78,48 +80,56 @@ export function text(length: number): Field<string> {
 export class Layout<V extends object> {
   readonly bytes: number
   readonly alignment: number
-  readonly #offsets: ReadonlyMap<string, number>
-  readonly #entries: readonly (readonly [string, Field<unknown>])[]
+  readonly #offsets = new Map<string, number>()
+  readonly #fields: readonly (readonly [string, Field<unknown>])[]
+  readonly #members: readonly (readonly [string, Field<unknown>])[]
 
   constructor(
     readonly cName: string,
     fields: { readonly [K in keyof V]: Field<V[K]> },
   ) {
-    this.#entries = Object.entries(fields) as [string, Field<unknown>][]
-    const offsets = new Map<string, number>()
+    this.#fields = Object.entries(fields)
+    this.#members = this.#fields.flatMap((field) => {
+      const { countName } = field[1]
+      return countName === undefined ? [field] : [[countName, u32 as Field<unknown>] as const, field]
+    })
     let end = 0
-    for (const [name, field] of this.#entries) {
+    for (const [name, field] of this.#members) {
       end = alignUp(end, field.alignment)
-      offsets.set(name, end)
+      this.#offsets.set(name, end)
       end += field.bytes
     }
-    this.#offsets = offsets
     this.alignment = 8
     this.bytes = alignUp(end, this.alignment)
   }
 
-  offsetOf(field: keyof V & string): number {
+  offsetOf(field: string): number {
     return this.#offsets.get(field)!
   }
 
   read(view: DataView, base: number): V {
-    return Object.fromEntries(
-      this.#entries.map(([name, field]) => [name, field.get(view, base + this.#offsets.get(name)!)]),
-    ) as V
+    const valueAt = ([name, { countName, ...field }]: readonly [string, Field<unknown>]) => {
+      const value = field.get(view, base + this.offsetOf(name))
+      if (countName === undefined) return [name, value]
+      return [name, (value as unknown[]).slice(0, u32.get(view, base + this.offsetOf(countName)))]
+    }
+    return Object.fromEntries(this.#fields.map(valueAt)) as V
   }
 
   write(view: DataView, base: number, values: V): void {
-    for (const [name, field] of this.#entries) {
-      field.set(view, base + this.#offsets.get(name)!, (values as Record<string, unknown>)[name])
+    for (const [name, { countName, ...field }] of this.#fields) {
+      const value = (values as Record<string, unknown>)[name]
+      field.set(view, base + this.offsetOf(name), value)
+      if (countName !== undefined) u32.set(view, base + this.offsetOf(countName), (value as unknown[]).length)
     }
   }
 
   /** Returns the C declaration of the struct, with a compile-time assertion for the offset of every field. */
   toC(): string {
-    const members = this.#entries.map(
+    const members = this.#members.map(
       ([name, { cType, length }]) => `    ${cType} ${name}${length ? `[${length}]` : ''};`,
     )
-    const asserts = this.#entries.map(
+    const asserts = this.#members.map(
       ([name]) =>
         `_Static_assert(offsetof(struct ${this.cName}, ${name}) == ${this.#offsets.get(name)}, "${this.cName}.${name}");`,
     )
@@ -147,6 +157,11 @@ export function list<V extends object>(layout: Layout<V>, length: number): Field
       })
     },
   }
+}
+
+/** A list that is written with the number of its elements, and read without the unused rest. */
+export function counted<T>(countName: string, field: Field<readonly T[]>): Field<readonly T[]> {
+  return { ...field, countName }
 }
 
 function alignUp(offset: number, alignment: number): number {

@@ -1,4 +1,4 @@
-import { Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
+import { counted, Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
 
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
@@ -69,7 +69,6 @@ const migProfileFacts = [
   'jpegs',
   'ofas',
   'memorySlices',
-  'placementCount',
 ] as const
 
 /** A GPU instance profile as the driver reports it. */
@@ -83,7 +82,7 @@ export const migProfile: Layout<MigProfileFacts> = new Layout('mig_profile', {
   name: text(32),
   memoryMb: u64,
   ...words(migProfileFacts),
-  placements: u32s(MAX_MIG_INSTANCES),
+  placements: counted('placementCount', u32s(MAX_MIG_INSTANCES)),
 })
 
 export interface GpuInstanceState {
@@ -161,7 +160,6 @@ const boardLimits = [
   'temperatureSlowdownC',
   'temperatureShutdownC',
   'defaultSmClockMhz',
-  'memClockCount',
 ] as const
 
 /**
@@ -182,7 +180,6 @@ export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardL
   smClockCounts: readonly number[]
   /** SM clocks by memory clock, MHz. Each memory clock has `MAX_SM_CLOCKS` entries; unused entries are 0. */
   smClocksMhz: readonly number[]
-  migProfileCount: number
   migProfiles: readonly MigProfileFacts[]
 }
 
@@ -198,11 +195,10 @@ export const boardIdentity: Layout<BoardIdentity> = new Layout('board_identity',
   memoryReservedBytes: u64,
   bar1TotalBytes: u64,
   ...words(boardLimits),
-  memClocksMhz: u32s(MAX_MEMORY_CLOCKS),
+  memClocksMhz: counted('memClockCount', u32s(MAX_MEMORY_CLOCKS)),
   smClockCounts: u32s(MAX_MEMORY_CLOCKS),
   smClocksMhz: u32s(MAX_MEMORY_CLOCKS * MAX_SM_CLOCKS),
-  migProfileCount: u32,
-  migProfiles: list(migProfile, MAX_MIG_PROFILES),
+  migProfiles: counted('migProfileCount', list(migProfile, MAX_MIG_PROFILES)),
 })
 
 export interface BoardProcess {
@@ -269,11 +265,8 @@ export interface BoardState extends Record<(typeof boardReadings)[number], numbe
   memoryUsedBytes: number
   violationPowerNs: number
   violationThermalNs: number
-  gpuInstanceCount: number
   gpuInstances: readonly GpuInstanceState[]
-  computeInstanceCount: number
   computeInstances: readonly ComputeInstanceState[]
-  processCount: number
   processes: readonly BoardProcess[]
 }
 
@@ -284,12 +277,9 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
   violationPowerNs: u64,
   violationThermalNs: u64,
   ...words(boardReadings),
-  gpuInstanceCount: u32,
-  gpuInstances: list(gpuInstance, MAX_MIG_INSTANCES),
-  computeInstanceCount: u32,
-  computeInstances: list(computeInstance, MAX_MIG_INSTANCES),
-  processCount: u32,
-  processes: list(boardProcess, MAX_PROCESSES),
+  gpuInstances: counted('gpuInstanceCount', list(gpuInstance, MAX_MIG_INSTANCES)),
+  computeInstances: counted('computeInstanceCount', list(computeInstance, MAX_MIG_INSTANCES)),
+  processes: counted('processCount', list(boardProcess, MAX_PROCESSES)),
 })
 
 /**

@@ -53,7 +53,9 @@ function readBoard(folder: string, gpuIndex: number): BoardReading {
       if (header.magic !== BOARD_MAGIC || header.version !== BOARD_LAYOUT_VERSION) {
         throw new BoardUnavailableError(`${boardFilePath(folder, gpuIndex)} is of another version of the simulator`)
       }
-      if (header.presence === boardPresences.stopped || !isFresh(header)) {
+      const silentNs = Number(process.hrtime.bigint()) - header.heartbeatNs
+      const isFresh = isAlive(header.simulatorPid) && silentNs < SILENT_NS
+      if (header.presence === boardPresences.stopped || !isFresh) {
         throw new BoardUnavailableError('the simulator has ended')
       }
       if (header.presence === boardPresences.lost) {
@@ -72,8 +74,4 @@ function readBoard(folder: string, gpuIndex: number): BoardReading {
   } finally {
     closeSync(fd)
   }
-}
-
-function isFresh(header: BoardHeader): boolean {
-  return isAlive(header.simulatorPid) && Number(process.hrtime.bigint()) - header.heartbeatNs < SILENT_NS
 }

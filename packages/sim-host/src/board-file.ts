@@ -66,7 +66,7 @@ export class BoardFile {
       gpuCount,
       gpuIndex,
       privilege: privileges[privilege],
-      heartbeatNs: monotonicNs(),
+      heartbeatNs: Number(process.hrtime.bigint()),
     })
     writeSync(this.#fd, bytes, 0, bytes.length, 0)
   }
@@ -156,8 +156,4 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-}
-
-function monotonicNs(): number {
-  return Number(process.hrtime.bigint())
 }

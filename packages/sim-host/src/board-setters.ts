@@ -25,8 +25,8 @@ export class BoardSetters {
   computeMode: number = computeModes.DEFAULT
   persistenceMode = 0
   /** Requested application clock of the SMs, MHz; the boost clock by default. */
-  applicationSmClockMhz: number
-  applicationMemClockMhz: number
+  applicationSmClockMhz!: number
+  applicationMemClockMhz!: number
   readonly #spec: GpuSpec
   readonly #lease: GpuLease
   #memLockMhz: number | null = null
@@ -35,16 +35,14 @@ export class BoardSetters {
   constructor(spec: GpuSpec, lease: GpuLease) {
     this.#spec = spec
     this.#lease = lease
-    this.applicationSmClockMhz = spec.boostClockMhz
-    this.applicationMemClockMhz = this.#topMemClock()
+    this.#resetApplicationClocks()
   }
 
   /** Resets all settings, as happens when the driver is unloaded or the board is reset. */
   async forget(): Promise<void> {
     this.computeMode = computeModes.DEFAULT
     this.persistenceMode = 0
-    this.applicationSmClockMhz = this.#spec.boostClockMhz
-    this.applicationMemClockMhz = this.#topMemClock()
+    this.#resetApplicationClocks()
     this.#smLocked = false
     this.#memLockMhz = null
     await this.#lease.resetSmClock()
@@ -95,8 +93,7 @@ export class BoardSetters {
       case 'setApplicationClocks':
         return this.#setApplicationClocks(first, second)
       case 'resetApplicationClocks':
-        this.applicationSmClockMhz = this.#spec.boostClockMhz
-        this.applicationMemClockMhz = this.#topMemClock()
+        this.#resetApplicationClocks()
         if (!this.#smLocked) await this.#lease.resetSmClock()
         return nvmlReturn.success
       default:
@@ -150,7 +147,8 @@ export class BoardSetters {
     return smClocksAt(this.#spec, this.#memLockMhz ?? this.#spec.performanceMemClocksMhz[0]!)!
   }
 
-  #topMemClock(): number {
-    return Math.max(...this.#spec.clockStates.map((state) => state.memClockMhz))
+  #resetApplicationClocks(): void {
+    this.applicationSmClockMhz = this.#spec.boostClockMhz
+    this.applicationMemClockMhz = Math.max(...this.#spec.clockStates.map((state) => state.memClockMhz))
   }
 }

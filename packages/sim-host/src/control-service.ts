@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { type FailureKind, loadName, type SimulatedProcess } from '@pctodl/gpu-sim'
-import { assertTenants, PctodlError, systemClock } from '@pctodl/platform'
+import { assertTenants, PctodlError, reasonOf, systemClock } from '@pctodl/platform'
 import type { Privilege } from './board-file-layout.js'
 import {
   type AttachReply,
@@ -290,7 +290,7 @@ function visibleThrough(visible: string, wanted: string): string {
 
 function cudaRefusal(error: unknown): { readonly cudaError: number; readonly message: string } {
   const cudaError = error instanceof MpsConnectionError ? error.cudaError : CUDA_INVALID_VALUE
-  return { cudaError, message: error instanceof Error ? error.message : String(error) }
+  return { cudaError, message: reasonOf(error) }
 }
 
 function countersReply({ counters, failureKind }: SimulatedProcess, terminated: number): CountersReply {

@@ -120,7 +120,6 @@ export function driverFacts(
     temperatureSlowdownC: spec.thermalLimitC + (geforce ? 2 : 4),
     temperatureShutdownC: spec.thermalLimitC + (geforce ? 5 : 7),
     defaultSmClockMhz: spec.boostClockMhz,
-    memClockCount: states.length,
     memClocksMhz: states.map((state) => state.memClockMhz),
     smClockCounts: states.map((state) => state.smClocksMhz.length),
     smClocksMhz: states.flatMap((state) =>
@@ -129,7 +128,6 @@ export function driverFacts(
         MAX_SM_CLOCKS,
       ),
     ),
-    migProfileCount: profiles.length,
     migProfiles: profiles,
   }
 }

@@ -294,11 +294,8 @@ export class HostBoard {
       applicationMemClockMhz: this.setters.applicationMemClockMhz,
       migCurrent: this.mig.enabled ? 1 : 0,
       migPending: this.mig.pending ? 1 : 0,
-      gpuInstanceCount: gpuInstances.length,
       gpuInstances,
-      computeInstanceCount: computeInstances.length,
       computeInstances,
-      processCount: processes.length,
       processes,
     }
   }

@@ -23,10 +23,3 @@ export class CompilerError extends PctodlError {
     super('NO_COMPILER', message, options)
   }
 }
-
-/** Thrown if a program or file that host mode needs is missing or not safe to use. */
-export class HostProgramError extends PctodlError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('HOST_PROGRAM_MISSING', message, options)
-  }
-}

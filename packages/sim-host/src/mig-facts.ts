@@ -58,7 +58,6 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
       jpegs,
       ofas,
       memorySlices: profile.memorySlices,
-      placementCount: profile.placements.length,
       placements: profile.placements,
     }
   })
@@ -72,22 +71,16 @@ export function gpuInstanceId(memorySlices: number, start: number): number {
   return MEMORY_SLICES / memorySlices - 1 + start / memorySlices
 }
 
-/** Possible sizes of compute instances (slices), with the driver's profile ids. */
-export const computeProfiles: readonly { readonly sliceCount: number; readonly id: number }[] = [
-  { sliceCount: 1, id: 0 },
-  { sliceCount: 2, id: 1 },
-  { sliceCount: 3, id: 2 },
-  { sliceCount: 4, id: 3 },
-  { sliceCount: 7, id: 4 },
-]
+/** The driver's profile ids of compute instances, by their possible sizes in slices. */
+export const computeProfileIds: Readonly<Record<number, number>> = { 1: 0, 2: 1, 3: 2, 4: 3, 7: 4 }
 
 /**
  * Returns the possible sizes of compute instances, in slices, in a GPU instance of the given number of slices. As in
  * the driver, sizes 5 and 6 do not exist, and size 3 is not possible in a GPU instance of 4 slices.
  */
 export function computeSizes(gpuInstanceSlices: number): readonly number[] {
-  return computeProfiles
-    .map((profile) => profile.sliceCount)
+  return Object.keys(computeProfileIds)
+    .map(Number)
     .filter((slices) => slices <= gpuInstanceSlices && !(slices === 3 && gpuInstanceSlices === 4))
 }
 

@@ -16,6 +16,7 @@ export interface MpsServer {
   /** Whether a client had a fatal fault. The server then accepts no client until all its clients have left. */
   faulty: boolean
   readonly clients: MpsClient[]
+  stop(): void
 }
 
 export interface MpsDaemonOptions {
@@ -52,7 +53,7 @@ export class MpsConnectionError extends PctodlError {
  */
 export class MpsDaemon {
   readonly #options: MpsDaemonOptions
-  readonly #servers: (MpsServer & { stop(): void })[] = []
+  readonly #servers: MpsServer[] = []
   readonly #deviceMemoryLimits = new Map<string, string>()
   #defaultPercentage = 100
   #defaultPriority = 0
@@ -207,7 +208,7 @@ export class MpsDaemon {
     clearTimeout(timer)
   }
 
-  #start(uid: number): MpsServer & { stop(): void } {
+  #start(uid: number): MpsServer {
     const standIn = this.#options.startServer()
     const server = {
       pid: standIn.pid,
@@ -221,16 +222,13 @@ export class MpsDaemon {
     return server
   }
 
-  #stop(server: MpsServer & { stop(): void }): void {
+  #stop(server: MpsServer): void {
     for (const client of server.clients.splice(0)) client.terminate(CUDA_MPS_RPC_FAILURE)
     this.#servers.splice(this.#servers.indexOf(server), 1)
     server.stop()
   }
 
-  async #withServer(
-    pid: string | undefined,
-    act: (server: MpsServer & { stop(): void }) => Promise<MpsAnswer>,
-  ): Promise<MpsAnswer> {
+  async #withServer(pid: string | undefined, act: (server: MpsServer) => Promise<MpsAnswer>): Promise<MpsAnswer> {
     const server = this.#servers.find((each) => each.pid === Number(pid))
     return server ? act(server) : { output: `Server ${pid ?? ''} not found\n` }
   }

@@ -14,8 +14,9 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { PctodlError } from '@pctodl/platform'
 import { boardFileHeaderC } from './board-file-layout.js'
-import { CompilerError, HostProgramError } from './host-errors.js'
+import { CompilerError } from './host-errors.js'
 
 export const NVML_LIBRARY = 'libnvidia-ml.so.1'
 
@@ -55,7 +56,7 @@ export interface NativeLibraryOptions {
  * compiler.
  *
  * @throws CompilerError if there is no C compiler, or it fails
- * @throws HostProgramError if other users could replace the library
+ * @throws PctodlError `HOST_PROGRAM_MISSING` if other users could replace the library
  */
 export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compiler }: NativeLibraryOptions): string {
   const prebuilt = prebuiltFolder === undefined ? null : prebuiltLibrary(sourceFolder, prebuiltFolder)
@@ -148,7 +149,7 @@ function hasGlibc(): boolean {
 /**
  * Checks that only root and this user can modify a file or folder and the folders that contain it.
  *
- * @throws HostProgramError if another user can modify one
+ * @throws PctodlError `HOST_PROGRAM_MISSING` if another user can modify one
  */
 function assertOurs(place: string): void {
   const own = [0, process.geteuid?.() ?? 0]
@@ -157,7 +158,10 @@ function assertOurs(place: string): void {
     const isShared = (mode & 0o022) !== 0 && (mode & 0o1000) === 0
     if (!own.includes(uid) || isShared) {
       const why = isShared ? 'can be written by others' : `belongs to user ${uid}`
-      throw new HostProgramError(`${at} ${why}: no library is kept there; name another folder in XDG_CACHE_HOME`)
+      throw new PctodlError(
+        'HOST_PROGRAM_MISSING',
+        `${at} ${why}: no library is kept there; name another folder in XDG_CACHE_HOME`,
+      )
     }
     if (at === dirname(at)) return
   }

@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { assertFaultScenario, type FaultScenario, simulatedBoards } from '@pctodl/gpu-sim'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { given, InvalidInputError, PctodlError } from '@pctodl/platform'
 import { version } from '../package.json'
 import { attachProcess, CudaError } from './attached-process.js'
 import { LlmEngine } from './llm-engine.js'
@@ -116,7 +116,7 @@ async function host(options: HostOptions, command: string | undefined, words: re
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({
     ...{ board: gpu, gpus, seed, load },
-    ...(name === undefined ? {} : { name }),
+    ...given({ name }),
     ...(mig === undefined ? {} : { mig: mig.split(',').map((profile) => profile.trim()) }),
     ...(faults === undefined ? {} : { faults: readFaults(faults) }),
     privilege: denyRoot ? 'nobody' : allowAll ? 'everyone' : 'root',

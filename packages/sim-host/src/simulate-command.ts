@@ -3,7 +3,7 @@ import path from 'node:path'
 import { exampleText, integerFrom, oneOf, type Terminal } from '@pctodl/command-line'
 import { hostNames, precisions, resolveBoard, simulateSteadyState, tenantFootprint } from '@pctodl/gpu-sim'
 import { graphFromOnnx, type LayerGraph } from '@pctodl/model-zoo'
-import { assertTenants, InvalidInputError, smClocksAt, type Tenant } from '@pctodl/platform'
+import { assertTenants, given, InvalidInputError, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { Command } from 'commander'
 
 export interface SimulateOptions {
@@ -51,7 +51,7 @@ export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal)
   const execution = {
     networks,
     precision: options.precision,
-    ...(options.host === undefined ? {} : { host: options.host }),
+    ...given({ host: options.host }),
   }
   for (const network of networks) stderr.write(unknownOperators(network))
   const board = resolveBoard(options.gpu)

@@ -8,14 +8,15 @@ import {
   assertTenants,
   findGpuSpec,
   findMigProfile,
+  given,
   InvalidInputError,
+  PctodlError,
   systemClock,
   type Tenant,
 } from '@pctodl/platform'
 import type { BoardEventType, Privilege } from './board-file-layout.js'
 import { type Attachment, ControlService } from './control-service.js'
 import { HostBoard } from './host-board.js'
-import { HostProgramError } from './host-errors.js'
 import { HostFolder, hostPrograms } from './host-folder.js'
 import { lspciScript } from './lspci-script.js'
 import { nativeLibrary } from './native-library.js'
@@ -114,7 +115,10 @@ export class SimulatedHost {
     for (const { model } of load) loadName(model)
     if (options.mig && load.length > 0) throw new InvalidInputError('load', load.length, 'none on divided boards')
     if (process.platform !== 'linux') {
-      throw new HostProgramError(`host mode needs Linux, this is ${process.platform}; use SimulatedGpu in process`)
+      throw new PctodlError(
+        'HOST_PROGRAM_MISSING',
+        `host mode needs Linux, this is ${process.platform}; use SimulatedGpu in process`,
+      )
     }
     const spec = findGpuSpec(options.board)
     for (const profile of options.mig ?? []) findMigProfile(spec, profile)
@@ -132,7 +136,7 @@ export class SimulatedHost {
     const library = nativeLibrary({
       sourceFolder: join(packageFolder(), 'native'),
       prebuiltFolder: join(packageFolder(), 'prebuilt'),
-      ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }),
+      ...given({ cacheFolder: options.cacheFolder }),
     })
     const place = new HostFolder({
       library,
@@ -322,7 +326,10 @@ function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'native', 'nvml_abi.h'))) {
     if (folder === dirname(folder)) {
-      throw new HostProgramError('the C sources of the simulated NVML library are missing; reinstall @pctodl/sim-host')
+      throw new PctodlError(
+        'HOST_PROGRAM_MISSING',
+        'the C sources of the simulated NVML library are missing; reinstall @pctodl/sim-host',
+      )
     }
     folder = dirname(folder)
   }
@@ -335,6 +342,10 @@ function builtPrograms(): string {
   const missingIn = (folder: string) => hostPrograms.find((program) => !existsSync(join(folder, `${program}.cjs`)))
   if (!missingIn(beside)) return beside
   const missing = missingIn(built)
-  if (missing) throw new HostProgramError(`${join(built, `${missing}.cjs`)} is missing; build @pctodl/sim-host first`)
+  if (missing)
+    throw new PctodlError(
+      'HOST_PROGRAM_MISSING',
+      `${join(built, `${missing}.cjs`)} is missing; build @pctodl/sim-host first`,
+    )
   return built
 }

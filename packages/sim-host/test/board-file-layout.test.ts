@@ -85,7 +85,7 @@ describe('board file', () => {
     const [reading] = readBoards(place)
     expect(reading!.identity).toEqual({
       ...identity,
-      memClocksMhz: [9501, 9251, 5001, 810, 405, ...Array(11).fill(0)],
+      memClocksMhz: [9501, 9251, 5001, 810, 405],
       smClockCounts: [127, 127, 127, 127, 15, ...Array(11).fill(0)],
       smClocksMhz: reading!.identity.smClocksMhz,
       migProfiles: reading!.identity.migProfiles,

@@ -7,15 +7,6 @@ import { batchSizesUpTo, sizeFor } from '../src/requests/batch-sizes.js'
 import type { Answer, PendingRequest } from '../src/requests/pending-request.js'
 import { type Instance, ServiceDispatcher } from '../src/requests/service-dispatcher.js'
 import { assertTraffic, limitsOf, startTraffic } from '../src/requests/service-traffic.js'
-import { WaitingLine } from '../src/requests/waiting-line.js'
-
-const requestOf = (arrivedMs: number): PendingRequest => ({
-  arrivedMs,
-  deadlineMs: Number.POSITIVE_INFINITY,
-  again: false,
-  calledOff: false,
-  decided: undefined,
-})
 
 describe('batch sizes', () => {
   it('go from one to the largest, none more than twice the one before', () => {
@@ -39,45 +30,6 @@ describe('batch sizes', () => {
         const size = sizeFor(requests, largest)
         expect(size).toBeGreaterThanOrEqual(requests)
         expect(batchSizesUpTo(largest).filter((each) => each >= requests && each < size)).toEqual([])
-      }),
-    )
-  })
-})
-
-describe('a line of those who wait', () => {
-  it('is a list from which anybody may leave, also while it is gone through', () => {
-    const step = fc.record({ what: fc.constantFrom('push', 'putFirst', 'remove', 'pass'), which: fc.nat(20) })
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const line = new WaitingLine()
-        let list: PendingRequest[] = []
-        const gone = requestOf(-1)
-        for (const [i, { what, which }] of steps.entries()) {
-          const request = requestOf(i)
-          if (what === 'push') {
-            line.push(request)
-            list.push(request)
-          } else if (what === 'putFirst') {
-            line.putFirst(request)
-            list.unshift(request)
-          } else if (what === 'remove') {
-            const leaving = list[which] ?? gone
-            expect(line.remove(leaving)).toBe(leaving !== gone)
-            list = list.filter((each) => each !== leaving)
-          } else {
-            // Each takes the one behind with it, and nobody is met who has left.
-            const met: PendingRequest[] = []
-            for (const each of line) {
-              met.push(each)
-              line.remove(each)
-              const behind = list[list.indexOf(each) + 1]
-              if (behind) line.remove(behind)
-            }
-            expect(met).toEqual(list.filter((_, place) => place % 2 === 0))
-            list = []
-          }
-          expect([[...line], line.length, line.first]).toEqual([list, list.length, list[0]])
-        }
       }),
     )
   })

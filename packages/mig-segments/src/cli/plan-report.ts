@@ -1,9 +1,9 @@
 import path from 'node:path'
-import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { groupBy } from '@pctodl/platform'
 import Table from 'cli-table3'
 import type { FleetPlan, ServedService, UnservedService } from '../fleet/fleet-plan.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
-import { grouped } from '../grouped.js'
 import { instancesOf } from '../map/fleet-map.js'
 import { shown } from '../output/explain.js'
 import type { FleetReplan } from '../replan/replan-fleet.js'
@@ -34,7 +34,7 @@ export function report(
 ): void {
   for (const [file, content] of files) if (content !== null) writeFileAtomically(file, content)
   const written = [...files.keys()]
-  if (json) stdout.write(`${JSON.stringify({ ...result, files: written }, null, 2)}\n`)
+  if (json) stdout.write(jsonText({ ...result, files: written }))
   else stdout.write(`${text}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
   for (const { message } of result.unserved) stderr.write(`not served: ${message}\n`)
 }
@@ -118,7 +118,7 @@ export function changeOf(plan: FleetReplan): string {
 export function fleetSummary(plan: FleetPlan | FleetReplan): string {
   const { boards, cost, lowerBoundCost, powerW, meanPowerW } = plan
   const lowerBoundPowerW = 'lowerBoundPowerW' in plan ? plan.lowerBoundPowerW : 0
-  const kinds = [...grouped(boards, ({ gpu }) => gpu)].map(([gpu, of]) => `${of.length} ${gpu}`).join(', ')
+  const kinds = [...groupBy(boards, ({ gpu }) => gpu)].map(([gpu, of]) => `${of.length} ${gpu}`).join(', ')
   const gap = cost > 0 ? (cost - lowerBoundCost) / cost : 0
   const proof =
     gap <= 1e-6 ? 'no plan costs less' : `at least ${lowerBoundCost.toPrecision(4)}, gap ${(100 * gap).toFixed(2)} %`

@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { groupBy, PctodlError } from '@pctodl/platform'
 import { check, isPositive } from '../check.js'
 import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
@@ -16,7 +16,6 @@ import {
   untilKept,
 } from '../fleet/plan-fleet.js'
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
-import { grouped } from '../grouped.js'
 import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { type FleetStep, wattsOf } from '../replan/fleet-migration.js'
@@ -213,7 +212,7 @@ function wayJ(
   const placeOf = ({ node, index }: Pick<MappedBoard, 'node' | 'index'>) => `${node} ${index}`
   const before = new Set(current.map(placeOf))
   const created = steps.flatMap(({ kind, instance }) => (kind === 'create' ? [instance] : []))
-  const byBoard = grouped(created, placeOf)
+  const byBoard = groupBy(created, placeOf)
   const wayS = migrationS * Math.max(0, ...[...byBoard.values()].map(({ length }) => length))
   const fresh = [...byBoard].filter(([place]) => !before.has(place))
   const moreW = fresh.reduce((sum, [, [first]]) => sum + fleet.lanes[laneOf(fleet, first!)]!.idleW - parkedW, 0)

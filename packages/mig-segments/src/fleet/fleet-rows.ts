@@ -1,6 +1,5 @@
 import { groupsForInstance, parseWorkloadName } from '@pctodl/colocation'
-import type { MigSlot } from '@pctodl/platform'
-import { grouped } from '../grouped.js'
+import { groupBy, type MigSlot } from '@pctodl/platform'
 import { type InstancePoint, latencyGateMs, type ServiceObjective, throughputOf } from '../profile.js'
 import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import {
@@ -91,7 +90,7 @@ export function fleetRows(
       })
       const possible = rows.filter(within)
       if (which === 'all') return possible
-      const places = grouped(possible, ({ lane, profile }) => `${lane} ${profile}`)
+      const places = groupBy(possible, ({ lane, profile }) => `${lane} ${profile}`)
       return [...places.values()].flatMap((each) => best(each, frugal))
     })
     // Power limits may have removed all rows of a way.
@@ -229,7 +228,7 @@ function undominated(
     const theirs = worth(b)
     return (!frugal || (a.powerW ?? 0) <= (b.powerW ?? 0)) && worth(a).every((each, i) => each >= theirs[i]!)
   }
-  const byModels = grouped(rows, ({ parts }) => parts.map(({ service }) => service).join())
+  const byModels = groupBy(rows, ({ parts }) => parts.map(({ service }) => service).join())
   return [...byModels.values()].flatMap((alike) =>
     alike.reduce<FleetRow[]>((known, row) => {
       if (known.some((other) => beats(other, row))) return known

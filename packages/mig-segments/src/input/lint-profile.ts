@@ -1,5 +1,4 @@
-import { segmentSizes } from '@pctodl/platform'
-import { grouped } from '../grouped.js'
+import { groupBy, segmentSizes } from '@pctodl/platform'
 import type { ServiceProfile } from '../profile.js'
 
 /** Factor by which latency may rise from an instance to a larger one before it is reported. */
@@ -14,7 +13,7 @@ export function lintProfile({ model, points }: ServiceProfile): string[] {
   const ran = points.filter((point) => point.processThroughput > 0)
   if (ran.length === 0) return [`${model}: nothing ran; every row has throughput 0`]
   const warnings: string[] = []
-  const alike = grouped(ran, ({ batchSize, processes }) => `${batchSize}x${processes}`)
+  const alike = groupBy(ran, ({ batchSize, processes }) => `${batchSize}x${processes}`)
   const isRising = [...alike.values()].flatMap((of) => {
     const bySize = segmentSizes.flatMap((size) => of.find(({ sizeGpcs }) => sizeGpcs === size) ?? [])
     return bySize.slice(1).map(({ latencyMs }, i) => latencyMs > TOLERANCE * bySize[i]!.latencyMs)

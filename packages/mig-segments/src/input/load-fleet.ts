@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { type KeptShareSource, type Members, readStudy, SlowdownModel } from '@pctodl/colocation'
-import { geometryOf, type MigGeometry, PctodlError } from '@pctodl/platform'
+import { geometryOf, given, type MigGeometry, PctodlError, reasonOf } from '@pctodl/platform'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { firstIssue } from '../check.js'
@@ -46,13 +46,13 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   try {
     content = parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw wrong(error instanceof Error ? error.message : String(error))
+    throw wrong(reasonOf(error))
   }
   const parsed = fleetFile.safeParse(content)
   if (!parsed.success) throw wrong(firstIssue(parsed.error))
   const { powerW, groups } = parsed.data
   return {
-    ...present({ powerW }),
+    ...given({ powerW }),
     groups: groups.map(({ gpu, profiles, coRunners, coRunnerLevel, maxMembers, ...rest }) => {
       const geometry = geometryOf(gpu)
       if (coRunners === undefined && (coRunnerLevel !== undefined || maxMembers !== undefined)) {
@@ -62,22 +62,17 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
       if (profiles === undefined && !existsSync(folder)) {
         throw wrong(`there are no example profiles of ${geometry.key}; name the folder of yours as profiles`)
       }
-      const how = present({ level: coRunnerLevel, maxMembers, idleW: rest.idleW })
+      const how = given({ level: coRunnerLevel, maxMembers, idleW: rest.idleW })
       return {
         gpu: geometry.key,
         profiles: loadProfiles(folder, { ...options, geometry }),
         ...(coRunners !== undefined && {
           coRunners: loadCoRunners(path.resolve(path.dirname(file), coRunners), geometry, how),
         }),
-        ...present(rest),
+        ...given(rest),
       }
     }),
   }
-}
-
-/** Returns a copy of the object without its undefined values. */
-function present<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
 }
 
 /**

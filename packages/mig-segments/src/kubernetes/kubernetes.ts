@@ -1,6 +1,6 @@
+import { groupBy } from '@pctodl/platform'
 import { stringify } from 'yaml'
 import { check } from '../check.js'
-import { grouped } from '../grouped.js'
 import { instancesOf, type MappedBoard, type MappedInstance } from '../map/fleet-map.js'
 import { quoted, workerCommand } from '../worker-command.js'
 import { formatMigParted, migConfigName, nodeName } from './mig-parted.js'
@@ -82,15 +82,15 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
       documents.push(manifest('v1', 'Service', { name, namespace }, { spec }))
     }
   }
-  for (const [node, [board]] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
+  for (const [node, [board]] of groupBy(boards, ({ gpu, node }) => nodeName(gpu, node))) {
     const own = dra ? boardLabel(board!.gpu) : { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }
     const labels = { 'nvidia.com/mig.config': migConfigName(board!.gpu, board!.node), ...own }
     documents.push(manifest('v1', 'Node', { name: nodeNames[node] ?? node, labels }, {}))
   }
   // Pods are bound to a node or, with `dra`, to all nodes with one type of board.
-  for (const [place, there] of grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))) {
+  for (const [place, there] of groupBy(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))) {
     const selector = dra ? boardLabel(there[0]!.gpu) : { 'kubernetes.io/hostname': nodeNames[place] ?? place }
-    const kinds = grouped(
+    const kinds = groupBy(
       there.flatMap((board) => instancesOf(board.segments)),
       ({ members }) => members.map((each) => [each.profile, each.model, each.batchSize, each.processes]).join(),
     )

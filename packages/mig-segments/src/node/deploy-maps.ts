@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Terminal, UsageError } from '@pctodl/command-line'
+import { jsonText, type Terminal, UsageError } from '@pctodl/command-line'
 import { geometryOf, PctodlError } from '@pctodl/platform'
 import { boardsOf, parseDeploymentMap } from '../map/deployment-map.js'
 import { isFleetMap, parseFleetMap, readMap } from '../map/fleet-map.js'
@@ -126,7 +126,7 @@ function print(
   result: { applied: boolean; commands: readonly string[]; segments: readonly DeployedSegment[] },
 ): void {
   const { applied, commands, segments } = result
-  if (json) stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+  if (json) stdout.write(jsonText(result))
   else if (applied) {
     const workers = segments.reduce((sum, segment) => sum + segment.workers.length, 0)
     stdout.write(`${counted(segments.length, 'segment')} with ${counted(workers, 'worker')} stand\n`)

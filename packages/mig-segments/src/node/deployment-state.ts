@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { firstIssue } from '../check.js'
@@ -57,5 +57,5 @@ export function readDeployment(file: string): DeployedSegment[] {
 }
 
 export function writeDeployment(file: string, segments: readonly DeployedSegment[]): void {
-  writeFileAtomically(file, `${JSON.stringify({ ...FORMAT, segments }, null, 2)}\n`)
+  writeFileAtomically(file, jsonText({ ...FORMAT, segments }))
 }

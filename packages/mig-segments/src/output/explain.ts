@@ -1,5 +1,4 @@
-import { COMPUTE_SLICES, segmentSizes } from '@pctodl/platform'
-import { grouped } from '../grouped.js'
+import { COMPUTE_SLICES, groupBy, segmentSizes } from '@pctodl/platform'
 import type { BoundedPlan } from '../plan-segments.js'
 import { DEFAULT_LATENCY_SHARE, latencyGateMs, type ServiceProfile, throughputOf } from '../profile.js'
 
@@ -22,7 +21,7 @@ export function explainPlan(
       const rate = `${shown(items)} items/s (${shown(items / size)} per GPC)`
       return `  ${size} GPC: at best batch ${point.batchSize} x ${point.processes}, ${rate}, ${shown(point.latencyMs)} ms`
     })
-    const bySize = grouped(
+    const bySize = groupBy(
       segments.filter((segment) => segment.model === model),
       ({ sizeGpcs }) => `${sizeGpcs}`,
     )

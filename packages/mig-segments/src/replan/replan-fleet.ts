@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { groupBy, PctodlError } from '@pctodl/platform'
 import { check, checkInteger } from '../check.js'
 import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
@@ -14,7 +14,6 @@ import {
   ROOMS,
 } from '../fleet/plan-fleet.js'
 import { type RunningBoard, solveProgram } from '../fleet/program.js'
-import { grouped } from '../grouped.js'
 import { instancesOf, type MappedBoard, type MappedFleetSegment, segmentConflict } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import {
@@ -155,7 +154,7 @@ export function runningBoards(
   objectives: readonly ServiceObjective[],
   gate: FleetGate,
 ): RunningBoard[] {
-  const rows = grouped(fleetRows(fleet, objectives, gate, 'all'), ({ lane, profile, parts }) => {
+  const rows = groupBy(fleetRows(fleet, objectives, gate, 'all'), ({ lane, profile, parts }) => {
     return `${lane} ${profile} ${processesOf(parts.map(({ model, point }) => ({ ...point, model })))}`
   })
   return current.map((board) => {

@@ -2,6 +2,7 @@ import {
   type CommandFunction,
   given,
   integerFrom,
+  jsonText,
   newCommand,
   parseCommand,
   Subcommands,
@@ -109,7 +110,7 @@ async function ask({ socket }: AskOptions, work: (client: ServiceClient) => Prom
 function status(options: AskOptions, { stdout }: Terminal): Promise<number> {
   return ask(options, async (client) => {
     const answer = await client.request({ type: 'status' })
-    if (options.json) stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+    if (options.json) stdout.write(jsonText(answer))
     else {
       for (const { index, name, uuid, condition, reason, lease, instances } of answer.boards) {
         const how = reason ? `${condition} (${reason})` : condition

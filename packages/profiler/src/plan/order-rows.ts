@@ -1,4 +1,5 @@
 import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { groupBy } from '@pctodl/platform'
 import type { PlannedRow } from './profile-plan.js'
 
 /**
@@ -8,13 +9,7 @@ import type { PlannedRow } from './profile-plan.js'
  */
 export function orderRows(rows: readonly PlannedRow[], seed: number): PlannedRow[] {
   const random = new SeededRandom(seedFrom('order', seed))
-  const blocks = new Map<string, PlannedRow[]>()
-  for (const row of rows) {
-    const key = `${row.repeat} ${processesOf(row)}`
-    const block = blocks.get(key)
-    if (block) block.push(row)
-    else blocks.set(key, [row])
-  }
+  const blocks = groupBy(rows, (row) => `${row.repeat} ${processesOf(row)}`)
   return shuffled([...blocks.values()], random).flatMap((block) => shuffled(block, random))
 }
 

@@ -1,4 +1,5 @@
 import { Progress, type TextOutput } from '@pctodl/command-line'
+import { groupBy } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { expectedDuration, expectedRowMs, type PlannedDuration } from '../plan/expected-duration.js'
 import type { PlannedRow, ProfilePlan } from '../plan/profile-plan.js'
@@ -7,18 +8,13 @@ import type { PlannedRow, ProfilePlan } from '../plan/profile-plan.js'
 export function describeRow({ tenants, smClockMhz, memClockMhz }: PlannedRow): string {
   const clocks = `${smClockMhz ?? 'auto'}/${memClockMhz ?? 'auto'} MHz`
   if (tenants.length === 0) return `no work, ${clocks}`
-  const kinds = new Map<string, number>()
-  for (const { model, mpsPercent, batchSize } of tenants) {
-    const kind = `${mpsPercent} % ${model} at batch ${batchSize}`
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-  }
-  return `${[...kinds].map(([kind, count]) => `${count} x ${kind}`).join(', ')}, ${clocks}`
+  const kinds = groupBy(tenants, (tenant) => `${tenant.mpsPercent} % ${tenant.model} at batch ${tenant.batchSize}`)
+  return `${[...kinds].map(([kind, of]) => `${of.length} x ${kind}`).join(', ')}, ${clocks}`
 }
 
 export function describePlan(plan: ProfilePlan): string {
-  const sweeps = new Map<string, number>()
-  for (const { sweep } of plan.rows) sweeps.set(sweep, (sweeps.get(sweep) ?? 0) + 1)
-  const parts = [...sweeps].map(([sweep, count]) => `${count} ${sweep}`).join(', ')
+  const sweeps = groupBy(plan.rows, ({ sweep }) => sweep)
+  const parts = [...sweeps].map(([sweep, of]) => `${of.length} ${sweep}`).join(', ')
   return `${plan.rows.length} rows (${parts})\n${describeDuration(expectedDuration(plan))}`
 }
 

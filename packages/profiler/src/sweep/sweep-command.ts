@@ -1,4 +1,4 @@
-import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, jsonText, writeFileAtomically } from '@pctodl/command-line'
 import { openAsked } from '../board-options.js'
 import { loadCharts } from '../report/load-charts.js'
 import { efficiencyOf, type KneePoint } from './find-knee.js'
@@ -26,9 +26,7 @@ export const pctodlSweep: CommandFunction = async (argv, terminal) => {
       const svg = await draw.renderSvg(sweepChart(sweep, backend.gpu.spec.key, draw))
       writeFileAtomically(plot, plot.endsWith('.png') ? await draw.renderPng(svg) : svg)
     }
-    terminal.stdout.write(
-      options.json ? `${JSON.stringify(jsonOf(sweep, backend.gpu.spec.key), null, 2)}\n` : textOf(sweep),
-    )
+    terminal.stdout.write(options.json ? jsonText(jsonOf(sweep, backend.gpu.spec.key)) : textOf(sweep))
     return 0
   } finally {
     await backend.close()

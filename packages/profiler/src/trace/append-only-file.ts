@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, ftruncateSync, mkdirSync, readFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { openToWrite } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
+import { PctodlError, reasonOf } from '@pctodl/platform'
 
 /**
  * A file of lines that is only appended to. Once `append` returns, the line is on disk even if the machine loses power.
@@ -66,7 +66,7 @@ export class AppendOnlyFile {
 }
 
 function cannotWrite(file: string, cause: unknown): PctodlError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   return new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${reason}; choose a place that can be written`, {
     cause,
   })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Backend } from '@pctodl/backend'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { version } from '../../package.json'
@@ -54,7 +54,7 @@ export async function newManifest(backend: Backend, plan: ProfilePlan, inputs: s
 }
 
 export function writeManifest(file: string, manifest: Manifest): void {
-  writeFileAtomically(file, `${JSON.stringify(manifest, null, 2)}\n`)
+  writeFileAtomically(file, jsonText(manifest))
 }
 
 /**

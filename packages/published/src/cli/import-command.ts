@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Terminal, UsageError } from '@pctodl/command-line'
+import { jsonText, type Terminal, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 
 export interface ImportOptions {
@@ -38,7 +38,7 @@ export async function importParameters(
   const files = report.sets.map((file) => path.join(out, file))
   terminal.stdout.write(
     json
-      ? `${JSON.stringify({ folder: out, files, skipped: report.skipped }, null, 2)}\n`
+      ? jsonText({ folder: out, files, skipped: report.skipped })
       : `${files.length} sets written to ${out}, ${report.skipped.length} left out\n`,
   )
   return files.length > 0 ? 0 : 1

@@ -1,4 +1,4 @@
-import { asUsage, type Terminal } from '@pctodl/command-line'
+import { asUsage, jsonText, type Terminal } from '@pctodl/command-line'
 import { modelOf } from '@pctodl/perf-model/node'
 import { findGpuSpec, networkName, smClocksAt } from '@pctodl/platform'
 import { loadPublishedParameters } from '../predictor/load-published-parameters.js'
@@ -41,7 +41,7 @@ export function partition(options: PartitionOptions, { stdout, stderr }: Termina
     }),
   )
   const elapsedMs = performance.now() - startMs
-  if (options.json) stdout.write(`${JSON.stringify({ board: spec.key, ...result, elapsedMs }, null, 2)}\n`)
+  if (options.json) stdout.write(jsonText({ board: spec.key, ...result, elapsedMs }))
   else {
     const heading = `${model} on ${spec.name}, power cap ${powerCapW} W, published search (${options.variant})`
     stdout.write(

@@ -1,4 +1,4 @@
-import { type Terminal, UsageError } from '@pctodl/command-line'
+import { jsonText, type Terminal, UsageError } from '@pctodl/command-line'
 import { loadPublishedParameters } from '../predictor/load-published-parameters.js'
 import { setName } from '../predictor/published-parameters.js'
 
@@ -27,7 +27,7 @@ export function predict(options: PredictOptions, { stdout }: Terminal): number {
   const parameters = setName(predictor.set!)
   stdout.write(
     json
-      ? `${JSON.stringify({ parameters, memClockMhz: predictor.memClockMhz, smClockMhz, prediction }, null, 2)}\n`
+      ? jsonText({ parameters, memClockMhz: predictor.memClockMhz, smClockMhz, prediction })
       : `${parameters}, SM ${smClockMhz} MHz
 Throughput       ${throughput.toFixed(2)} samples/s
 Power            ${powerW.toFixed(2)} W

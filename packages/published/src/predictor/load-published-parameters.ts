@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { ParameterFileError } from '@pctodl/perf-model/node'
+import { reasonOf } from '@pctodl/platform'
 import type { z } from 'zod'
 import { PublishedParameters, type PublishedSet } from './published-parameters.js'
 import type { PublishedEnsembles } from './published-predictor.js'
@@ -57,7 +58,7 @@ function readJson<T>(file: string, schema: z.ZodType<T>): T {
     const bytes = readFileSync(file)
     json = JSON.parse((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8'))
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new ParameterFileError(file, `cannot be read: ${reason}`, { cause })
   }
   const result = schema.safeParse(json)

@@ -52,7 +52,6 @@ export class PublishedPredictor {
   readonly set: PublishedSetId | null
   readonly memClockMhz: number | undefined
   readonly #stages: PublishedStages
-  readonly #features = new Float64Array(14)
   readonly #own = new Float64Array(64)
 
   constructor(set: PublishedSetId | null, memClockMhz: number | undefined, stages: PublishedStages) {
@@ -82,7 +81,6 @@ export class PublishedPredictor {
    */
   prepare(shares: ArrayLike<number>, batches: ArrayLike<number>): (smClockMhz: number) => PublishedPrediction {
     const { closedForms, ensembles, smSystemStage, oversubscribe } = this.#stages
-    const x = this.#features
     const own = this.#own
     const count = shares.length
     assertLists(shares, batches, own.length, oversubscribe)
@@ -99,6 +97,7 @@ export class PublishedPredictor {
     const batchVariance = variance(batches, batchMean)
     const { gflops, params_M } = closedForms?.workload ?? DEFAULT_WORKLOAD
     const memClock = (this.memClockMhz ?? MEM_CLOCK_WHERE_UNKNOWN_MHZ) / 1e4
+    const workload = [memClock, gflops / 1000, params_M / 100, gflops / (params_M + 1)]
 
     let smSum = 0
     for (let i = 0; i < count; i++) {
@@ -110,17 +109,18 @@ export class PublishedPredictor {
       smUtil = smSystem(closedForms.sm_system, own, count, smBase(closedForms.sm_base, 40, batches[0]!))
     }
     if (ensembles) {
-      x[0] = smUtil
-      x[1] = smSum
-      x[2] = count
-      x[3] = shareVariance
-      x[4] = batchVariance
-      x[5] = batchMean
-      x[6] = batchSum
-      x[7] = shareMean
-      x[8] = shareSum
-      writeWorkload(x, 9, memClock, gflops, params_M)
-      smUtil = ensembles.sm.predict(x)
+      smUtil = ensembles.sm.predict([
+        smUtil,
+        smSum,
+        count,
+        shareVariance,
+        batchVariance,
+        batchMean,
+        batchSum,
+        shareMean,
+        shareSum,
+        ...workload,
+      ])
     }
 
     let memSum = 0
@@ -132,45 +132,48 @@ export class PublishedPredictor {
       memUtil = memSum / (count + 1e-6) + memInterference(closedForms.mem_system, shareSum, batchSum, count)
     }
     if (ensembles) {
-      x[0] = memUtil
-      x[1] = memSum
-      x[2] = count
-      x[3] = shareVariance
-      x[4] = batchVariance
-      x[5] = batchMean
-      x[6] = batchSum
-      writeWorkload(x, 7, memClock, gflops, params_M)
-      memUtil = ensembles.mem.predict(x)
+      memUtil = ensembles.mem.predict([
+        memUtil,
+        memSum,
+        count,
+        shareVariance,
+        batchVariance,
+        batchMean,
+        batchSum,
+        ...workload,
+      ])
     }
 
     const scales = closedForms ?? referenceDefaults
     let throughput = throughputPerUtilisation(scales.throughput, batchMean) * memUtil
     if (ensembles) {
-      x[0] = throughput
-      x[1] = memUtil
-      x[2] = count
-      writeWorkload(x, 3, memClock, gflops, params_M)
-      x[7] = batches[0]!
-      x[8] = batchSum
-      x[9] = batchMean
-      x[10] = shares[0]!
-      x[11] = shareSum
-      x[12] = shareMean
-      x[13] = shareVariance
-      throughput = ensembles.throughput.predict(x)
+      throughput = ensembles.throughput.predict([
+        throughput,
+        memUtil,
+        count,
+        ...workload,
+        batches[0]!,
+        batchSum,
+        batchMean,
+        shares[0]!,
+        shareSum,
+        shareMean,
+        shareVariance,
+      ])
     }
 
     let dynamicW = 100
     if (ensembles) {
-      x[0] = smUtil
-      x[1] = memUtil
-      x[2] = count
-      x[3] = count * params_M
-      x[4] = shareMean
-      x[5] = shareVariance
-      x[6] = batchMean
-      x[7] = this.memClockMhz === undefined ? 0.5 : memClock
-      dynamicW = ensembles.power.predict(x)
+      dynamicW = ensembles.power.predict([
+        smUtil,
+        memUtil,
+        count,
+        count * params_M,
+        shareMean,
+        shareVariance,
+        batchMean,
+        this.memClockMhz === undefined ? 0.5 : memClock,
+      ])
     }
     return (smClockMhz) => {
       if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
@@ -184,13 +187,6 @@ export class PublishedPredictor {
       }
     }
   }
-}
-
-function writeWorkload(x: Float64Array, at: number, memClock: number, gflops: number, paramsM: number): void {
-  x[at] = memClock
-  x[at + 1] = gflops / 1000
-  x[at + 2] = paramsM / 100
-  x[at + 3] = gflops / (paramsM + 1)
 }
 
 /** Population variance. */

@@ -107,7 +107,7 @@ export class TreeEnsemble {
   }
 
   /** @param features at least `featureCount` finite numbers */
-  predict(features: Float64Array): number {
+  predict(features: ArrayLike<number>): number {
     const trees = this.#treeCount
     const words = this.#words
     const masks = this.#masks

@@ -5,10 +5,10 @@ import type { PublishedSpace } from './search-axes.js'
 /** Range of SM clocks in which the published search looks, MHz. It is the same for all boards. */
 export const PUBLISHED_CLOCK_RANGE_MHZ = { lowest: 500, highest: 2100 } as const
 
-export const PUBLISHED_BISECTIONS = 12
+const PUBLISHED_BISECTIONS = 12
 
 /** A clock is accepted if its predicted power differs from the cap by at most this much, W. */
-export const PUBLISHED_TOLERANCE_W = 1
+const PUBLISHED_TOLERANCE_W = 1
 
 /**
  * The published solver for the SM clock at which power meets the cap. It narrows the range around a linear estimate,
@@ -45,12 +45,23 @@ export function solveClock(
       high = b
     }
   }
+  const { clockMhz, isExact } = bisect(power, powerCapW, low, high)
+  return isExact ? clockMhz : snapDown(smClocksMhz, clockMhz)
+}
+
+/** Halves the interval until the power is within the tolerance of the cap; otherwise returns its lower end. */
+export function bisect(
+  power: (smClockMhz: number) => number,
+  powerCapW: number,
+  low: number,
+  high: number,
+): { readonly clockMhz: number; readonly isExact: boolean } {
   for (let i = 0; i < PUBLISHED_BISECTIONS; i++) {
     const middle = (low + high) / 2
     const middleW = power(middle)
-    if (Math.abs(middleW - powerCapW) <= PUBLISHED_TOLERANCE_W) return middle
+    if (Math.abs(middleW - powerCapW) <= PUBLISHED_TOLERANCE_W) return { clockMhz: middle, isExact: true }
     if (middleW > powerCapW) high = middle
     else low = middle
   }
-  return snapDown(smClocksMhz, low)
+  return { clockMhz: low, isExact: false }
 }

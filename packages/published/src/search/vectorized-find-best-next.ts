@@ -2,7 +2,7 @@ import { snapDown } from '@pctodl/platform'
 import type { AskedModel, PublishedState, PublishedTenants } from './published-model.js'
 import { bestNextTenant, memClocksUpTo, type PublishedRound } from './published-round.js'
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
-import { PUBLISHED_BISECTIONS, PUBLISHED_CLOCK_RANGE_MHZ, PUBLISHED_TOLERANCE_W } from './solve-clock.js'
+import { bisect, PUBLISHED_CLOCK_RANGE_MHZ } from './solve-clock.js'
 
 /**
  * The published code's second version of the step, vectorised over candidates. It bisects without a linear estimate,
@@ -19,27 +19,14 @@ export function findBestNextVectorized(
   const memClocks = memClocksUpTo(space, state)
   const searched = [...candidatePairs(space, free, tenants.shares.length + 1)].length * memClocks.length
   const choice = bestNextTenant(asked, space, tenants, free, state, memClocks, (candidate, memClockMhz) => {
-    const highest = PUBLISHED_CLOCK_RANGE_MHZ.highest
+    const { lowest, highest } = PUBLISHED_CLOCK_RANGE_MHZ
     const high = memClockMhz < state.memClockMhz ? highest : Math.min(state.smClockMhz, highest)
-    return bisect((clock) => asked.predict(candidate, clock, memClockMhz).powerW, space.powerCapW, high)
+    const power = (clock: number) => asked.predict(candidate, clock, memClockMhz).powerW
+    if (power(lowest) > space.powerCapW) return undefined
+    return power(high) <= space.powerCapW ? high : bisect(power, space.powerCapW, lowest, high).clockMhz
   })
   if (choice === undefined) return { choice, searched }
   const smClockMhz = snapDown(space.smClocksMhz, choice.smClockMhz)
   // If the winner's clock is below the table's lowest, the published code goes on without a clock and fails.
   return { choice: smClockMhz === undefined ? undefined : { ...choice, smClockMhz }, searched }
-}
-
-function bisect(power: (smClockMhz: number) => number, powerCapW: number, highMhz: number): number | undefined {
-  let low: number = PUBLISHED_CLOCK_RANGE_MHZ.lowest
-  let high = highMhz
-  if (power(low) > powerCapW) return undefined
-  if (power(high) <= powerCapW) return high
-  for (let i = 0; i < PUBLISHED_BISECTIONS; i++) {
-    const middle = (low + high) / 2
-    const middleW = power(middle)
-    if (Math.abs(middleW - powerCapW) <= PUBLISHED_TOLERANCE_W) return middle
-    if (middleW > powerCapW) high = middle
-    else low = middle
-  }
-  return low
 }

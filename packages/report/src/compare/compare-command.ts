@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type CommandFunction, integerFrom, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { type CommandFunction, integerFrom, jsonText, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { formatDifferences } from '../table/comparison-table.js'
 import { type ComparedRun, compareRuns } from './compare-runs.js'
@@ -25,7 +25,7 @@ export const compareResults: CommandFunction = async (argv, terminal) => {
   const { skip, json } = command.opts<{ skip: number; json?: boolean }>()
   const { differences, onlyInA, onlyInB } = compareRuns(a!, b!, skip)
   if (json) {
-    terminal.stdout.write(`${JSON.stringify({ differences, onlyInA, onlyInB }, null, 2)}\n`)
+    terminal.stdout.write(jsonText({ differences, onlyInA, onlyInB }))
     return 0
   }
   if (differences.length === 0) throw new PctodlError('NOTHING_IN_COMMON', 'the two folders have no run in common')

@@ -1,6 +1,6 @@
 import { welchTest } from '@pctodl/numerics'
+import { groupBy } from '@pctodl/platform'
 import type { RunRecord } from '../record/run-record.js'
-import { groupBy } from '../verdict/group-by.js'
 import { meanOrNull } from '../verdict/spread.js'
 
 /** The windows of one run, and the name that identifies the run in a comparison. */

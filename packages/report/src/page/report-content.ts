@@ -1,10 +1,10 @@
+import { given, groupBy } from '@pctodl/platform'
 import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
 import type { TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
-import { groupBy } from '../verdict/group-by.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import { type Standings, standings } from '../verdict/standings.js'
@@ -150,7 +150,7 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): Tas
       const playgroundFragment = own.flatMap((run) => run.playgroundFragment ?? [])[0]
       return {
         summary,
-        ...(playgroundFragment === undefined ? {} : { playgroundFragment }),
+        ...given({ playgroundFragment }),
         recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []),
       }
     }),

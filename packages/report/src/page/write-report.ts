@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { renderPng, renderSvg } from '../charts.js'
 import { writePaper } from '../paper/write-paper.js'
@@ -45,7 +45,7 @@ export async function writeReports(
   const files = await writeReport(content, out, { ...options, signal })
   if (paper !== undefined) files.push(...(await writePaper(content, paper, signal)))
   const more = files.length > 3 ? `and ${files.length - 3} more in ${out}\n` : ''
-  stdout.write(json ? `${JSON.stringify({ files }, null, 2)}\n` : `${files.slice(0, 3).join('\n')}\n${more}`)
+  stdout.write(json ? jsonText({ files }) : `${files.slice(0, 3).join('\n')}\n${more}`)
   return 0
 }
 

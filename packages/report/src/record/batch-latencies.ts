@@ -1,4 +1,4 @@
-import type { TenantCounters } from '@pctodl/platform'
+import { given, type TenantCounters } from '@pctodl/platform'
 import type { NetworkLatency } from './run-record.js'
 
 /**
@@ -41,7 +41,7 @@ export class BatchLatencies {
         const objectiveMs = objectives[model]
         return {
           model,
-          ...(objectiveMs === undefined ? {} : { objectiveMs }),
+          ...given({ objectiveMs }),
           meanMs: tidy(meanMs),
           p99Ms: tidy(atShare(seen, 0.99 * total)),
         }

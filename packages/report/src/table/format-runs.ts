@@ -1,6 +1,6 @@
+import { groupBy } from '@pctodl/platform'
 import { aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
-import { groupBy } from '../verdict/group-by.js'
 import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { standings } from '../verdict/standings.js'

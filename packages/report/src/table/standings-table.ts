@@ -1,4 +1,4 @@
-import { groupBy } from '../verdict/group-by.js'
+import { groupBy } from '@pctodl/platform'
 import { merit, type RunSummary } from '../verdict/run-summary.js'
 import { spreadText } from '../verdict/spread.js'
 import {

@@ -1,5 +1,4 @@
-import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
-import { groupBy } from './group-by.js'
+import { groupBy, InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { holds } from './ranking.js'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean } from './spread.js'

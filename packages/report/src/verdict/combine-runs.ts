@@ -1,5 +1,5 @@
 import { mean } from '@pctodl/numerics'
-import { groupBy } from './group-by.js'
+import { groupBy } from '@pctodl/platform'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { spreadOf } from './spread.js'
 import type { Verdict } from './verdict.js'

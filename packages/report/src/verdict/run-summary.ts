@@ -1,3 +1,4 @@
+import { given } from '@pctodl/platform'
 import { capPhases, type PowerMetrics, powerMetrics } from '../evaluate/index.js'
 import { START_UP_TOLERANCE } from '../evaluate/power-metrics.js'
 import { bestPowerSource, type PowerSource } from '../evaluate/power-signal.js'
@@ -84,8 +85,7 @@ export function summarizeRun(run: RunRecord): RunSummary {
     taskId,
     model,
     dataset,
-    ...(set === undefined ? {} : { set }),
-    ...(instance === undefined ? {} : { instance }),
+    ...given({ set, instance }),
     capW: capOf(run.power.powerCapW),
     lowestCapW: run.power.powerCapW.reduce((a, b) => Math.min(a, b)),
     durationMs: run.durationMs,

@@ -1,8 +1,7 @@
 import { mean } from '@pctodl/numerics'
-import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
+import { findGpuSpec, given, groupBy, UnknownNameError } from '@pctodl/platform'
 import { limitOnly, notCompeting, planLess, planOnly } from '../chart/matrix-algorithms.js'
 import { combineRepeatedRuns } from './combine-runs.js'
-import { groupBy } from './group-by.js'
 import { holds } from './ranking.js'
 import { merit, type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean, type Spread, spreadOf } from './spread.js'
@@ -222,7 +221,7 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const outcome = outcomeOf(ownHolds, usual !== undefined, ratio?.value ?? null, ratio?.spread ?? null)
   const blind = belowLowestLimit(runs) && names.every((name) => limitOnly.includes(name))
   return {
-    ...(set === undefined ? {} : { set }),
+    ...given({ set }),
     board,
     taskId,
     model,

@@ -1,5 +1,4 @@
-import type { BoardReading } from '../board-file-reader.js'
-import { readBoards } from '../board-file-reader.js'
+import { type BoardReading, readBoards } from '../board-file-reader.js'
 import { BoardLostError, BoardUnavailableError } from '../host-errors.js'
 import { nvmlReturn } from '../nvml-return.js'
 import { type CsvFormat, csvQueries } from './csv-query.js'
@@ -9,7 +8,7 @@ import { migDevicesOf } from './mig-listing.js'
 import { overviewTable } from './overview-table.js'
 import { cudaVersion, type SmiReading } from './reading.js'
 import { applySetter, parseSetter, requestSet, type Setter } from './setters.js'
-import { SmiError } from './smi-error.js'
+import { missingValue, optionOf, SmiError } from './smi-error.js'
 
 /** What one invocation of `nvidia-smi` asks for, parsed from its arguments. */
 interface Request {
@@ -110,12 +109,11 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
   const setters: Setter[] = []
 
   for (let i = 0; i < args.length; i++) {
-    const [written = '', ...rest] = args[i]!.startsWith('--') ? args[i]!.split('=') : [args[i]!]
-    const option = longOptions[written] ?? written
-    let argument = rest.length > 0 ? rest.join('=') : ''
-    if (rest.length === 0 && withArgument.has(option)) {
+    const { written, option, attached } = optionOf(args[i]!, longOptions)
+    let argument = attached ?? ''
+    if (attached === undefined && withArgument.has(option)) {
       argument = args[++i] ?? ''
-      if (argument === '') throw new SmiError(2, `Option "${written}" is missing its value.\n`)
+      if (argument === '') throw missingValue(written)
     }
     const name = written.slice(2)
     if (written.startsWith('--query-') && csvQueries[name]) {

@@ -1,3 +1,4 @@
+import { MAX_SM_CLOCKS } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 import { field, gpuFields, type QueryField, timestamp } from './gpu-fields.js'
 import { mebibytes, megahertz, type SmiReading, type Value } from './reading.js'
@@ -85,9 +86,7 @@ function cell(value: Value, units: boolean): string {
 }
 
 function processRows({ boards }: SmiReading): ProcessRow[] {
-  return boards.flatMap((board) =>
-    board.state.processes.slice(0, board.state.processCount).map((process) => ({ board, process })),
-  )
+  return boards.flatMap((board) => board.state.processes.map((process) => ({ board, process })))
 }
 
 function clocksRows({ boards }: SmiReading): ClocksRow[] {
@@ -100,9 +99,8 @@ function clocksRows({ boards }: SmiReading): ClocksRow[] {
 
 /** Returns the SM clocks that each memory clock allows. All clocks are in descending order. */
 export function supportedClocks({ identity }: BoardReading): { memClockMhz: number; smClocksMhz: readonly number[] }[] {
-  const perMemClock = identity.smClocksMhz.length / identity.memClocksMhz.length
-  return identity.memClocksMhz.slice(0, identity.memClockCount).map((memClockMhz, i) => ({
+  return identity.memClocksMhz.map((memClockMhz, i) => ({
     memClockMhz,
-    smClocksMhz: identity.smClocksMhz.slice(i * perMemClock, i * perMemClock + identity.smClockCounts[i]!),
+    smClocksMhz: identity.smClocksMhz.slice(i * MAX_SM_CLOCKS, i * MAX_SM_CLOCKS + identity.smClockCounts[i]!),
   }))
 }

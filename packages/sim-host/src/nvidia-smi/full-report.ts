@@ -299,7 +299,7 @@ function clocksReport(board: BoardReading): ReportNode[] {
 }
 
 function processReport({ state }: BoardReading): ReportNode[] {
-  return state.processes.slice(0, state.processCount).flatMap((process) => {
+  return state.processes.flatMap((process) => {
     const values: Record<string, string> = {
       gpuInstance: instanceId(process.gpuInstanceId),
       computeInstance: instanceId(process.computeInstanceId),

@@ -1,3 +1,4 @@
+import { given } from '@pctodl/platform'
 import { NOT_READ } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 import {
@@ -41,7 +42,7 @@ export function field<Row = BoardReading>(
   unit?: string,
 ): QueryField<Row> {
   const [name = '', ...aliases] = names.split(' ')
-  return { name, aliases, value, ...(unit === undefined ? {} : { unit }) }
+  return { name, aliases, value, ...given({ unit }) }
 }
 
 const absent = (...names: string[]): GpuField[] => names.map((name) => field(name, () => null))

@@ -1,9 +1,9 @@
 import { ANY_PLACEMENT, type OperationName, operations } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 import type { SetReply } from '../control-protocol.js'
-import { computeName, computeProfiles, computeSizes } from '../mig-facts.js'
+import { computeName, computeProfileIds, computeSizes } from '../mig-facts.js'
 import { nvmlErrorText, nvmlReturn } from '../nvml-return.js'
-import { type GpuInstanceReading, gpuInstancesOf, migDevicesOf, migProfilesOf } from './mig-listing.js'
+import { type GpuInstanceReading, gpuInstancesOf, migDevicesOf } from './mig-listing.js'
 import {
   computeInstanceTable,
   computePlacementList,
@@ -13,7 +13,7 @@ import {
   gpuProfileTable,
   ofBoards,
 } from './mig-tables.js'
-import { SmiError } from './smi-error.js'
+import { missingValue, optionOf, SmiError } from './smi-error.js'
 
 /** Access to the boards that `nvidia-smi mig` needs. */
 export interface MigEnvironment {
@@ -85,13 +85,26 @@ export async function migCommand(args: readonly string[], environment: MigEnviro
     case '-lci':
       return computeInstanceTable(computeInstances(boards, request))
     case '-cgi':
-      return createGpuInstances(boards, request, environment)
-    case '-dgi':
-      return destroyGpuInstances(boards, request, environment)
+      return createGpuInstances(boards, request, new Changes(environment, 'create GPU instances'))
     case '-cci':
-      return createComputeInstances(boards, request, environment)
-    case '-dci':
-      return destroyComputeInstances(boards, request, environment)
+      return createComputeInstances(boards, request, new Changes(environment, 'create compute instances'))
+    case '-dgi': {
+      const changes = new Changes(environment, 'destroy GPU instances')
+      for (const [board, { state }] of gpuInstances(boards, request)) {
+        const what = `GPU instance ID ${two(state.id)} from GPU ${two(board.header.gpuIndex)}`
+        await changes.destroy(board, 'destroyGpuInstance', [state.id], what)
+      }
+      return changes.output
+    }
+    case '-dci': {
+      const changes = new Changes(environment, 'destroy compute instances')
+      for (const [board, { computeInstance }] of computeInstances(boards, request)) {
+        const { id, gpuInstanceId } = computeInstance
+        const what = `compute instance ID ${two(id)} from ${placeOf(board, gpuInstanceId)}`
+        await changes.destroy(board, 'destroyComputeInstance', [gpuInstanceId, id], what)
+      }
+      return changes.output
+    }
   }
 }
 
@@ -103,15 +116,14 @@ function parse(args: readonly string[]): MigRequest | 'help' {
   let withComputeInstances = false
   const values: Record<string, string | undefined> = {}
   for (let i = 0; i < args.length; i++) {
-    const [written = '', ...rest] = args[i]!.startsWith('--') ? args[i]!.split('=') : [args[i]!]
-    const option = longOptions[written] ?? written
+    const { written, option, attached } = optionOf(args[i]!, longOptions)
     const next = args[i + 1]
-    const optional = () => (rest.length > 0 ? rest.join('=') : next && !next.startsWith('-') ? args[++i]! : undefined)
+    const optional = () => attached ?? (next && !next.startsWith('-') ? args[++i]! : undefined)
     if (option === '-h') return 'help'
     if (option === '-C') withComputeInstances = true
     else if (option === '-i' || option === '-gi' || option === '-ci') {
       const value = optional()
-      if (value === undefined) throw new SmiError(2, `Option "${written}" is missing its value.\n`)
+      if (value === undefined) throw missingValue(written)
       values[option] = value
     } else if ((actions as readonly string[]).includes(option)) {
       if (action) throw wrong()
@@ -120,7 +132,7 @@ function parse(args: readonly string[]): MigRequest | 'help' {
       profiles = optional()
         ?.split(',')
         .map((each) => each.trim())
-      if (action === '-cgi' && !profiles) throw new SmiError(2, `Option "${written}" is missing its value.\n`)
+      if (action === '-cgi' && !profiles) throw missingValue(written)
     } else throw wrong()
   }
   if (!action || (withComputeInstances && action !== '-cgi')) throw wrong()
@@ -158,6 +170,8 @@ function computeInstances(boards: readonly BoardReading[], { gpuInstanceIds, com
 }
 
 const two = (value: number) => String(value).padStart(2)
+const placeOf = ({ header }: BoardReading, gpuInstanceId: number) =>
+  `GPU ${two(header.gpuIndex)} GPU instance ID ${two(gpuInstanceId)}`
 
 /** Makes changes one after the other. If one fails, the earlier ones remain and the message lists them. */
 class Changes {
@@ -189,6 +203,11 @@ class Changes {
     return value
   }
 
+  async destroy(board: BoardReading, operation: OperationName, numbers: readonly number[], what: string) {
+    const success = () => `Successfully destroyed ${what}`
+    await this.make(board, operation, numbers, { failure: `Unable to destroy ${what}`, success })
+  }
+
   fail(failure: string, code: number): never {
     const reason = nvmlErrorText(code)
     throw new SmiError(code, `${this.output}${failure}: ${reason}\nFailed to ${this.#what}: ${reason}\n`)
@@ -198,15 +217,14 @@ class Changes {
 async function createGpuInstances(
   boards: readonly BoardReading[],
   { profiles = [], withComputeInstances }: MigRequest,
-  environment: MigEnvironment,
+  changes: Changes,
 ): Promise<string> {
-  const changes: Changes = new Changes(environment, 'create GPU instances')
   for (const board of boards) {
     const on = `on GPU ${two(board.header.gpuIndex)}`
     for (const wanted of profiles) {
       // A profile is given as `9`, `3g.20gb` or `MIG 3g.20gb`, optionally followed by `:start`.
       const [name = '', start] = wanted.replace(/^MIG /i, '').split(':')
-      const profile = migProfilesOf(board).find((each) => each.name === name || String(each.id) === name)
+      const profile = board.identity.migProfiles.find((each) => each.name === name || String(each.id) === name)
       const failure = `Unable to create a GPU instance ${on} using profile ${wanted}`
       if (!profile || (start !== undefined && !/^\d+$/.test(start))) {
         changes.fail(failure, nvmlReturn.invalidArgument)
@@ -234,9 +252,8 @@ async function createComputeInstance(
   profile: GpuInstanceReading['profile'],
   slices: number,
 ): Promise<void> {
-  const where = `on GPU ${two(board.header.gpuIndex)} GPU instance ID ${two(gpuInstanceId)}`
-  const id = computeProfiles.find((each) => each.sliceCount === slices)!.id
-  const using = `using profile MIG ${computeName(profile, slices)} (ID ${two(id)})`
+  const where = `on ${placeOf(board, gpuInstanceId)}`
+  const using = `using profile MIG ${computeName(profile, slices)} (ID ${two(computeProfileIds[slices]!)})`
   await changes.make(board, 'createComputeInstance', [gpuInstanceId, slices, ANY_PLACEMENT], {
     failure: `Unable to create a compute instance ${where} ${using}`,
     success: (made) => `Successfully created compute instance ID ${two(made)} ${where} ${using}`,
@@ -246,57 +263,21 @@ async function createComputeInstance(
 async function createComputeInstances(
   boards: readonly BoardReading[],
   request: MigRequest,
-  environment: MigEnvironment,
+  changes: Changes,
 ): Promise<string> {
-  const changes: Changes = new Changes(environment, 'create compute instances')
   for (const [board, { state, profile }] of gpuInstances(boards, request)) {
     // By default, one compute instance fills the GPU instance.
     for (const wanted of request.profiles ?? [computeName(profile, profile.sliceCount)]) {
       const name = wanted.replace(/^MIG /i, '')
       const slices = computeSizes(profile.sliceCount).find(
-        (each) =>
-          computeName(profile, each) === name ||
-          String(computeProfiles.find(({ sliceCount }) => sliceCount === each)!.id) === name,
+        (each) => computeName(profile, each) === name || String(computeProfileIds[each]) === name,
       )
       if (slices === undefined) {
-        const where = `on GPU ${two(board.header.gpuIndex)} GPU instance ID ${two(state.id)}`
-        changes.fail(`Unable to create a compute instance ${where} using profile ${wanted}`, nvmlReturn.invalidArgument)
+        const failure = `Unable to create a compute instance on ${placeOf(board, state.id)} using profile ${wanted}`
+        changes.fail(failure, nvmlReturn.invalidArgument)
       }
       await createComputeInstance(changes, board, state.id, profile, slices)
     }
-  }
-  return changes.output
-}
-
-async function destroyGpuInstances(
-  boards: readonly BoardReading[],
-  request: MigRequest,
-  environment: MigEnvironment,
-): Promise<string> {
-  const changes: Changes = new Changes(environment, 'destroy GPU instances')
-  for (const [board, { state }] of gpuInstances(boards, request)) {
-    const what = `GPU instance ID ${two(state.id)} from GPU ${two(board.header.gpuIndex)}`
-    await changes.make(board, 'destroyGpuInstance', [state.id], {
-      failure: `Unable to destroy ${what}`,
-      success: () => `Successfully destroyed ${what}`,
-    })
-  }
-  return changes.output
-}
-
-async function destroyComputeInstances(
-  boards: readonly BoardReading[],
-  request: MigRequest,
-  environment: MigEnvironment,
-): Promise<string> {
-  const changes: Changes = new Changes(environment, 'destroy compute instances')
-  for (const [board, { computeInstance }] of computeInstances(boards, request)) {
-    const { id, gpuInstanceId } = computeInstance
-    const what = `compute instance ID ${two(id)} from GPU ${two(board.header.gpuIndex)} GPU instance ID ${two(gpuInstanceId)}`
-    await changes.make(board, 'destroyComputeInstance', [gpuInstanceId, id], {
-      failure: `Unable to destroy ${what}`,
-      success: () => `Successfully destroyed ${what}`,
-    })
   }
   return changes.output
 }

@@ -19,19 +19,13 @@ export interface MigDeviceReading {
   readonly name: string
 }
 
-export function migProfilesOf({ identity }: BoardReading): readonly MigProfileFacts[] {
-  return identity.migProfiles.slice(0, identity.migProfileCount)
-}
-
 export function gpuInstancesOf({ identity, state }: BoardReading): readonly GpuInstanceReading[] {
-  return state.gpuInstances
-    .slice(0, state.gpuInstanceCount)
-    .map((each) => ({ state: each, profile: identity.migProfiles[each.profile]! }))
+  return state.gpuInstances.map((each) => ({ state: each, profile: identity.migProfiles[each.profile]! }))
 }
 
 export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
   const gpuInstances = gpuInstancesOf(board)
-  return board.state.computeInstances.slice(0, board.state.computeInstanceCount).map((computeInstance, index) => {
+  return board.state.computeInstances.map((computeInstance, index) => {
     const gpuInstance = gpuInstances.find((each) => each.state.id === computeInstance.gpuInstanceId)!
     return { index, computeInstance, gpuInstance, name: computeName(gpuInstance.profile, computeInstance.sliceCount) }
   })
@@ -40,5 +34,5 @@ export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
 /** Returns the first memory slice of each free position for a profile. */
 export function freeGpuPlacements(board: BoardReading, profile: MigProfileFacts): readonly number[] {
   const taken = gpuInstancesOf(board).map((each) => ({ start: each.state.start, profile: each.profile }))
-  return freePlacements({ ...profile, placements: profile.placements.slice(0, profile.placementCount) }, taken)
+  return freePlacements(profile, taken)
 }

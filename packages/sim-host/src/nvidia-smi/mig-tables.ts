@@ -2,12 +2,12 @@ import type { BoardReading } from '../board-file-reader.js'
 import {
   computeName,
   computePlacements,
-  computeProfiles,
+  computeProfileIds,
   computeSizes,
   computeSms,
   freeComputePlacements,
 } from '../mig-facts.js'
-import { freeGpuPlacements, type GpuInstanceReading, type MigDeviceReading, migProfilesOf } from './mig-listing.js'
+import { freeGpuPlacements, type GpuInstanceReading, type MigDeviceReading } from './mig-listing.js'
 
 /** Draws a framed table with a title and column heads. Each row has one or more lines. */
 function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -37,7 +37,7 @@ export function gpuProfileTable(boards: readonly BoardReading[]): string {
       '                              Free/Total   GiB              CE    JPEG  OFA  ',
     ],
     boards.flatMap((board) =>
-      migProfilesOf(board).map((profile) => {
+      board.identity.migProfiles.map((profile) => {
         const instances = `${freeGpuPlacements(board, profile).length}/${profile.instanceCount}`
         const memory = gibibytes(profile.memoryMb)
         return [
@@ -50,13 +50,16 @@ export function gpuProfileTable(boards: readonly BoardReading[]): string {
   )
 }
 
+function placementWords(starts: readonly number[]): string {
+  return `Placement${starts.length > 1 ? 's' : ' '}: {${starts.join(',')}}`
+}
+
 /** Returns the output of `nvidia-smi mig -lgipp`: one line per profile. */
 export function gpuPlacementList(boards: readonly BoardReading[]): string {
   return boards
     .flatMap((board) =>
-      migProfilesOf(board).map(({ id, placements, placementCount, memorySlices }) => {
-        const starts = placements.slice(0, placementCount).join(',')
-        return `GPU ${right(board.header.gpuIndex, 2)} Profile ID ${right(id, 2)} Placement${placementCount > 1 ? 's' : ' '}: {${starts}}:${memorySlices}\n`
+      board.identity.migProfiles.map(({ id, placements, memorySlices }) => {
+        return `GPU ${right(board.header.gpuIndex, 2)} Profile ID ${right(id, 2)} ${placementWords(placements)}:${memorySlices}\n`
       }),
     )
     .join('')
@@ -89,7 +92,7 @@ export function computeProfileTable(instances: readonly (readonly [BoardReading,
     instances.flatMap(([board, { state, profile }]) =>
       computeSizes(profile.sliceCount).map((slices) => {
         const whole = slices === profile.sliceCount
-        const id = `${computeProfiles.find((each) => each.sliceCount === slices)!.id}${whole ? '*' : ' '}`
+        const id = `${computeProfileIds[slices]}${whole ? '*' : ' '}`
         const total = computePlacements(profile.sliceCount, slices).length
         const free = freeComputePlacements(profile.sliceCount, slices, state.takenSlices).length
         return [
@@ -109,10 +112,10 @@ export function computePlacementList(instances: readonly (readonly [BoardReading
     .flatMap(([board, { state, profile }]) =>
       computeSizes(profile.sliceCount).map((slices) => {
         const starts = computePlacements(profile.sliceCount, slices)
-        const id = computeProfiles.find((each) => each.sliceCount === slices)!.id
+        const id = computeProfileIds[slices]!
         return (
           `GPU ${right(board.header.gpuIndex, 2)} GI ${right(state.id, 2)} Profile ID ${right(id, 2)} ` +
-          `Placement${starts.length > 1 ? 's' : ' '}: {${starts.join(',')}}:${slices}\n`
+          `${placementWords(starts)}:${slices}\n`
         )
       }),
     )
@@ -129,7 +132,7 @@ export function computeInstanceTable(devices: readonly (readonly [BoardReading, 
       '         ID                                                         ',
     ],
     devices.map(([board, { computeInstance, name }]) => {
-      const profile = computeProfiles.find((each) => each.sliceCount === computeInstance.sliceCount)!.id
+      const profile = computeProfileIds[computeInstance.sliceCount]!
       const placement = `${computeInstance.start}:${computeInstance.sliceCount}`
       return [
         `${gpu(board)}${right(computeInstance.gpuInstanceId, 7)}       ${`MIG ${name}`.padEnd(18)}${right(profile, 4)}` +

@@ -104,7 +104,7 @@ function migRows(boards: readonly BoardReading[]): string[] {
 
 function processRows(boards: readonly BoardReading[]): string[] {
   const rows = boards.flatMap(({ header, state }) =>
-    state.processes.slice(0, state.processCount).map((process) => {
+    state.processes.map((process) => {
       const { pid, isMpsClient, name, usedBytes: bytes } = process
       const [instance, part] = [process.gpuInstanceId, process.computeInstanceId].map(instanceId)
       const place = `${String(header.gpuIndex).padStart(5)}   ${instance!.padStart(3)}  ${part!.padStart(3)}${String(pid).padStart(10)}`

@@ -91,7 +91,7 @@ export function freeBytes({ identity, state }: BoardReading): number {
 }
 
 export function bar1UsedBytes({ state }: BoardReading): number {
-  return (1 + 2 * state.processCount) * MIB
+  return (1 + 2 * state.processes.length) * MIB
 }
 
 export function hex(value: number, digits: number): string {

@@ -9,3 +9,16 @@ export class SmiError extends PctodlError {
     this.exitCode = exitCode
   }
 }
+
+export function missingValue(written: string): SmiError {
+  return new SmiError(2, `Option "${written}" is missing its value.\n`)
+}
+
+/** Splits a word of the command line. `attached` is the value after `=`; `option` is the short form, if there is one. */
+export function optionOf(
+  word: string,
+  longOptions: Readonly<Record<string, string>>,
+): { readonly written: string; readonly option: string; readonly attached: string | undefined } {
+  const [, written = word, attached] = /^(--[^=]*)=(.*)$/s.exec(word) ?? []
+  return { written, option: longOptions[written] ?? written, attached }
+}

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { reasonOf } from '@pctodl/platform'
 import { MessageClient } from '../message-socket.js'
 import type { MpsAnswer } from '../mps-daemon.js'
 import { serveControlPipe } from './mps-control-daemon.js'
@@ -89,7 +90,7 @@ main(process.argv.slice(2)).then(
     process.exitCode = code
   },
   (error: unknown) => {
-    process.stderr.write(`nvidia-cuda-mps-control: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`nvidia-cuda-mps-control: ${reasonOf(error)}\n`)
     process.exitCode = 1
   },
 )

@@ -5,9 +5,10 @@
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { AttachReply, CountersReply } from '../control-protocol.js'
-import { controlSocket } from '../host-folder-layout.js'
-import { MessageClient } from '../message-socket.js'
+import { given } from '@pctodl/platform'
+import { attachProcess } from '../attached-process.js'
+import type { CountersReply } from '../control-protocol.js'
+import type { MessageClient } from '../message-socket.js'
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const send = (report: unknown) => writeSync(1, `${JSON.stringify(report)}\n`)
@@ -33,27 +34,20 @@ function fail(reason: string, message: string, more = {}): never {
   process.exit(1)
 }
 
-async function work(start: { model: string; batchSize: number; mpsPercent: number }): Promise<void> {
+async function work(start: { model: string; batchSize: number }): Promise<void> {
   batchSize = start.batchSize
-  board = await MessageClient.open(controlSocket(process.env['PCTODL_GPU_SIM_FOLDER']!))
-  const attached = await board.request<AttachReply>({
-    kind: 'attach',
-    pid: process.pid,
-    uid: process.getuid?.() ?? 0,
-    name: start.model,
-    // Tests set this variable to simulate a worker that uses the wrong board.
-    gpu: process.env['PCTODL_TEST_GPU'] ?? '0',
-    pipeDirectory: process.env['CUDA_MPS_PIPE_DIRECTORY'],
-    tenant: { ...start, mpsPercent: Number(process.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
-  })
-  if (attached.cudaError) fail('error', attached.message)
+  const { model } = start
+  // Tests set this variable to simulate a worker that uses the wrong board.
+  const place = { name: model, model, batchSize, gpu: process.env['PCTODL_TEST_GPU'] ?? '0' }
+  const { client, attached } = await attachProcess(process.env, place).catch(({ message }) => fail('error', message))
+  board = client
   send({ type: 'hello', version: 1, runtime: 'simulated process', device: `${attached.mpsPercent} % of the SMs` })
   setInterval(() => send({ type: 'heartbeat', atMs: now() }), 100)
   let ready = false
   let before = { batches: 0, latencySumMs: 0 }
   let completedMs = 0
   for (;;) {
-    const counters = await board.request<CountersReply>({ kind: 'counters' })
+    const counters = await client.request<CountersReply>({ kind: 'counters' })
     if (counters.state === 'failed') {
       const message = (counters.failure ?? '').replace('out of memory: ', '')
       if (counters.failureKind === 'out-of-memory') fail('out-of-memory', message, { batchSize })
@@ -76,7 +70,7 @@ async function work(start: { model: string; batchSize: number; mpsPercent: numbe
         lastCompletionMs: completedMs,
         batchSize: counters.lastBatchSize || batchSize,
         latenciesMs: Array(batches).fill(latency),
-        ...(asked === undefined ? {} : { id: asked }),
+        ...given({ id: asked }),
       })
       asked = undefined
       before = counters

@@ -3,15 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import {
-  assertImageCount,
-  CHANNEL_DEVIATION,
-  CHANNEL_MEAN,
-  IMAGE_SIZE,
-  IMAGE_VALUES,
-  type ImagePool,
-  imagePool,
-} from './image-pool.js'
+import { assertImageCount, IMAGE_SIZE, type ImagePool, imageOf, imagePool } from './image-pool.js'
 
 export interface ImageFolderOptions {
   /**
@@ -61,7 +53,7 @@ export async function imageFolder(options: ImageFolderOptions): Promise<ImagePoo
           .toColourspace('srgb')
           .raw()
           .toBuffer()
-        pixels.push(normalised(bytes))
+        pixels.push(imageOf((pixel, channel) => bytes[3 * pixel + channel]!))
       } catch {
         broken++
       }
@@ -85,18 +77,4 @@ function imageFiles(dataset: string): string[] {
     .filter((entry) => entry.isFile() && IMAGE.test(entry.name))
     .map((entry) => path.relative(dataset, path.join(entry.parentPath, entry.name)))
     .sort()
-}
-
-/** Converts pixels of interleaved bytes to one plane of normalised values per channel. */
-function normalised(bytes: Uint8Array): Float32Array {
-  const pixels = new Float32Array(IMAGE_VALUES)
-  const plane = IMAGE_SIZE * IMAGE_SIZE
-  for (let channel = 0; channel < 3; channel++) {
-    const mean = CHANNEL_MEAN[channel]!
-    const deviation = CHANNEL_DEVIATION[channel]!
-    for (let k = 0; k < plane; k++) {
-      pixels[channel * plane + k] = (bytes[k * 3 + channel]! / 255 - mean) / deviation
-    }
-  }
-  return pixels
 }

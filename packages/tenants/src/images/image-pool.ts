@@ -7,12 +7,11 @@ import type { ImageFile } from '../protocol/messages.js'
 
 /** Side length of the images, pixels. The supported networks take 224 x 224. */
 export const IMAGE_SIZE = 224
-export const IMAGE_VALUES: number = 3 * IMAGE_SIZE * IMAGE_SIZE
 
 /** Mean of ImageNet's pixel values (0..1) in each channel, by which torchvision normalises images. */
-export const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const
+const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const
 /** Standard deviation of ImageNet's pixel values (0..1) per channel. */
-export const CHANNEL_DEVIATION = [0.229, 0.224, 0.225] as const
+const CHANNEL_DEVIATION = [0.229, 0.224, 0.225] as const
 
 /** Prepared images and their description. */
 export interface ImagePool {
@@ -48,6 +47,25 @@ export async function imagePool(
 const factsSchema = z.object({ count: z.int().min(1), description: z.string() })
 
 /**
+ * Returns a normalised image in channel-height-width order.
+ *
+ * @param byteOf returns the value (0..255) of a pixel in a channel with this mean and deviation
+ */
+export function imageOf(
+  byteOf: (pixel: number, channel: number, mean: number, deviation: number) => number,
+): Float32Array {
+  const plane = IMAGE_SIZE * IMAGE_SIZE
+  const values = new Float32Array(CHANNEL_MEAN.length * plane)
+  for (const [channel, mean] of CHANNEL_MEAN.entries()) {
+    const deviation = CHANNEL_DEVIATION[channel]!
+    for (let k = 0; k < plane; k++) {
+      values[channel * plane + k] = (byteOf(k, channel, mean, deviation) / 255 - mean) / deviation
+    }
+  }
+  return values
+}
+
+/**
  * Checks the number of images.
  * @throws InvalidInputError
  */
@@ -61,7 +79,7 @@ export function assertImageCount(count: number): void {
  * Writes a file atomically: writes a new file, then renames it. The new file's name cannot be guessed, so that nobody
  * can place a link there first.
  */
-function writeWhole(file: string, content: string | Uint8Array): void {
+export function writeWhole(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   writeFileSync(unfinished, content, { flag: 'wx' })
   renameSync(unfinished, file)

@@ -1,13 +1,5 @@
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import {
-  assertImageCount,
-  CHANNEL_DEVIATION,
-  CHANNEL_MEAN,
-  IMAGE_SIZE,
-  IMAGE_VALUES,
-  type ImagePool,
-  imagePool,
-} from './image-pool.js'
+import { assertImageCount, type ImagePool, imageOf, imagePool } from './image-pool.js'
 
 export interface SyntheticImagesOptions {
   /** Folder in which the prepared images are stored. */
@@ -32,15 +24,7 @@ export async function syntheticImages({ folder, count = 32, seed = 1 }: Syntheti
 }
 
 function noise(random: SeededRandom): Float32Array {
-  const pixels = new Float32Array(IMAGE_VALUES)
-  const plane = IMAGE_SIZE * IMAGE_SIZE
-  for (let channel = 0; channel < 3; channel++) {
-    const mean = CHANNEL_MEAN[channel]!
-    const deviation = CHANNEL_DEVIATION[channel]!
-    for (let k = 0; k < plane; k++) {
-      const value = Math.min(1, Math.max(0, mean + deviation * random.normal()))
-      pixels[channel * plane + k] = (Math.round(255 * value) / 255 - mean) / deviation
-    }
-  }
-  return pixels
+  return imageOf((_pixel, _channel, mean, deviation) =>
+    Math.round(255 * Math.min(1, Math.max(0, mean + deviation * random.normal()))),
+  )
 }

@@ -6,6 +6,7 @@ import {
   type Clock,
   InvalidInputError,
   PctodlError,
+  reasonOf,
   systemClock,
   type Tenant,
   type TenantCounters,
@@ -212,7 +213,7 @@ export class InferencePool implements TenantPool {
     clearTimeout(tooLong)
     if (worker.state === 'running' && mps) {
       await mps.verifyClient(worker.pid).catch((error: unknown) => {
-        worker.fail(error instanceof Error ? error.message : String(error))
+        worker.fail(reasonOf(error))
       })
     }
     interrupted.removeEventListener('abort', interrupt)

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { buildNetwork } from '@pctodl/model-zoo'
 import { networkNames, PctodlError } from '@pctodl/platform'
+import { writeWhole } from '../images/image-pool.js'
 import { codeFolder } from './code-folder.js'
 import type { WorkerKind } from './worker-kind.js'
 
@@ -72,8 +73,6 @@ function graphFile(model: string): string {
   // An earlier version may have written the file.
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return file
   mkdirSync(folder, { recursive: true })
-  const unfinished = `${file}.${process.pid}`
-  writeFileSync(unfinished, text)
-  renameSync(unfinished, file)
+  writeWhole(file, text)
   return file
 }

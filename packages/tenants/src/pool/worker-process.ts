@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   type Clock,
+  given,
   hasFallen,
   isStalled,
   LatencyHistogram,
@@ -167,7 +168,7 @@ export class WorkerProcess {
       id: this.id,
       ...counts,
       ...(stalled === undefined ? {} : { state: 'stalled' }),
-      ...(failure === undefined ? {} : { failure }),
+      ...given({ failure }),
       lastCompletionMs: counts.lastCompletionMs + this.#toClockMs,
       latencies: this.#latencies.snapshot(),
     }
@@ -182,7 +183,7 @@ export class WorkerProcess {
   become({ batchSize, service }: Tenant): void {
     const other = batchSize !== this.#tenant.batchSize
     const { service: _, ...tenant } = this.#tenant
-    this.#tenant = { ...tenant, batchSize, ...(service === undefined ? {} : { service }) }
+    this.#tenant = { ...tenant, batchSize, ...given({ service }) }
     if (other && !this.#onRequest) this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
   }
 

@@ -3,6 +3,7 @@ import {
   type Clock,
   InvalidInputError,
   PctodlError,
+  reasonOf,
   type Service,
   type ServiceCounters,
   type ServiceDesk,
@@ -237,7 +238,7 @@ export class RequestDesk implements ServiceDesk {
     const open: OpenService = { dispatcher, traffic }
     this.#open.set(service.name, open)
     const onFailure = (cause: unknown) => {
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = reasonOf(cause)
       const message = `service ${service.name}: its arrivals threw, and no requests come any more: ${why}`
       open.failure = new PctodlError('ARRIVALS_FAILED', message, { cause })
     }

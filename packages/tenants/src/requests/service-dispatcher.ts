@@ -8,7 +8,6 @@ import {
 } from '@pctodl/platform'
 import { sizeFor } from './batch-sizes.js'
 import type { Answer, PendingRequest } from './pending-request.js'
-import { WaitingLine } from './waiting-line.js'
 
 /** Limits of a service's queue. */
 export interface QueueLimits {
@@ -49,7 +48,7 @@ export class ServiceDispatcher {
   admitted = 1
   readonly #clock: Clock
   readonly #limits: QueueLimits
-  readonly #line = new WaitingLine()
+  #line = new Set<PendingRequest>()
   readonly #instances = new Set<Instance>()
   readonly #latencies = new LatencyHistogram()
   #arrived = 0
@@ -81,10 +80,10 @@ export class ServiceDispatcher {
     const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
     this.#arrived++
     if (!this.#letsIn()) return this.#shed(request, 'not all requests of the service are let in at present')
-    if (this.#line.length >= this.#limits.maxQueued) {
+    if (this.#line.size >= this.#limits.maxQueued) {
       return this.#shed(request, `${this.#limits.maxQueued} requests wait already`)
     }
-    this.#line.push(request)
+    this.#line.add(request)
     this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
     this.begin()
     return request
@@ -96,7 +95,7 @@ export class ServiceDispatcher {
    */
   callOff(request: PendingRequest): void {
     request.calledOff = true
-    if (!this.#line.remove(request)) return
+    if (!this.#line.delete(request)) return
     this.#shed(request, 'it was called off')
     this.#setTimer()
   }
@@ -117,15 +116,15 @@ export class ServiceDispatcher {
   begin(): void {
     const nowMs = this.#clock.now()
     for (let instance = this.#free(); instance; instance = this.#free()) {
-      let first = this.#line.first
-      for (; first && first.deadlineMs <= nowMs; first = this.#line.first) this.#giveUp(first)
+      let first = this.#first
+      for (; first && first.deadlineMs <= nowMs; first = this.#first) this.#giveUp(first)
       if (!first) break
       const most = this.#maxOf(instance)
-      if (this.#line.length < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
+      if (this.#line.size < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
       const requests: PendingRequest[] = []
       for (const request of this.#line) {
         if (requests.length === most) break
-        this.#line.remove(request)
+        this.#line.delete(request)
         if (request.deadlineMs <= nowMs) this.#settle(request, 'shed', tooLate(request))
         else requests.push(request)
       }
@@ -158,7 +157,7 @@ export class ServiceDispatcher {
         this.#settle(request, 'failed', this.#failure)
       } else {
         request.again = true
-        this.#line.putFirst(request)
+        this.#line = new Set([request, ...this.#line])
         this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
       }
     }
@@ -169,7 +168,7 @@ export class ServiceDispatcher {
   close(reason: string): void {
     this.#closed = true
     for (const request of this.#line) {
-      this.#line.remove(request)
+      this.#line.delete(request)
       this.#shed(request, reason)
     }
     this.#setTimer()
@@ -185,7 +184,7 @@ export class ServiceDispatcher {
       late: this.#late,
       shed,
       failed,
-      queued: this.#line.length,
+      queued: this.#line.size,
       running: this.#running,
       latencies: this.#latencies.snapshot(),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
@@ -197,6 +196,10 @@ export class ServiceDispatcher {
     if (again) return 'two tenants were lost with the request, the last one'
     if (calledOff) return 'its tenant was lost and the request cancelled'
     return this.#closed ? 'its tenant was lost, and the service has ended' : undefined
+  }
+
+  get #first(): PendingRequest | undefined {
+    return this.#line.values().next().value
   }
 
   #letsIn(): boolean {
@@ -221,7 +224,7 @@ export class ServiceDispatcher {
   }
 
   #giveUp(request: PendingRequest): void {
-    this.#line.remove(request)
+    this.#line.delete(request)
     this.#shed(request, tooLate(request))
   }
 
@@ -245,7 +248,7 @@ export class ServiceDispatcher {
    * a deadline passes.
    */
   #setTimer(): void {
-    const { first } = this.#line
+    const first = this.#first
     let atMs = Number.POSITIVE_INFINITY
     if (first) {
       atMs = this.#deadlineMs

@@ -1,3 +1,4 @@
+import { reasonOf } from '@pctodl/platform'
 import type { Failure, StartCommand } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 import { largestThatRuns, meansOutOfMemory, OutOfMemory } from './memory-guard.js'
@@ -124,11 +125,10 @@ async function runOrFail(model: LoadedModel, name: string, size: number): Promis
 }
 
 function failureOf(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error)
-  if (error instanceof OutOfMemory) return { type: 'failed', reason: 'out-of-memory', message, ...sizesOf(error) }
+  const message = reasonOf(error)
+  if (error instanceof OutOfMemory) {
+    const { batchSize, largestBatchSize } = error
+    return { type: 'failed', reason: 'out-of-memory', message, batchSize, largestBatchSize }
+  }
   return { type: 'failed', reason: error instanceof MissingRuntime ? 'missing' : 'error', message }
-}
-
-function sizesOf({ batchSize, largestBatchSize }: OutOfMemory): Pick<Failure, 'batchSize' | 'largestBatchSize'> {
-  return { batchSize, largestBatchSize }
 }

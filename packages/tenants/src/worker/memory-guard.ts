@@ -1,3 +1,4 @@
+import { reasonOf } from '@pctodl/platform'
 import type { StartCommand } from '../protocol/messages.js'
 
 /** Thrown if a batch does not fit in memory. */
@@ -23,7 +24,7 @@ export function assertFits({ sampleBytes, memoryLimitBytes }: StartCommand, batc
 /** Whether a runtime's error means that memory ran out. */
 export function meansOutOfMemory(error: unknown): boolean {
   if (error instanceof OutOfMemory) return true
-  const message = error instanceof Error ? error.message : String(error)
+  const message = reasonOf(error)
   return /out of memory|cudaErrorMemoryAllocation|failed to allocate|bad_alloc|allocation failed|invalid typed array length/i.test(
     message,
   )

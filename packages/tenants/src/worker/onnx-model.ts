@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { reasonOf } from '@pctodl/platform'
 import type { InferenceSession, Tensor } from 'onnxruntime-node'
 import type { ImageFile, StartCommand } from '../protocol/messages.js'
 import { type LoadedModel, MissingRuntime } from './inference-thread.js'
@@ -70,7 +71,7 @@ export class OnnxModel implements LoadedModel {
     try {
       return new OnnxModel(ort, await open('cuda'), start, 'cuda', undefined)
     } catch (error) {
-      const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0]
+      const reason = reasonOf(error).split('\n')[0]
       return new OnnxModel(ort, await open('cpu'), start, 'cpu', `on the processor: CUDA is not available (${reason})`)
     }
   }

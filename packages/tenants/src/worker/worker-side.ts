@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { reasonOf } from '@pctodl/platform'
 import { LineSplitter } from '../protocol/line-splitter.js'
 import { type Command, type ProtocolVersion, parseCommand, type Report } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
@@ -40,7 +41,7 @@ export class WorkerSide {
           onCommand(command)
         }
       } catch (error) {
-        this.fail({ type: 'failed', reason: 'error', message: error instanceof Error ? error.message : String(error) })
+        this.fail({ type: 'failed', reason: 'error', message: reasonOf(error) })
       }
     })
     // SIGKILL also ends a thread that is in the middle of a batch; `exit()` would wait for this thread.

@@ -1,4 +1,4 @@
-import type { Clock, RequestOutcome } from '@pctodl/platform'
+import { type Clock, type RequestOutcome, reasonOf } from '@pctodl/platform'
 import type { Query, SystemUnderTest } from './system-under-test.js'
 
 /** Maximum number of different reasons of failures that are kept. */
@@ -59,7 +59,7 @@ export class QueryLog {
       outcome = (await this.#system.answer(query)) ?? 'completed'
     } catch (error) {
       outcome = 'failed'
-      if (this.#reasons.size < REASONS_KEPT) this.#reasons.add(error instanceof Error ? error.message : String(error))
+      if (this.#reasons.size < REASONS_KEPT) this.#reasons.add(reasonOf(error))
     }
     this[outcome]++
     this.lastAnswerMs = this.#clock.now()

@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { PctodlError, reasonOf } from '@pctodl/platform'
 import { parse } from 'csv-parse/sync'
 
 /** Thrown for invalid content of a trace file. `row` counts the rows of requests from 1; row 0 is the header. */
@@ -28,7 +28,7 @@ export class TraceTable {
     try {
       records = parse(text, { bom: true, trim: true, skip_empty_lines: true, relax_column_count: true })
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
+      const reason = reasonOf(cause)
       throw new RequestTraceError(0, '*', reason, 'comma-separated values', { cause })
     }
     this.#header = records[0] ?? []
