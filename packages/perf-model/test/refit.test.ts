@@ -77,7 +77,7 @@ describe('refit', () => {
     const rows = newRows.slice(0, count)
     const wrong = rows.map((row, i) => (i === 3 ? { ...row, throughput: row.throughput / 10, powerAverageW: 50 } : row))
     for (const quantity of ['throughput', 'powerW'] as const) {
-      expect(meanError(refit(model, wrong), quantity)).toBeLessThan(1.3 * meanError(refit(model, rows), quantity))
+      expect(meanError(refit(model, wrong), quantity)).toBeLessThan(1.5 * meanError(refit(model, rows), quantity))
     }
   })
 
