@@ -11,12 +11,11 @@ const PRIOR_ROWS = 30
  */
 const ROWS_PER_NEWS = 2
 /**
- * A row whose distance from the fit exceeds this multiple of the rows' median distance, or of the residual's quartile,
- * gets less weight, so that one wrong row does not decide what is learnt. A board that differs everywhere raises the
- * median with its rows.
+ * A row whose distance from the fit exceeds this multiple of the rows' median distance gets less weight, so that one
+ * wrong row does not decide what is learnt. A board that differs everywhere raises the median with its rows.
  */
 const USUAL_DISTANCES = 5
-/** Median distance of rows from a right fit, in standard deviations of the residual. */
+/** Lower bound of the median distance, in standard deviations of the residual. */
 const MEDIAN_DISTANCE = 0.67
 /** Number of fits. After each, the rows are weighted by their distance from it. */
 const FITS = 5
@@ -75,7 +74,8 @@ export class ErrorModel {
     const count = FACTORS + names.length
     this.#factors = new Float64Array(count)
     this.#learnt = new Float64Array(count)
-    const places = [...Array(FACTORS).keys(), ...state.networks.map((name) => this.#placeOf(name))]
+    const owners = [...Array(FACTORS).keys(), ...names]
+    const places = [...Array(FACTORS).keys(), ...state.networks].map((owner) => owners.indexOf(owner))
     state.learnt.forEach((value, from) => {
       if (places[from]! >= 0) this.#learnt[places[from]!] = value
     })
@@ -85,7 +85,7 @@ export class ErrorModel {
     names.forEach((_, i) => {
       this.#centreWeights[MIX_TERMS + i * NETWORK_TERMS]! += state.networkSd * this.#learnt[FACTORS + i]!
     })
-    const covariance = identity(count)
+    const covariance = Float64Array.from({ length: count ** 2 }, (_, i) => (i % (count + 1) ? 0 : 1))
     this.#covariance = covariance
     if (state.covariance.length === 0) return
     let next = 0
@@ -98,11 +98,6 @@ export class ErrorModel {
         covariance[b * count + a] = value
       }
     })
-  }
-
-  #placeOf(network: string): number {
-    const index = this.#names.indexOf(network)
-    return index < 0 ? -1 : FACTORS + index
   }
 
   /** Posterior mean of ln(measured / predicted) for the terms of a prediction. */
@@ -171,18 +166,18 @@ export class ErrorModel {
   /** Posterior state after learning more rows of the board. */
   updated(rows: readonly ErrorRow[]): ErrorState {
     const n = this.#learnt.length
-    let weights = rows.map(({ residual }) => 1 / (ROWS_PER_NEWS * dot(residual, this.#residual)))
-    const even = weights
-    let learnt = this.#learntFrom(rows, weights)
+    const even = rows.map(({ residual }) => 1 / (ROWS_PER_NEWS * dot(residual, this.#residual)))
+    let learnt = this.#learntFrom(rows, even)
     for (let fits = 1; fits < FITS; fits++) {
-      const distances = rows.map((row, i) => {
-        this.#enter(row.phi)
-        const error = row.error - dot(row.phi, this.#mean) - dot(this.#factors, learnt.mean)
-        return Math.abs(error) * Math.sqrt(even[i]!)
+      const distances = rows.map(({ phi, error }, i) => {
+        this.#enter(phi)
+        return Math.abs(error - dot(phi, this.#mean) - dot(this.#factors, learnt.mean)) * Math.sqrt(even[i]!)
       })
       const usual = USUAL_DISTANCES * Math.max(MEDIAN_DISTANCE, median(distances))
-      weights = even.map((weight, i) => weight * Math.min(1, usual / distances[i]!) ** 2)
-      learnt = this.#learntFrom(rows, weights)
+      learnt = this.#learntFrom(
+        rows,
+        even.map((weight, i) => weight * Math.min(1, usual / distances[i]!) ** 2),
+      )
     }
     const before = PRIOR_ROWS + this.state.rows
     const scale = (this.state.scale * before + ROWS_PER_NEWS * learnt.squares) / (before + rows.length)
@@ -202,17 +197,16 @@ export class ErrorModel {
 
   /** Posterior of the coefficients after rows with weights (inverse variances), and what the squared errors exceed it by. */
   #learntFrom(rows: readonly ErrorRow[], weights: readonly number[]) {
-    const learnt = this.#learnt
-    const n = learnt.length
+    const n = this.#learnt.length
     const precision = Float64Array.from(this.#covariance)
     factorise(precision, n)
     precision.set(inverseFromFactor(precision, n))
     const moved = new Float64Array(n)
-    for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * learnt[b]!
-    let squares = dot(moved, learnt)
-    rows.forEach((row, i) => {
-      this.#enter(row.phi)
-      const error = row.error - dot(row.phi, this.#mean)
+    for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * this.#learnt[b]!
+    let squares = dot(moved, this.#learnt)
+    rows.forEach(({ phi, ...row }, i) => {
+      this.#enter(phi)
+      const error = row.error - dot(phi, this.#mean)
       squares += weights[i]! * error * error
       for (let a = 0; a < n; a++) {
         const weighted = weights[i]! * this.#factors[a]!
@@ -267,12 +261,6 @@ function dot(terms: Float64Array, weights: Float64Array): number {
   let sum = 0
   for (let i = 0; i < terms.length; i++) sum += terms[i]! * weights[i]!
   return sum
-}
-
-function identity(n: number): Float64Array {
-  const matrix = new Float64Array(n * n)
-  for (let a = 0; a < n; a++) matrix[a * n + a] = 1
-  return matrix
 }
 
 /** Round a value for parameter files, with more digits than an update needs. */
