@@ -119,17 +119,20 @@ describe('a plan of most value', () => {
     expect(plan.admittedPerS[1]).toBeGreaterThan(1800)
   })
 
-  it('is none where the waiting board exceeds the cap at every clock, and says which cap it takes', () => {
-    const plan = planned(40)
-    expect(plan).toMatchObject({
-      feasible: false,
-      reason: 'power-cap',
-      message: expect.stringMatching(
-        /40 W cannot be kept by photos, search even without requests .* at least [\d.]+ W$/,
-      ),
-    })
-    if (!plan.feasible) expect(planned(plan.lowestFeasibleCapW!)).toMatchObject({ feasible: true })
-  })
+  it.each(['max-value', 'max-load'])(
+    'is no %s where the waiting board exceeds the cap at every clock, and says which cap it takes',
+    (objective) => {
+      const plan = planned(40, { objective })
+      expect(plan).toMatchObject({
+        feasible: false,
+        reason: 'power-cap',
+        message: expect.stringMatching(
+          /40 W cannot be kept by photos, search even without requests .* at least [\d.]+ W$/,
+        ),
+      })
+      if (!plan.feasible) expect(planned(plan.lowestFeasibleCapW!, { objective })).toMatchObject({ feasible: true })
+    },
+  )
 
   it('is looked for in half of the time, after a plan for all requests', () => {
     let ms = 0

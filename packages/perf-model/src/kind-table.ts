@@ -1,7 +1,7 @@
 import { type GpuSpec, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import type { BoardConstants } from './board-constants.js'
 import { correctionsOf } from './corrections.js'
-import { kindLayout, MAX_BATCH_SIZE } from './kind.js'
+import { KindField, MAX_BATCH_SIZE } from './kind.js'
 import { writeKind } from './mix.js'
 import type { PerfModelParameters } from './parameters.js'
 
@@ -10,7 +10,7 @@ const MAX_RECORDS = 65_536
 
 /** Records of the kinds of tenants, written on first use. Stored compactly, they stay in the CPU caches. */
 export class KindTable {
-  records: Float64Array = new Float64Array(64 * kindLayout.stride)
+  records: Float64Array = new Float64Array(64 * KindField.stride)
   readonly #offsets = new Map<number, number>()
 
   constructor(
@@ -37,7 +37,7 @@ export class KindTable {
       const key = (kind * this.board.memClocksMhz.length + memIndex) * (MAX_MPS_CLIENTS + 1) + count
       let offset = this.#offsets.get(key)
       if (offset === undefined) {
-        offset = this.#offsets.size * kindLayout.stride
+        offset = this.#offsets.size * KindField.stride
         this.#write(kind, memIndex, count, offset)
         this.#offsets.set(key, offset)
       }

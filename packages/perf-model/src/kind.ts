@@ -29,60 +29,59 @@ export interface KindCorrections {
 
 /**
  * Layout of the record of a kind: the quantities that depend neither on the co-runners nor on the SM clock. The records
- * of all kinds are in one `Float64Array`, `stride` numbers apart. Times and traffic are per batch.
+ * of all kinds are in one `Float64Array`, `stride` numbers apart. Times and traffic are per batch. Layouts are enums, because
+ * the bundler replaces them with numbers, and property look-ups took a sixth of a prediction.
  */
-export const kindLayout = {
+export enum KindField {
   /** Clock-bound device time, ms x MHz. */
-  cycles: 0,
+  cycles,
   /** Square of this time at the top clock, ms^2. */
-  topCycles2: 1,
+  topCycles2,
   /** Memory traffic that overlaps with arithmetic, MB, divided by the factor on the device's speed. */
-  mixedMb: 2,
+  mixedMb,
   /** Memory traffic without overlap, MB, divided by the same factor. */
-  streamMb: 3,
+  streamMb,
   /** All memory traffic, not divided, MB. */
-  trafficMb: 4,
+  trafficMb,
   /** Device time that does not depend on the clocks, ms. */
-  gapMs: 5,
+  gapMs,
   /** Launch time to the eighth power, ms^8. */
-  launchMs8: 6,
+  launchMs8,
   /** Other host time, ms. */
-  hostMs: 7,
+  hostMs,
   /** The tenant's part of the time in which the host serves one batch of every tenant, ms. */
-  hostShareMs: 8,
+  hostShareMs,
   /** The inverse of the factor on the host's speed. */
-  hostSlowdown: 9,
+  hostSlowdown,
   /** Time per MB that the tenant's own SMs need, ms x MHz. */
-  ownCycles: 10,
-  sms: 11,
-  batchSize: 12,
+  ownCycles,
+  sms,
+  batchSize,
   /** Energy that scales with the square of the voltage, mJ. */
-  coreEnergyMj: 13,
+  coreEnergyMj,
   /** Energy of the DRAM traffic if all of it misses the caches, mJ. */
-  memoryEnergyMj: 14,
+  memoryEnergyMj,
   /** Traffic that the counter of memory utilisation measures if all of it misses the caches, MB. */
-  countedMb: 15,
+  countedMb,
   /** Factors and variances of `KindCorrections`. */
-  dynamicPower: 16,
-  speedVariance: 17,
-  powerVariance: 18,
+  dynamicPower,
+  speedVariance,
+  powerVariance,
   /** Batch size, and as `logShare` the share, on a logarithmic scale from -1 to 1. */
-  logBatch: 19,
-  logShare: 20,
+  logBatch,
+  logShare,
   /** Index of the network. */
-  network: 21,
+  network,
   /**
    * Demands of a tenant that runs alone at the top clocks, without corrections: fraction of the time for launches,
    * fraction of the time for the rest of the host's work, and memory traffic if all of it misses the caches, MB/ms. Set
    * by `writeKind`.
    */
-  launchDemand: 22,
-  hostDemand: 23,
-  mbPerMs: 24,
-  stride: 25,
-} as const
-
-const at = kindLayout
+  launchDemand,
+  hostDemand,
+  mbPerMs,
+  stride,
+}
 
 /** Write the record of a kind, except for its demands when it runs alone. */
 export function writeRecord(
@@ -104,27 +103,27 @@ export function writeRecord(
   const launchMs2 = (of.launchMs * served) ** 2
   const largeBatch = 1 / (1 + (board.largeBatchKnee / batchSize) ** 8)
   const hostMs = of.hostPerSampleMs * batchSize * (1 + board.largeBatchHostFactor * largeBatch) * served
-  out[offset + at.cycles] = cycles
-  out[offset + at.topCycles2] = (cycles * (1 / topClockMhz)) ** 2
-  out[offset + at.mixedMb] = mixedMb * slower
-  out[offset + at.streamMb] = streamMb * slower
-  out[offset + at.trafficMb] = mixedMb + streamMb
-  out[offset + at.gapMs] = of.gapMs * slower
-  out[offset + at.launchMs8] = launchMs2 * launchMs2 * launchMs2 * launchMs2
-  out[offset + at.hostMs] = hostMs
-  out[offset + at.hostShareMs] = hostMs / board.hostClients
-  out[offset + at.hostSlowdown] = served
+  out[offset + KindField.cycles] = cycles
+  out[offset + KindField.topCycles2] = (cycles * (1 / topClockMhz)) ** 2
+  out[offset + KindField.mixedMb] = mixedMb * slower
+  out[offset + KindField.streamMb] = streamMb * slower
+  out[offset + KindField.trafficMb] = mixedMb + streamMb
+  out[offset + KindField.gapMs] = of.gapMs * slower
+  out[offset + KindField.launchMs8] = launchMs2 * launchMs2 * launchMs2 * launchMs2
+  out[offset + KindField.hostMs] = hostMs
+  out[offset + KindField.hostShareMs] = hostMs / board.hostClients
+  out[offset + KindField.hostSlowdown] = served
   // 1 MB at one byte a cycle takes 1e6 cycles, which are 1e3 ms at 1 MHz.
-  out[offset + at.ownCycles] = 1e3 / (board.bytesPerCyclePerSm * sms)
-  out[offset + at.sms] = sms
-  out[offset + at.batchSize] = batchSize
-  out[offset + at.coreEnergyMj] = of.coreEnergyMj * batchSize + of.batchEnergyMj
-  out[offset + at.memoryEnergyMj] = of.memoryEnergyMj * batchSize
-  out[offset + at.countedMb] = of.countedMbPerSample * batchSize
-  out[offset + at.dynamicPower] = dynamicPower
-  out[offset + at.speedVariance] = speedVariance
-  out[offset + at.powerVariance] = powerVariance
-  out[offset + at.logBatch] = (2 * Math.log(batchSize)) / Math.log(MAX_BATCH_SIZE) - 1
-  out[offset + at.logShare] = (2 * Math.log((100 * sms) / smCount)) / Math.log(100) - 1
-  out[offset + at.network] = network
+  out[offset + KindField.ownCycles] = 1e3 / (board.bytesPerCyclePerSm * sms)
+  out[offset + KindField.sms] = sms
+  out[offset + KindField.batchSize] = batchSize
+  out[offset + KindField.coreEnergyMj] = of.coreEnergyMj * batchSize + of.batchEnergyMj
+  out[offset + KindField.memoryEnergyMj] = of.memoryEnergyMj * batchSize
+  out[offset + KindField.countedMb] = of.countedMbPerSample * batchSize
+  out[offset + KindField.dynamicPower] = dynamicPower
+  out[offset + KindField.speedVariance] = speedVariance
+  out[offset + KindField.powerVariance] = powerVariance
+  out[offset + KindField.logBatch] = (2 * Math.log(batchSize)) / Math.log(MAX_BATCH_SIZE) - 1
+  out[offset + KindField.logShare] = (2 * Math.log((100 * sms) / smCount)) / Math.log(100) - 1
+  out[offset + KindField.network] = network
 }

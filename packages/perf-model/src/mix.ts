@@ -1,41 +1,39 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, smoothMax2 } from './board-constants.js'
-import { kindLayout as at, type KindCorrections, type TenantKind, writeRecord } from './kind.js'
+import { KindField as at, type KindCorrections, type TenantKind, writeRecord } from './kind.js'
 import type { NetworkParameters } from './parameters.js'
 
 /**
  * Layout of the values that describe a run in a mix. A run is one tenant, or several consecutive tenants of one kind,
  * which share one solution. With the record of the kind, the values determine the batch time at any clock.
  */
-export const runLayout = {
+export enum RunField {
   /** Number of tenants in the run. */
-  length: 0,
+  length,
   /** Time that the tenant's own SMs need per MB, ms x MHz. */
-  ownCycles: 1,
+  ownCycles,
   /** Launch demand of the other tenants, as a fraction of the host's launch capacity. */
-  launchOthers: 2,
+  launchOthers,
   /** Host time for the other tenants' batches at the top clock, per ms of this tenant's batch without the host's queue. */
-  hostOthers: 3,
+  hostOthers,
   /** Eighth power of the time that the host needs at the top clock to serve this tenant and the others, ms^8. */
-  servedMs8: 4,
+  servedMs8,
   /** At the top clock, without contention for DRAM: memory time with and without overlap, ms, and launch time, ms^8. */
-  topMixedMs: 5,
-  topStreamMs: 6,
-  topLaunchMs8: 7,
+  topMixedMs,
+  topStreamMs,
+  topLaunchMs8,
   /**
    * At the top clock: the part of the batch time on the device, the batch time without the host's queue, and the batch
    * time, ms. Each is followed by its first and second derivative with respect to the DRAM slowdown.
    */
-  topDeviceMs: 8,
-  topUnqueuedMs: 11,
-  topMs: 14,
+  topDeviceMs,
+  topUnqueuedMs = 11,
+  topMs = 14,
   /** Eighth power of the batch time at the top clock, ms^8, and its derivative with respect to the device's part. */
-  topMs8: 17,
-  topPerDevice: 18,
-  stride: 19,
-} as const
-
-const run = runLayout
+  topMs8 = 17,
+  topPerDevice,
+  stride,
+}
 
 /**
  * Tenants on one board at one memory clock, and their contention at the top SM clock. `prepare` fills all fields, and
@@ -60,8 +58,8 @@ export class Mix {
   powerSd = 0
   /** Offset of the record of each run's kind. */
   readonly kinds: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
-  /** Values of `runLayout` for each run of identical tenants. Run `r` starts at the index `r * run.stride`. */
-  readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
+  /** Values of `RunField` for each run of identical tenants. Run `r` starts at the index `r * RunField.stride`. */
+  readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * RunField.stride)
 }
 
 /** Assumed relative size of the step before the first one. */
@@ -108,10 +106,10 @@ export function prepare(
     mbPerMs += records[kind + at.mbPerMs]!
     speedVariance += records[kind + at.speedVariance]!
     powerVariance += records[kind + at.powerVariance]!
-    if (i > 0 && kind === mix.kinds[runs - 1]!) terms[(runs - 1) * run.stride + run.length]!++
+    if (i > 0 && kind === mix.kinds[runs - 1]!) terms[(runs - 1) * RunField.stride + RunField.length]!++
     else {
       mix.kinds[runs] = kind
-      terms[runs * run.stride + run.length] = 1
+      terms[runs * RunField.stride + RunField.length] = 1
       runs++
     }
   }
@@ -127,7 +125,7 @@ export function prepare(
 /** Buffer for a mix that contains only the tenant whose record is being written. */
 const alone = new Mix()
 alone.runs = 1
-alone.terms[run.length] = 1
+alone.terms[RunField.length] = 1
 const uncorrected: KindCorrections = {
   deviceSpeed: 1,
   hostSpeed: 1,
@@ -154,7 +152,7 @@ export function writeKind(
   enterMemory(board, alone, 0, megabytes)
   enterRun(board, records, alone, 0, 0, 0)
   batchesAtTop(records, alone, 1, drawn)
-  const batchMs = alone.terms[run.topMs]!
+  const batchMs = alone.terms[RunField.topMs]!
   writeRecord(board, network, kind, corrections, records, offset)
   records[offset + at.launchDemand] = network.launchMs / batchMs
   records[offset + at.hostDemand] = hostMs / batchMs
@@ -183,7 +181,7 @@ function enterRun(
   launch: number,
   host: number,
 ): void {
-  const o = r * run.stride
+  const o = r * RunField.stride
   const kind = kinds[r]!
   const launchOthers = launch - records[kind + at.launchDemand]!
   const hostOthers = host - records[kind + at.hostDemand]!
@@ -191,12 +189,12 @@ function enterRun(
   const ownMsPerMb = smoothMax2(ownCycles * (1 / topClockMhz), msPerMb)
   const load = (1 + launchOthers) / launchClients
   const launches = 1 + load * load * load * load
-  terms[o + run.ownCycles] = ownCycles
-  terms[o + run.launchOthers] = launchOthers / launchClients
-  terms[o + run.hostOthers] = (hostOthers * records[kind + at.hostSlowdown]!) / hostClients
-  terms[o + run.topMixedMs] = records[kind + at.mixedMb]! * ownMsPerMb
-  terms[o + run.topStreamMs] = records[kind + at.streamMb]! * ownMsPerMb
-  terms[o + run.topLaunchMs8] = records[kind + at.launchMs8]! * launches * launches
+  terms[o + RunField.ownCycles] = ownCycles
+  terms[o + RunField.launchOthers] = launchOthers / launchClients
+  terms[o + RunField.hostOthers] = (hostOthers * records[kind + at.hostSlowdown]!) / hostClients
+  terms[o + RunField.topMixedMs] = records[kind + at.mixedMb]! * ownMsPerMb
+  terms[o + RunField.topStreamMs] = records[kind + at.streamMb]! * ownMsPerMb
+  terms[o + RunField.topLaunchMs8] = records[kind + at.launchMs8]! * launches * launches
 }
 
 /**
@@ -220,10 +218,10 @@ function batchesAtTop(records: Float64Array, { runs, kinds, terms }: Mix, slowdo
   let slope = 0
   let bend = 0
   for (let r = 0; r < runs; r++) {
-    const o = r * run.stride
+    const o = r * RunField.stride
     const kind = kinds[r]!
-    const mixedMs = terms[o + run.topMixedMs]!
-    const streamMs = terms[o + run.topStreamMs]!
+    const mixedMs = terms[o + RunField.topMixedMs]!
+    const streamMs = terms[o + RunField.topStreamMs]!
     const slowedMs = mixedMs * slowdown
     const overlapped = Math.sqrt(records[kind + at.topCycles2]! + slowedMs * slowedMs)
     const device = overlapped + streamMs * slowdown + records[kind + at.gapMs]!
@@ -234,7 +232,7 @@ function batchesAtTop(records: Float64Array, { runs, kinds, terms }: Mix, slowdo
 
     const device2 = device * device
     const device6 = device2 * device2 * device2
-    const sum = device6 * device2 + terms[o + run.topLaunchMs8]!
+    const sum = device6 * device2 + terms[o + RunField.topLaunchMs8]!
     const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
     const perSum = 1 / sum
     const rise = device6 * device * deviceSlope * perSum
@@ -243,7 +241,7 @@ function batchesAtTop(records: Float64Array, { runs, kinds, terms }: Mix, slowdo
     const unqueuedBend =
       longer * (device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) * perSum - 7 * rise * rise)
 
-    const hostOthers = terms[o + run.hostOthers]!
+    const hostOthers = terms[o + RunField.hostOthers]!
     const served = records[kind + at.hostShareMs]! + hostOthers * unqueued
     const unqueued2 = unqueued * unqueued
     const unqueued6 = unqueued2 * unqueued2 * unqueued2
@@ -254,18 +252,18 @@ function batchesAtTop(records: Float64Array, { runs, kinds, terms }: Mix, slowdo
     const perQueue = 1 / queue
     const longerBy = (unqueued6 * unqueued + served6 * served * hostOthers) * perQueue
     const bendBy = 7 * (unqueued6 + served6 * hostOthers * hostOthers) * perQueue - 7 * longerBy * longerBy
-    terms[o + run.topDeviceMs] = device
-    terms[o + run.topDeviceMs + 1] = deviceSlope
-    terms[o + run.topDeviceMs + 2] = deviceBend
-    terms[o + run.topUnqueuedMs] = unqueued
-    terms[o + run.topUnqueuedMs + 1] = unqueuedSlope
-    terms[o + run.topUnqueuedMs + 2] = unqueuedBend
+    terms[o + RunField.topDeviceMs] = device
+    terms[o + RunField.topDeviceMs + 1] = deviceSlope
+    terms[o + RunField.topDeviceMs + 2] = deviceBend
+    terms[o + RunField.topUnqueuedMs] = unqueued
+    terms[o + RunField.topUnqueuedMs + 1] = unqueuedSlope
+    terms[o + RunField.topUnqueuedMs + 2] = unqueuedBend
     const batchRise = longerBy * unqueuedSlope
     const batchBend = bendBy * unqueuedSlope * unqueuedSlope + longerBy * unqueuedBend
-    terms[o + run.topMs] = batch
-    terms[o + run.topMs + 1] = batch * batchRise
-    terms[o + run.topMs + 2] = batch * batchBend
-    const mbPerMs = (terms[o + run.length]! * records[kind + at.trafficMb]!) / batch
+    terms[o + RunField.topMs] = batch
+    terms[o + RunField.topMs + 1] = batch * batchRise
+    terms[o + RunField.topMs + 2] = batch * batchBend
+    const mbPerMs = (terms[o + RunField.length]! * records[kind + at.trafficMb]!) / batch
     demand += mbPerMs
     slope -= mbPerMs * batchRise
     bend += mbPerMs * (2 * batchRise * batchRise - batchBend)
@@ -324,21 +322,21 @@ function enterTopSlowdown(records: Float64Array, mix: Mix, slowdown: number, ste
   mix.topSlowdown = slowdown
   mix.topDemand = 1 - 1 / slowdown
   for (let r = 0; r < mix.runs; r++) {
-    const o = r * run.stride
-    for (let time = o + run.topDeviceMs; time <= o + run.topMs; time += 3) {
+    const o = r * RunField.stride
+    for (let time = o + RunField.topDeviceMs; time <= o + RunField.topMs; time += 3) {
       terms[time]! += step * (terms[time + 1]! + 0.5 * step * terms[time + 2]!)
     }
     const kind = mix.kinds[r]!
-    const topMs = terms[o + run.topMs]!
-    const unqueued = terms[o + run.topUnqueuedMs]!
-    const served = records[kind + at.hostShareMs]! + terms[o + run.hostOthers]! * unqueued
-    const part = (unqueued * terms[o + run.topDeviceMs]!) / (topMs * (unqueued - records[kind + at.hostMs]!))
+    const topMs = terms[o + RunField.topMs]!
+    const unqueued = terms[o + RunField.topUnqueuedMs]!
+    const served = records[kind + at.hostShareMs]! + terms[o + RunField.hostOthers]! * unqueued
+    const part = (unqueued * terms[o + RunField.topDeviceMs]!) / (topMs * (unqueued - records[kind + at.hostMs]!))
     const part2 = part * part
     const served2 = served * served
     const topMs2 = topMs * topMs
-    terms[o + run.servedMs8] = served2 * served2 * served2 * served2
-    terms[o + run.topMs8] = topMs2 * topMs2 * topMs2 * topMs2
+    terms[o + RunField.servedMs8] = served2 * served2 * served2 * served2
+    terms[o + RunField.topMs8] = topMs2 * topMs2 * topMs2 * topMs2
     // For a host's queue that stays as it is.
-    terms[o + run.topPerDevice] = part2 * part2 * part2 * part
+    terms[o + RunField.topPerDevice] = part2 * part2 * part2 * part
   }
 }

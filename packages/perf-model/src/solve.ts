@@ -1,24 +1,22 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
-import { kindLayout as at } from './kind.js'
-import { isLastStep, MAX_STEPS, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
+import { KindField as at } from './kind.js'
+import { isLastStep, MAX_STEPS, type Mix, RunField as run, STEP_BEFORE } from './mix.js'
 
 /** Layout of the values of a run at one SM clock, in `Solution.terms`. */
-const clockLayout = {
+enum ClockField {
   /** Without contention for DRAM: square of the clock-bound device time, ms^2, memory time with and without overlap, ms. */
-  cycles2: 0,
-  mixedMs: 1,
-  streamMs: 2,
+  cycles2,
+  mixedMs,
+  streamMs,
   /** Estimated pace, and the relative size of the last step to it. */
-  pace: 3,
-  moved: 4,
+  pace,
+  moved,
   /** Batch time, 0 until it is known, and its part on the device, ms. */
-  batchMs: 5,
-  deviceMs: 6,
-  stride: 7,
-} as const
-
-const point = clockLayout
+  batchMs,
+  deviceMs,
+  stride,
+}
 
 /** Performance of a mix at one SM clock. */
 export class Solution {
@@ -34,8 +32,8 @@ export class Solution {
   readonly dynamicW: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
   /** Fraction of the time that each tenant is on the device, 0..1. */
   readonly duty: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
-  /** Values of `clockLayout` for each run of the mix. */
-  readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * clockLayout.stride)
+  /** Values of `ClockField` for each run of the mix. */
+  readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * ClockField.stride)
 }
 
 /** Number of steps after which a search takes Newton's steps. */
@@ -67,8 +65,8 @@ export function solve(board: BoardConstants, records: Float64Array, mix: Mix, sm
   for (let r = 0; r < mix.runs; r++) {
     const kind = mix.kinds[r]!
     const length = terms[r * run.stride + run.length]!
-    const batchMs = out.terms[r * point.stride + point.batchMs]!
-    const duty = Math.min(1, out.terms[r * point.stride + point.deviceMs]! / batchMs)
+    const batchMs = out.terms[r * ClockField.stride + ClockField.batchMs]!
+    const duty = Math.min(1, out.terms[r * ClockField.stride + ClockField.deviceMs]! / batchMs)
     const rate = 1e3 / batchMs
     const throughput = rate * records[kind + at.batchSize]!
     const idle = 1 - duty
@@ -108,12 +106,12 @@ function enterClock(
   for (let r = 0; r < runs; r++) {
     const kind = kinds[r]!
     const o = r * run.stride
-    const p = r * point.stride
+    const p = r * ClockField.stride
     const topMs = terms[o + run.topMs]!
     const topDeviceMs = terms[o + run.topDeviceMs]!
     if (smClockMhz >= topClockMhz) {
-      out[p + point.batchMs] = topMs
-      out[p + point.deviceMs] = topDeviceMs
+      out[p + ClockField.batchMs] = topMs
+      out[p + ClockField.deviceMs] = topDeviceMs
       continue
     }
     const gapMs = records[kind + at.gapMs]!
@@ -130,12 +128,12 @@ function enterClock(
     const second = topMs / Math.max(topMs + perDevice * (faster - topDeviceMs), faster + hostMs)
     const fell = 1 - first
     const rose = second - first
-    out[p + point.cycles2] = cyclesMs * cyclesMs
-    out[p + point.mixedMs] = mixedMs
-    out[p + point.streamMs] = streamMs
-    out[p + point.pace] = fell > 1e-6 ? first + (rose * fell) / (fell + rose) : first
-    out[p + point.moved] = STEP_BEFORE
-    out[p + point.batchMs] = 0
+    out[p + ClockField.cycles2] = cyclesMs * cyclesMs
+    out[p + ClockField.mixedMs] = mixedMs
+    out[p + ClockField.streamMs] = streamMs
+    out[p + ClockField.pace] = fell > 1e-6 ? first + (rose * fell) / (fell + rose) : first
+    out[p + ClockField.moved] = STEP_BEFORE
+    out[p + ClockField.batchMs] = 0
   }
 }
 
@@ -158,20 +156,20 @@ function movePaces(
   const launchOwn = 1 / parameters.launchClients
   let unfinished = false
   for (let r = 0; r < runs; r++) {
-    const p = r * point.stride
-    if (out[p + point.batchMs]! > 0) continue
+    const p = r * ClockField.stride
+    if (out[p + ClockField.batchMs]! > 0) continue
     const kind = kinds[r]!
     const o = r * run.stride
     const launchMs8 = records[kind + at.launchMs8]!
     const others = terms[o + run.launchOthers]!
-    const mixedMs = out[p + point.mixedMs]!
-    const streamMs = out[p + point.streamMs]!
-    const x = out[p + point.pace]!
+    const mixedMs = out[p + ClockField.mixedMs]!
+    const streamMs = out[p + ClockField.streamMs]!
+    const x = out[p + ClockField.pace]!
     const slowdown = 1 / (1 - topDemand * x * x)
     const slowdownSlope = 2 * topDemand * x * slowdown * slowdown
     const slowdownBend = 2 * topDemand * slowdown * (slowdown + 2 * x * slowdownSlope)
     const slowedMs = mixedMs * slowdown
-    const overlapped = Math.sqrt(out[p + point.cycles2]! + slowedMs * slowedMs)
+    const overlapped = Math.sqrt(out[p + ClockField.cycles2]! + slowedMs * slowedMs)
     const perOverlapped = 1 / overlapped
     const mixedPart = slowedMs * perOverlapped
     const perSlowdown = mixedPart * mixedMs + streamMs
@@ -222,15 +220,15 @@ function movePaces(
     // Under heavy contention, a step can be small far from the solution, because the slowdown is steep there.
     if (
       steps === MAX_STEPS ||
-      (Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8 && isLastStep(moved, out[p + point.moved]!))
+      (Math.abs(topMs8 - batchMs8) < 0.01 * batchMs8 && isLastStep(moved, out[p + ClockField.moved]!))
     ) {
-      out[p + point.batchMs] = terms[o + run.topMs]! / pace
-      out[p + point.deviceMs] = device + step * (deviceSlope + 0.5 * step * deviceBend)
+      out[p + ClockField.batchMs] = terms[o + run.topMs]! / pace
+      out[p + ClockField.deviceMs] = device + step * (deviceSlope + 0.5 * step * deviceBend)
       continue
     }
     unfinished = true
-    out[p + point.moved] = moved
-    out[p + point.pace] = pace
+    out[p + ClockField.moved] = moved
+    out[p + ClockField.pace] = pace
   }
   return unfinished
 }

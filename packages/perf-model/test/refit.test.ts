@@ -73,6 +73,21 @@ describe('refit', () => {
     expect(sdOf(refit(model, odd))).toBeGreaterThan(1.2 * sdOf(updated))
   })
 
+  it.each([10, 30])('learns from %i rows as much where one of them is absurd', (count) => {
+    const rows = newRows.slice(0, count)
+    const wrong = rows.map((row, i) => (i === 3 ? { ...row, throughput: row.throughput / 10, powerAverageW: 50 } : row))
+    for (const quantity of ['throughput', 'powerW'] as const) {
+      expect(meanError(refit(model, wrong), quantity)).toBeLessThan(1.5 * meanError(refit(model, rows), quantity))
+    }
+  })
+
+  it('learns from a board that differs everywhere by 30 %', () => {
+    const slower = newRows.map((row) => ({ ...row, throughput: 0.7 * row.throughput }))
+    const { tenants, smClockMhz, memClockMhz } = newRows.find((row) => row.tenants.length === 5)!
+    const throughputOf = (of: PerfModel) => of.predict({ tenants, smClockMhz, memClockMhz }).throughput
+    expect(throughputOf(refit(model, slower)) / throughputOf(truth)).toBeLessThan(0.85)
+  })
+
   it('knows after ten calls with some rows each what one call with all of them knows', () => {
     const inParts = (size: number) => {
       let learning = model

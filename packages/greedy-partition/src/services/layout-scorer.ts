@@ -122,6 +122,8 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
       return !met && powerW >= than.cost
     }
     if (goal === 'max-load') {
+      // The other layout is above the cap.
+      if (than.cost > 0) return false
       const factor = -than.cost * (1 + FACTOR_STEP)
       this.#clockHint = clockIndex
       return (
@@ -216,13 +218,21 @@ export class LayoutScorer implements Landscape<Scored, Layout> {
         clockIndex = found
         this.#clockHint = found
       }
-      if (high < MIN_FACTOR) return this.#short(layout, board, times(MIN_FACTOR))
+      if (high < MIN_FACTOR) return this.#aboveCap(layout, board, times(MIN_FACTOR))
       if (low === 0) at = high / 2
       else at = high === Infinity ? 1.4 * low : (low + high) / 2
     }
     this.#factorHint = low
     const { powerW } = this.holds(board, clockIndex, times(low))
     return { layout, clockIndex, shortfall: 0, cost: -low, powerW, ratesPerS: times(low) }
+  }
+
+  /** Score of a layout that cannot keep the cap and meet the objectives even at these low rates. Its cost is power. */
+  #aboveCap(layout: Layout, board: LayoutBoard, ratesPerS: readonly number[]): Scored {
+    const clockIndex = this.minClock(board, ratesPerS)
+    if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
+    const { powerW } = this.holds(board, clockIndex, ratesPerS)
+    return { layout, clockIndex, shortfall: 0, cost: powerW, powerW, ratesPerS }
   }
 
   /** A clock at which all objectives and the cap are met; undefined if none is found. */

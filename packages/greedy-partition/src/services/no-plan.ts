@@ -33,7 +33,7 @@ function overCap(problem: PlanProblem, best: Scored): Why {
   const { name, powerLimitW } = problem.model.spec
   const neededW = Math.ceil(10 * (best.powerW + problem.powerMarginW)) / 10
   const reachable = neededW <= powerLimitW.max
-  const sheds = problem.goal === 'max-value'
+  const sheds = problem.goal !== 'min-power'
   return {
     reason: 'power-cap',
     message:

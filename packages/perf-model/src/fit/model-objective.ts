@@ -2,7 +2,7 @@ import type { LeastSquaresProblem } from '@pctodl/numerics'
 import { type GpuSpec, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, boardConstants } from '../board-constants.js'
 import { correctionsOf } from '../corrections.js'
-import { type KindCorrections, kindLayout } from '../kind.js'
+import { type KindCorrections, KindField } from '../kind.js'
 import { Mix, prepare, writeKind } from '../mix.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { Solution, solve } from '../solve.js'
@@ -94,7 +94,7 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#rowsOfNetwork = networks.map((_, k) => rows.flatMap((row, r) => (row.networks.includes(k) ? [r] : [])))
     this.#kindsOfNetwork = networks.map((_, k) => table.kinds.flatMap((kind, i) => (kind.network === k ? [i] : [])))
     this.#constants = boardConstants(spec, board)
-    this.#records = new Float64Array(table.kinds.length * kindLayout.stride)
+    this.#records = new Float64Array(table.kinds.length * KindField.stride)
     this.#offsets = new Int32Array(MAX_MPS_CLIENTS)
     this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
@@ -184,7 +184,7 @@ export class ModelObjective implements LeastSquaresProblem {
    */
   evaluate(row: TableRow): Solution {
     const { kinds, memIndex } = row
-    for (let i = 0; i < kinds.length; i++) this.#offsets[i] = kinds[i]! * kindLayout.stride
+    for (let i = 0; i < kinds.length; i++) this.#offsets[i] = kinds[i]! * KindField.stride
     prepare(this.#constants, this.#records, this.#offsets, kinds.length, memIndex, this.#mix)
     solve(this.#constants, this.#records, this.#mix, row.row.smClockMhz, this.#solution)
     return this.#solution
@@ -237,7 +237,7 @@ export class ModelObjective implements LeastSquaresProblem {
   #writeKind(index: number, corrections: KindCorrections): void {
     const kind = this.table.kinds[index]!
     const network = this.networks[kind.network]!
-    writeKind(this.#constants, network, kind, this.#records, index * kindLayout.stride, corrections)
+    writeKind(this.#constants, network, kind, this.#records, index * KindField.stride, corrections)
   }
 
   #get(slot: Slot): number {

@@ -1,4 +1,4 @@
-import { factorise, inverseFromFactor, mean, solveFactorised } from '@pctodl/numerics'
+import { factorise, inverseFromFactor, mean, median, solveFactorised } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { type ErrorState, FACTORS } from '../parameters.js'
 import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
@@ -10,6 +10,15 @@ const PRIOR_ROWS = 30
  * similar configurations.
  */
 const ROWS_PER_NEWS = 2
+/**
+ * A row whose distance from the fit exceeds this multiple of the rows' median distance gets less weight, so that one
+ * wrong row does not decide what is learnt. A board that differs everywhere raises the median with its rows.
+ */
+const USUAL_DISTANCES = 5
+/** Lower bound of the median distance, in standard deviations of the residual. */
+const MEDIAN_DISTANCE = 0.67
+/** Number of fits. After each, the rows are weighted by their distance from it. */
+const FITS = 5
 /** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
 /** Upper bound of a standard deviation, for extrapolations far from any row. */
@@ -65,7 +74,8 @@ export class ErrorModel {
     const count = FACTORS + names.length
     this.#factors = new Float64Array(count)
     this.#learnt = new Float64Array(count)
-    const places = [...Array(FACTORS).keys(), ...state.networks.map((name) => this.#placeOf(name))]
+    const owners = [...Array(FACTORS).keys(), ...names]
+    const places = [...Array(FACTORS).keys(), ...state.networks].map((owner) => owners.indexOf(owner))
     state.learnt.forEach((value, from) => {
       if (places[from]! >= 0) this.#learnt[places[from]!] = value
     })
@@ -75,7 +85,7 @@ export class ErrorModel {
     names.forEach((_, i) => {
       this.#centreWeights[MIX_TERMS + i * NETWORK_TERMS]! += state.networkSd * this.#learnt[FACTORS + i]!
     })
-    const covariance = identity(count)
+    const covariance = Float64Array.from({ length: count ** 2 }, (_, i) => (i % (count + 1) ? 0 : 1))
     this.#covariance = covariance
     if (state.covariance.length === 0) return
     let next = 0
@@ -88,11 +98,6 @@ export class ErrorModel {
         covariance[b * count + a] = value
       }
     })
-  }
-
-  #placeOf(network: string): number {
-    const index = this.#names.indexOf(network)
-    return index < 0 ? -1 : FACTORS + index
   }
 
   /** Posterior mean of ln(measured / predicted) for the terms of a prediction. */
@@ -160,32 +165,22 @@ export class ErrorModel {
 
   /** Posterior state after learning more rows of the board. */
   updated(rows: readonly ErrorRow[]): ErrorState {
-    const learnt = this.#learnt
-    const n = learnt.length
-    const precision = Float64Array.from(this.#covariance)
-    factorise(precision, n)
-    precision.set(inverseFromFactor(precision, n))
-    const moved = new Float64Array(n)
-    for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * learnt[b]!
-    let squares = moved.reduce((sum, value, a) => sum + value * learnt[a]!, 0)
-    for (const row of rows) {
-      this.#enter(row.phi)
-      const error = row.error - dot(row.phi, this.#mean)
-      const per = 1 / (ROWS_PER_NEWS * dot(row.residual, this.#residual))
-      squares += per * error * error
-      for (let a = 0; a < n; a++) {
-        const weighted = per * this.#factors[a]!
-        moved[a]! += weighted * error
-        for (let b = 0; b < n; b++) precision[a * n + b]! += weighted * this.#factors[b]!
-      }
+    const n = this.#learnt.length
+    const even = rows.map(({ residual }) => 1 / (ROWS_PER_NEWS * dot(residual, this.#residual)))
+    let learnt = this.#learntFrom(rows, even)
+    for (let fits = 1; fits < FITS; fits++) {
+      const distances = rows.map(({ phi, error }, i) => {
+        this.#enter(phi)
+        return Math.abs(error - dot(phi, this.#mean) - dot(this.#factors, learnt.mean)) * Math.sqrt(even[i]!)
+      })
+      const usual = USUAL_DISTANCES * Math.max(MEDIAN_DISTANCE, median(distances))
+      learnt = this.#learntFrom(
+        rows,
+        even.map((weight, i) => weight * Math.min(1, usual / distances[i]!) ** 2),
+      )
     }
-    const after = Float64Array.from(moved)
-    factorise(precision, n)
-    solveFactorised(precision, n, after)
-    squares -= after.reduce((sum, value, a) => sum + value * moved[a]!, 0)
-    const covariance = inverseFromFactor(precision, n)
     const before = PRIOR_ROWS + this.state.rows
-    const scale = (this.state.scale * before + ROWS_PER_NEWS * squares) / (before + rows.length)
+    const scale = (this.state.scale * before + ROWS_PER_NEWS * learnt.squares) / (before + rows.length)
     return {
       ...this.state,
       networks: [...this.#names],
@@ -193,11 +188,36 @@ export class ErrorModel {
       factors: this.#factorWeights.map((list) => Array.from(list)),
       rows: this.state.rows + rows.length,
       scale: Math.max(this.state.scale, digits(scale)),
-      learnt: Array.from(after, digits),
+      learnt: Array.from(learnt.mean, digits),
       covariance: Array.from({ length: n }, (_, a) =>
-        Array.from(covariance.subarray(a * n, a * n + a + 1), digits),
+        Array.from(learnt.covariance.subarray(a * n, a * n + a + 1), digits),
       ).flat(),
     }
+  }
+
+  /** Posterior of the coefficients after rows with weights (inverse variances), and what the squared errors exceed it by. */
+  #learntFrom(rows: readonly ErrorRow[], weights: readonly number[]) {
+    const n = this.#learnt.length
+    const precision = Float64Array.from(this.#covariance)
+    factorise(precision, n)
+    precision.set(inverseFromFactor(precision, n))
+    const moved = new Float64Array(n)
+    for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * this.#learnt[b]!
+    let squares = dot(moved, this.#learnt)
+    rows.forEach(({ phi, ...row }, i) => {
+      this.#enter(phi)
+      const error = row.error - dot(phi, this.#mean)
+      squares += weights[i]! * error * error
+      for (let a = 0; a < n; a++) {
+        const weighted = weights[i]! * this.#factors[a]!
+        moved[a]! += weighted * error
+        for (let b = 0; b < n; b++) precision[a * n + b]! += weighted * this.#factors[b]!
+      }
+    })
+    const mean = Float64Array.from(moved)
+    factorise(precision, n)
+    solveFactorised(precision, n, mean)
+    return { mean, covariance: inverseFromFactor(precision, n), squares: squares - dot(mean, moved) }
   }
 }
 
@@ -241,12 +261,6 @@ function dot(terms: Float64Array, weights: Float64Array): number {
   let sum = 0
   for (let i = 0; i < terms.length; i++) sum += terms[i]! * weights[i]!
   return sum
-}
-
-function identity(n: number): Float64Array {
-  const matrix = new Float64Array(n * n)
-  for (let a = 0; a < n; a++) matrix[a * n + a] = 1
-  return matrix
 }
 
 /** Round a value for parameter files, with more digits than an update needs. */

@@ -1,6 +1,6 @@
 import type { BoardConstants } from '../board-constants.js'
-import { kindLayout } from '../kind.js'
-import { type Mix, runLayout } from '../mix.js'
+import { KindField } from '../kind.js'
+import { type Mix, RunField } from '../mix.js'
 import { RESIDUAL_TERMS } from '../parameters.js'
 import type { Solution } from '../solve.js'
 
@@ -62,15 +62,15 @@ export class ErrorTerms {
     variables[5] = many
     let tenant = 0
     for (let r = 0; r < mix.runs; r++) {
-      const count = mix.terms[r * runLayout.stride + runLayout.length]!
+      const count = mix.terms[r * RunField.stride + RunField.length]!
       const kind = mix.kinds[r]!
       const part = (count * parts[tenant]!) / whole
-      variables[0] = records[kind + kindLayout.logBatch]!
-      variables[1] = records[kind + kindLayout.logShare]!
+      variables[0] = records[kind + KindField.logBatch]!
+      variables[1] = records[kind + KindField.logShare]!
       variables[4] = 1 - solution.duty[tenant]!
       tenant += count
       this.#addProducts(part)
-      const own = MIX_TERMS + records[kind + kindLayout.network]! * NETWORK_TERMS
+      const own = MIX_TERMS + records[kind + KindField.network]! * NETWORK_TERMS
       phi[own]! += part
       for (let i = 0; i < VARIABLES; i++) phi[own + 1 + i]! += part * variables[i]!
     }
