@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import { loadPerfModel, PerfModel, type PerfModelParameters, refit } from '@pctodl/perf-model'
 import { UnknownNameError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
@@ -86,6 +87,21 @@ describe('refit', () => {
     const { tenants, smClockMhz, memClockMhz } = newRows.find((row) => row.tenants.length === 5)!
     const throughputOf = (of: PerfModel) => of.predict({ tenants, smClockMhz, memClockMhz }).throughput
     expect(throughputOf(refit(model, slower)) / throughputOf(truth)).toBeLessThan(0.85)
+  })
+
+  it('learns that one network is half as fast, from a tenth of the rows', () => {
+    const slow = measuredRows(model, 42, 6, ['resnet50']).map((row) => ({ ...row, throughput: 0.5 * row.throughput }))
+    const learnt = refit(model, [...measuredRows(model, 41, 54, ['mobilenet_v2']), ...slow])
+    const ratios = measuredRows(model, 97, 50, ['resnet50']).map(({ tenants, smClockMhz, memClockMhz, throughput }) => {
+      return learnt.predict({ tenants, smClockMhz, memClockMhz }).throughput / throughput
+    })
+    expect(mean(ratios)).toBeLessThan(0.75)
+  })
+
+  it('learns from ten rows as much where three of them are absurd', () => {
+    const rows = measuredRows(truth, 21, 10)
+    const wrong = rows.map((row, i) => (i < 3 ? { ...row, throughput: row.throughput / 10 } : row))
+    expect(meanError(refit(model, wrong), 'throughput')).toBeLessThan(1.5 * meanError(refit(model, rows), 'throughput'))
   })
 
   it('knows after ten calls with some rows each what one call with all of them knows', () => {

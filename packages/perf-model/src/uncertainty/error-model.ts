@@ -11,13 +11,14 @@ const PRIOR_ROWS = 30
  */
 const ROWS_PER_NEWS = 2
 /**
- * A row whose distance from the fit exceeds this multiple of the rows' median distance gets less weight, so that one
- * wrong row does not decide what is learnt. A board that differs everywhere raises the median with its rows.
+ * A row whose distance from the fit exceeds this multiple of the median distance of its networks' rows gets less
+ * weight, so that one wrong row does not decide what is learnt. A board or a network that differs everywhere raises the
+ * median with its rows.
  */
 const USUAL_DISTANCES = 5
 /** Lower bound of the median distance, in standard deviations of the residual. */
 const MEDIAN_DISTANCE = 0.67
-/** Number of fits. After each, the rows are weighted by their distance from it. */
+/** Number of fits. Before each, the rows are weighted by their distance from the one before. */
 const FITS = 5
 /** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
@@ -167,17 +168,20 @@ export class ErrorModel {
   updated(rows: readonly ErrorRow[]): ErrorState {
     const n = this.#learnt.length
     const even = rows.map(({ residual }) => 1 / (ROWS_PER_NEWS * dot(residual, this.#residual)))
-    let learnt = this.#learntFrom(rows, even)
-    for (let fits = 1; fits < FITS; fits++) {
+    // Before the first fit, distances are from what is known, which no wrong row has moved.
+    let learnt = { mean: this.#learnt, covariance: this.#covariance, squares: 0 }
+    for (let fits = 0; fits < FITS; fits++) {
       const distances = rows.map(({ phi, error }, i) => {
         this.#enter(phi)
         return Math.abs(error - dot(phi, this.#mean) - dot(this.#factors, learnt.mean)) * Math.sqrt(even[i]!)
       })
-      const usual = USUAL_DISTANCES * Math.max(MEDIAN_DISTANCE, median(distances))
-      learnt = this.#learntFrom(
-        rows,
-        even.map((weight, i) => weight * Math.min(1, usual / distances[i]!) ** 2),
-      )
+      const isIn = (i: number, network: number) => rows[i]!.phi[MIX_TERMS + network * NETWORK_TERMS]! > 0
+      const medians = this.#names.map((_, network) => median(distances.filter((_, i) => isIn(i, network))))
+      const weights = even.map((weight, i) => {
+        const usual = USUAL_DISTANCES * Math.max(MEDIAN_DISTANCE, ...medians.filter((_, network) => isIn(i, network)))
+        return weight * Math.min(1, usual / distances[i]!) ** 2
+      })
+      learnt = this.#learntFrom(rows, weights)
     }
     const before = PRIOR_ROWS + this.state.rows
     const scale = (this.state.scale * before + ROWS_PER_NEWS * learnt.squares) / (before + rows.length)
