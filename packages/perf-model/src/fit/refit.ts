@@ -13,10 +13,9 @@ export interface RefitOptions {
 
 /**
  * Update a model with a few new rows of one board, while the board is in use. The board's difference from the equations
- * is learnt in closed form, so ten calls with one row each give the same result as one call with ten rows, unless a row
- * is far from the others. To recognise wrong rows, a call needs several rows of each network. The equations stay
- * unchanged. Only the predictions of throughput, latency and power change, and their standard deviations shrink. The
- * given model is not changed.
+ * is learnt in closed form, so ten calls with one row each give the same result as one call with ten rows. The
+ * equations stay unchanged. Only the predictions of throughput, latency and power change, and their standard deviations
+ * shrink. The given model is not changed.
  *
  * @throws UnknownNameError for a network that the model does not know
  * @throws InvalidInputError if no row is usable, or for a memory clock that the model does not know

@@ -169,7 +169,7 @@ export class ErrorModel {
     const n = this.#learnt.length
     const even = rows.map(({ residual }) => 1 / (ROWS_PER_NEWS * dot(residual, this.#residual)))
     // Before the first fit, distances are from what is known, which no wrong row has moved.
-    let learnt = { mean: this.#learnt, covariance: this.#covariance, squares: 0 }
+    let learnt = this.#learntFrom([], [])
     for (let fits = 0; fits < FITS; fits++) {
       const distances = rows.map(({ phi, error }, i) => {
         this.#enter(phi)
