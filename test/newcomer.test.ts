@@ -170,7 +170,7 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
   })
 
   it(`compares policies with one command, and ${browser ? 'looks at the report in a browser' : 'gets a report (not looked at: no Chromium)'}`, () => {
-    const bench = ['bench', '--gpu', '3080Ti', '--algorithm', 'pctodl,powercap', '--task-id', '5', '--jobs', '1']
+    const bench = ['bench', '--gpu', '3080Ti', '--algorithm', 'pctodl,powercap', '--task-id', '5', '6', '--jobs', '1']
     project.run(project.bin('pctodl'), ...bench, '--result-dir', 'results')
     project.run(project.bin('pctodl'), 'bench', 'report', 'results', '--no-oracle')
     const page = path.join(project.folder, 'results', 'report', 'index.html')

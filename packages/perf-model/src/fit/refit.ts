@@ -13,8 +13,8 @@ export interface RefitOptions {
 
 /**
  * Update a model with a few new rows of one board, while the board is in use. The board's difference from the equations
- * is learnt in closed form, so ten calls with one row each give the same result as one call with ten rows. The
- * equations stay unchanged. Only the predictions of throughput, latency and power change, and their standard deviations
+ * is learnt. Ten calls with one row each give the same result as one call with ten rows, unless one of the rows is far
+ * from the others: only a call with several rows recognises it and gives it less weight. The equations stay unchanged. Only the predictions of throughput, latency and power change, and their standard deviations
  * shrink. The given model is not changed.
  *
  * @throws UnknownNameError for a network that the model does not know
