@@ -200,7 +200,7 @@ function expertsOf(
     topk,
     inter: size('moe_intermediate_size', moe ? undefined : size('intermediate_size')),
     sharedInter:
-      family === 'qwen2_moe' || config['shared_expert_intermediate_size'] != null
+      family === 'qwen2_moe' || (config['shared_expert_intermediate_size'] ?? 0) !== 0
         ? size('shared_expert_intermediate_size')
         : 0,
     layers: sparse.length,

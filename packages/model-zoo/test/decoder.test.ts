@@ -108,6 +108,11 @@ describe('decoders from config.json', () => {
     expect(decoderFromConfig({ ...llama8b, ...off })).toEqual(decoderFromConfig(llama8b))
   })
 
+  it('reads a shared expert of size 0 as none, as the config of Qwen3-Coder writes it', () => {
+    const none = { ...qwen3Moe, shared_expert_intermediate_size: 0 }
+    expect(decoderFromConfig(none)).toEqual(decoderFromConfig(qwen3Moe))
+  })
+
   it.each([
     ['no object', 7, /config.*7/],
     ['latent attention', { ...llama8b, model_type: 'deepseek_v3', kv_lora_rank: 512 }, /kv_lora_rank.*512.*MLA/],

@@ -49,6 +49,9 @@ export class ServiceDispatcher {
   readonly #clock: Clock
   readonly #limits: QueueLimits
   #line = new Set<PendingRequest>()
+  /** Where the line is gone through. A new iterator would step over every request that left since the last rehash. */
+  #cursor: Iterator<PendingRequest> = this.#line.values()
+  #head: PendingRequest | undefined
   readonly #instances = new Set<Instance>()
   readonly #latencies = new LatencyHistogram()
   #arrived = 0
@@ -84,6 +87,8 @@ export class ServiceDispatcher {
       return this.#shed(request, `${this.#limits.maxQueued} requests wait already`)
     }
     this.#line.add(request)
+    // An iterator keeps all tables of the set that it has not gone through.
+    if (this.#arrived % this.#limits.maxQueued === 0) this.#cursor = this.#line.values()
     this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
     this.begin()
     return request
@@ -122,8 +127,7 @@ export class ServiceDispatcher {
       const most = this.#maxOf(instance)
       if (this.#line.size < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
       const requests: PendingRequest[] = []
-      for (const request of this.#line) {
-        if (requests.length === most) break
+      for (let request = this.#first; request && requests.length < most; request = this.#first) {
         this.#line.delete(request)
         if (request.deadlineMs <= nowMs) this.#settle(request, 'shed', tooLate(request))
         else requests.push(request)
@@ -150,6 +154,7 @@ export class ServiceDispatcher {
    */
   lost(requests: readonly PendingRequest[], reason: string): void {
     this.#running -= requests.length
+    const again: PendingRequest[] = []
     for (const request of requests.toReversed()) {
       const final = this.#finalBecause(request)
       if (final !== undefined) {
@@ -157,10 +162,13 @@ export class ServiceDispatcher {
         this.#settle(request, 'failed', this.#failure)
       } else {
         request.again = true
-        this.#line = new Set([request, ...this.#line])
+        again.unshift(request)
         this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
       }
     }
+    this.#line = new Set([...again, ...this.#line])
+    this.#cursor = this.#line.values()
+    this.#head = undefined
     this.begin()
   }
 
@@ -199,7 +207,8 @@ export class ServiceDispatcher {
   }
 
   get #first(): PendingRequest | undefined {
-    return this.#line.values().next().value
+    while (this.#line.size > 0 && !this.#line.has(this.#head!)) this.#head = this.#cursor.next().value
+    return this.#line.size > 0 ? this.#head : undefined
   }
 
   #letsIn(): boolean {
