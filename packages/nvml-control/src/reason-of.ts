@@ -1,6 +1,4 @@
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
+export { reasonOf } from '@pctodl/platform'
 
 /** Returns what a function reads, or null if it throws any error. */
 export function unlessFailed<T>(read: () => T): T | null {
