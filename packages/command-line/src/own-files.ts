@@ -13,9 +13,11 @@ import {
   openSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import path from 'node:path'
 import { PctodlError, reasonOf } from '@pctodl/platform'
@@ -202,10 +204,10 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
   let isOurs = false
   try {
     const at = lstatSync(file, { throwIfNoEntry: false })
-    if (at && !at.isFile() && (!at.isSymbolicLink() || path.dirname(path.resolve(file)) === '/dev')) {
+    if (at && !at.isFile() && (!at.isSymbolicLink() || realpathSync(path.dirname(file)) === '/dev')) {
       const fd = openToWrite(file, { existing: 'append' })
       try {
-        writeFileSync(fd, content)
+        writeToDevice(fd, Buffer.from(content))
       } finally {
         closeSync(fd)
       }
@@ -227,6 +229,18 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
     throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
       cause: error,
     })
+  }
+}
+
+/** Waits while a terminal cannot take more: it is opened with `O_NONBLOCK`. */
+function writeToDevice(fd: number, content: Buffer): void {
+  for (let rest = content; rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
   }
 }
 

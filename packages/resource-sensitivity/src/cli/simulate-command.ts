@@ -137,7 +137,7 @@ function assertRound(roundS: number, { jobs, profiles, cluster }: Scenario): voi
   const iterationS = new Map(profiles.map((profile) => [profile.model, profile.iterationS]))
   const gpuS = sum(jobs.map(({ gpus, iterations, model }) => gpus * iterations * (iterationS.get(model) ?? 0)))
   const maxRounds = MIN_MAX_ROUNDS + 10 * jobs.length
-  const minRoundS = Math.min(ROUND_S, Math.ceil(gpuS / totals(cluster).gpus / maxRounds))
+  const minRoundS = Math.min(ROUND_S, Math.ceil((10 * gpuS) / totals(cluster).gpus / maxRounds) / 10)
   if (roundS >= minRoundS) return
   throw new UsageError(`--round is too short for this trace; give at least ${minRoundS} s`)
 }
