@@ -17,7 +17,6 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import path from 'node:path'
 import { PctodlError, reasonOf } from '@pctodl/platform'
@@ -204,15 +203,12 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
   let isOurs = false
   try {
     const at = lstatSync(file, { throwIfNoEntry: false })
-    if (at && !at.isFile() && (!at.isSymbolicLink() || realpathSync(path.dirname(file)) === '/dev')) {
-      const fd = openToWrite(file, { existing: 'append' })
-      try {
-        writeToDevice(fd, Buffer.from(content))
-      } finally {
-        closeSync(fd)
-      }
+    if (at?.isCharacterDevice()) {
+      writeFileSync(file, content, { flag: 'a' })
       return
     }
+    if (at?.isSymbolicLink() ? realpathSync(path.dirname(file)) === '/dev' : at?.isFile() === false)
+      throw refused('it is no file')
     makeFolder(path.dirname(file))
     const fd = openToWrite(unfinished, { existing: 'refuse', mode })
     isOurs = true
@@ -229,18 +225,6 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
     throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
       cause: error,
     })
-  }
-}
-
-/** Waits while a terminal cannot take more: it is opened with `O_NONBLOCK`. */
-function writeToDevice(fd: number, content: Buffer): void {
-  for (let rest = content; rest.length > 0; ) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
-    }
   }
 }
 
