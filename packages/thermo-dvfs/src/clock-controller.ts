@@ -342,7 +342,7 @@ export class ClockController {
    * change of cap or load it trims too slowly for this, so readings must first show the new state for the dwell time.
    */
   #trims(held: boolean): boolean {
-    return held && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
+    return held && !this.#m.leaks && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
   }
 
   #isNewCap(capW: number): boolean {

@@ -126,4 +126,16 @@ describe('a cap that the board holds by its own limit', () => {
     expect(ran[269]).toBe(570)
     expect(asked[269]).toBe(585)
   })
+
+  it('is kept by the clock alone from the step in which the limit proves to leak', () => {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    let smClockMhz = 210
+    for (let timeMs = 0; !controller.serialise().memory.leaks; timeMs += 100) {
+      const powerW = (timeMs < 20_000 ? Math.min(119, modelW(smClockMhz)) : 121) + (timeMs % 200) / 10_000
+      const seen = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, loading: false }
+      ;({ smClockMhz } = controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, ...seen }))
+    }
+    expect(smClockMhz).toBeLessThanOrEqual(smClocksMhz[controller.serialise().memory.base]!)
+  })
 })
