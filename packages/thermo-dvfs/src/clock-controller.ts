@@ -342,7 +342,7 @@ export class ClockController {
    * change of cap or load it trims too slowly for this, so readings must first show the new state for the dwell time.
    */
   #trims(held: boolean): boolean {
-    return held && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
+    return held && !this.#m.leaks && this.#shownMs(this.#m.plannedMs) >= control.dwellMs
   }
 
   #isNewCap(capW: number): boolean {
@@ -368,11 +368,11 @@ export class ClockController {
     const fit = trims ? this.#highest(capW) : this.#fit(capW, held)
     if (planned) {
       m.plantChanged = false
+      // Firmware that trimmed at a lower cap says nothing about the new one.
+      if (capW > m.plannedCapW) m.trimmedMs = LONG_AGO_MS
       m.plannedCapW = capW
       m.failed = null
       m.holdOffMs = control.holdOffMs
-      // Firmware that trimmed at the earlier cap says nothing about the new one.
-      m.trimmedMs = LONG_AGO_MS
       const lost = mismatch && !seen.throttled
       if (fit < m.base || first || !(lost || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true

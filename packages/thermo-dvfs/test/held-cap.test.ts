@@ -79,7 +79,11 @@ describe('a cap that the board holds by its own limit', () => {
   })
 
   /** Requested and running clocks on a board whose load grows at 20 s, and whose firmware holds it at the cap. */
-  function growing(growth: number, capAt: (timeMs: number) => number): { asked: number[]; ran: number[] } {
+  function growing(
+    growth: number,
+    capAt: (timeMs: number) => number,
+    highestAt = (_: number) => Number.POSITIVE_INFINITY,
+  ): { asked: number[]; ran: number[] } {
     const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
     controller.setPlant(smClocksMhz.map(modelW))
     const asked: number[] = []
@@ -90,7 +94,8 @@ describe('a cap that the board holds by its own limit', () => {
       const lockMhz = asked.at(-1) ?? 210
       // The reading was taken under the limit of the step before.
       const limitW = capAt(Math.max(0, timeMs - 100))
-      const smClockMhz = smClocksMhz.findLast((clock) => clock <= lockMhz && factor * modelW(clock) <= limitW)!
+      const topMhz = Math.min(lockMhz, highestAt(timeMs))
+      const smClockMhz = smClocksMhz.findLast((clock) => clock <= topMhz && factor * modelW(clock) <= limitW)!
       const powerW = factor * modelW(smClockMhz) + (timeMs % 200) / 10_000
       const readings = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, activeShare: 1 }
       const seen = { ...readings, throttled: smClockMhz < lockMhz, loading: false }
@@ -109,5 +114,28 @@ describe('a cap that the board holds by its own limit', () => {
   it('is held by a lock one state above the clock that the firmware holds, if the load grew', () => {
     const { asked, ran } = growing(1.05, () => 119)
     expect(asked.at(-1)).toBe(ran.at(-1)! + 15)
+  })
+
+  it('does not raise what the firmware of a hot board holds down, after the cap fell', () => {
+    const hot = (timeMs: number) => timeMs >= 24_500 && timeMs < 27_000
+    const { asked, ran } = growing(
+      1.05,
+      (timeMs) => (timeMs < 25_000 ? 119 : 118.4),
+      (timeMs) => (hot(timeMs) ? 570 : Number.POSITIVE_INFINITY),
+    )
+    expect(ran[269]).toBe(570)
+    expect(asked[269]).toBe(585)
+  })
+
+  it('is kept by the clock alone from the step in which the limit proves to leak', () => {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    let smClockMhz = 210
+    for (let timeMs = 0; !controller.serialise().memory.leaks; timeMs += 100) {
+      const powerW = (timeMs < 20_000 ? Math.min(119, modelW(smClockMhz)) : 121) + (timeMs % 200) / 10_000
+      const seen = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, loading: false }
+      ;({ smClockMhz } = controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, ...seen }))
+    }
+    expect(smClockMhz).toBeLessThanOrEqual(smClocksMhz[controller.serialise().memory.base]!)
   })
 })
