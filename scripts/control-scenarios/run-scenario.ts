@@ -58,7 +58,10 @@ export interface ScenarioResult {
   readonly throughput: number
   /** Longest time below 95 % of the cap although a higher clock was possible, ms; see `Settling`. */
   readonly settlingMs: number
-  /** Changes of the SM clock per minute, without the start and the time after each change of the cap. */
+  /**
+   * Changes of the SM clock per minute, without the start and the time after each change of the cap. If the cap changes
+   * so often that no other time is left, those of the whole run.
+   */
   readonly clockChangesPerMinute: number
   readonly failure: string | null
 }

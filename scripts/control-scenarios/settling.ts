@@ -7,8 +7,9 @@ const WINDOW_MS = 1000
 
 /**
  * Measures how long power takes to reach the cap: the longest time for which the true one-second mean stays below 95 %
- * of the cap although all tenants work, the cap is constant, and the SM clock could be higher. Time that a pause of the
- * load, a refused request, a hot board or the highest clock ends does not count.
+ * of the cap although all tenants work and the SM clock could be higher. A pause of the load, a refused request, a hot
+ * board or the highest clock ends the time, and so does a change of the cap once power had reached the lower of the two
+ * caps. So with frequent changes it is a lower bound.
  */
 export class Settling {
   readonly #spec: GpuSpec
@@ -43,10 +44,11 @@ export class Settling {
     const highest = smClockMhz === null || smClockMhz >= Math.min(this.#spec.boostClockMhz, clocksMhz.at(-1)!)
     const hot = telemetry.clocksEventReasons.some((reason) => reason.includes('thermal'))
     if (hot) this.#hotMs = timeMs
-    if (free || highest || timeMs - this.#hotMs < WINDOW_MS || spanMs < WINDOW_MS) this.#sinceMs = null
+    if (free || highest || timeMs - this.#hotMs < WINDOW_MS || spanMs < WINDOW_MS) this.end()
     else {
       const meanW = (1000 * (points.at(-1)!.energyJ - points[0]!.energyJ)) / spanMs
-      if (meanW >= BELOW * powerCapW || powerCapW !== this.#capW) this.end()
+      const reached = powerCapW === this.#capW ? powerCapW : Math.min(powerCapW, this.#capW)
+      if (meanW >= BELOW * reached) this.end()
       if (meanW < BELOW * powerCapW) this.#sinceMs ??= timeMs
     }
     this.#capW = powerCapW
