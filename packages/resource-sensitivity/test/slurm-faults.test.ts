@@ -204,7 +204,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     const kill = `[ $(grep -vc signal ${calls('scancel')}) -gt 1 ] || { echo no >&2; exit 1; }; touch ${path.join(folder, 'killed')}`
     play('scancel', `echo "$@" | grep -q signal || { ${kill}; }`)
     const may = path.join(folder, 'may-end')
-    const script = `[ $PCTODL_JOB = 1 ] && { until [ -e ${may} ]; do sleep 0.02; done; exit 0; }; trap '' USR1; sleep 1`
+    const script = `[ $PCTODL_JOB = 1 ] && { until [ -e ${may} ]; do sleep 0.02; done; exit 0; }; trap '' USR1; sleep 10`
     const executor = executorHere({ graceS: 0, commandOf: () => ['sh', '-c', script] as const })
     const place = {
       type: 'place',
