@@ -71,6 +71,10 @@ describe('energy of each service', () => {
   it('is read from a log with lines that a full disk or a kill cut off', () => {
     const line = (requests: number) => JSON.stringify({ services: [{ name: 'a', requests, joules: requests }] })
     const log = `${line(10)}\n${line(20).slice(0, 30)}${line(5)}\n${line(8)}\n`
-    expect(energyOf(log, 'log')).toMatchObject([{ service: 'a', requests: 18, joules: 18 }])
+    const skipped: number[] = []
+    expect(energyOf(log, 'log', (lines) => skipped.push(lines))).toMatchObject([
+      { service: 'a', requests: 18, joules: 18 },
+    ])
+    expect(skipped).toEqual([1])
   })
 })

@@ -16,20 +16,27 @@ export interface ServiceEnergy {
 
 /**
  * Sums the energy of each service over all runs in a log. Lines that a full disk or a kill cut off are skipped: the
- * next line has the sums. @throws PctodlError `LOG` if no line is one of `pctodl govern --log`
+ * next line has the sums.
+ *
+ * @param onSkipped receives the number of skipped lines, if any
+ * @throws PctodlError `LOG` if no line is one of `pctodl govern --log`
  */
-export function energyOf(log: string, file: string): ServiceEnergy[] {
+export function energyOf(log: string, file: string, onSkipped?: (lines: number) => void): ServiceEnergy[] {
   const sums = new Map<string, { requests: number; joules: number }>()
   const last: typeof sums = new Map()
-  const readings = log.split('\n').flatMap((line) => {
+  let skipped = 0
+  const lines = log.split('\n').filter((line) => line.trim() !== '')
+  const readings = lines.flatMap((line) => {
     try {
       return step.parse(JSON.parse(line)).services
     } catch {
+      skipped++
       return []
     }
   })
-  if (readings.length === 0 && log.trim() !== '')
+  if (lines.length > 0 && skipped === lines.length)
     throw new PctodlError('LOG', `${file}: no line of pctodl govern --log`)
+  if (skipped > 0) onSkipped?.(skipped)
   for (const now of readings) {
     const sum = sums.get(now.name) ?? { requests: 0, joules: 0 }
     const before = last.get(now.name) ?? { requests: 0, joules: 0 }
@@ -50,7 +57,9 @@ export const energy: CommandFunction = async (argv, terminal) => {
   command.argument('<log>', 'log that pctodl govern --log wrote').option('--json', 'print JSON instead of CSV')
   await parseCommand(command, argv)
   const [file = ''] = command.args
-  const services = energyOf(readFileSync(file, 'utf8'), file)
+  const services = energyOf(readFileSync(file, 'utf8'), file, (lines) =>
+    terminal.stderr.write(`pctodl energy: ${file}: ${lines} incomplete or foreign lines were skipped\n`),
+  )
   if (command.opts<{ json?: boolean }>().json) terminal.stdout.write(`${JSON.stringify(services, null, 2)}\n`)
   else {
     terminal.stdout.write('service,requests,joules,joules_per_request\n')

@@ -56,7 +56,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
     view.show(step)
     last = step
     try {
-      if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
+      if (log !== null) appendFileSync(log, `${isLost ? '\n' : ''}${JSON.stringify(step)}\n`)
       isLost = false
     } catch (error) {
       if (!isLost) onMessage(`--log ${options.log}: ${reasonOf(error)}; steps are lost until it can be written`)
