@@ -7,6 +7,15 @@ import { batchSizesUpTo, sizeFor } from '../src/requests/batch-sizes.js'
 import type { Answer, PendingRequest } from '../src/requests/pending-request.js'
 import { type Instance, ServiceDispatcher } from '../src/requests/service-dispatcher.js'
 import { assertTraffic, limitsOf, startTraffic } from '../src/requests/service-traffic.js'
+import { WaitingLine } from '../src/requests/waiting-line.js'
+
+const requestOf = (arrivedMs: number): PendingRequest => ({
+  arrivedMs,
+  deadlineMs: Number.POSITIVE_INFINITY,
+  again: false,
+  calledOff: false,
+  decided: undefined,
+})
 
 describe('batch sizes', () => {
   it('go from one to the largest, none more than twice the one before', () => {
@@ -30,6 +39,45 @@ describe('batch sizes', () => {
         const size = sizeFor(requests, largest)
         expect(size).toBeGreaterThanOrEqual(requests)
         expect(batchSizesUpTo(largest).filter((each) => each >= requests && each < size)).toEqual([])
+      }),
+    )
+  })
+})
+
+describe('a line of those who wait', () => {
+  it('is a list from which anybody may leave, also while it is gone through', () => {
+    const step = fc.record({ what: fc.constantFrom('push', 'putFirst', 'remove', 'pass'), which: fc.nat(20) })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const line = new WaitingLine()
+        let list: PendingRequest[] = []
+        const gone = requestOf(-1)
+        for (const [i, { what, which }] of steps.entries()) {
+          const request = requestOf(i)
+          if (what === 'push') {
+            line.push(request)
+            list.push(request)
+          } else if (what === 'putFirst') {
+            line.putFirst(request)
+            list.unshift(request)
+          } else if (what === 'remove') {
+            const leaving = list[which] ?? gone
+            expect(line.remove(leaving)).toBe(leaving !== gone)
+            list = list.filter((each) => each !== leaving)
+          } else {
+            // Each takes the one behind with it, and nobody is met who has left.
+            const met: PendingRequest[] = []
+            for (const each of line) {
+              met.push(each)
+              line.remove(each)
+              const behind = list[list.indexOf(each) + 1]
+              if (behind) line.remove(behind)
+            }
+            expect(met).toEqual(list.filter((_, place) => place % 2 === 0))
+            list = []
+          }
+          expect([[...line], line.length, line.first]).toEqual([list, list.length, list[0]])
+        }
       }),
     )
   })
@@ -212,32 +260,6 @@ describe('a dispatcher', () => {
     expect([arrive(), arrive(), arrive()].map((waits) => waits !== undefined)).toEqual([true, true, false])
     expect(answers).toEqual([{ outcome: 'shed', latencyMs: 0 }])
     expect(dispatcher.counters()).toMatchObject({ queued: 2, shed: 1 })
-  })
-
-  it('takes no longer for each request of a long line than of a short one', () => {
-    const dispatcher = new ServiceDispatcher(service, { maxQueued: 65_536, shedAfterMs: Infinity }, new VirtualClock())
-    let running: readonly PendingRequest[] = []
-    const instance: Instance = {
-      tenant: { ...tenant, batchSize: 1 },
-      get busy() {
-        return running.length > 0
-      },
-      begin(requests) {
-        running = requests
-      },
-    }
-    for (let i = 0; i < 65_536; i++) dispatcher.arrive({ arrivedMs: 0 })
-    const startMs = performance.now()
-    dispatcher.join(instance)
-    while (running.length > 0) {
-      const done = running
-      running = []
-      dispatcher.answered(done)
-      dispatcher.begin()
-    }
-    expect(dispatcher.counters()).toMatchObject({ completed: 65_536, queued: 0 })
-    // 0.2 s; where each dispatch steps over those that left before, 8 s.
-    expect(performance.now() - startMs).toBeLessThan(3000)
   })
 
   it.each([0, 0.125, 0.5, 0.75, 1])('lets in the share %d of those who come, evenly', (share) => {

@@ -8,6 +8,7 @@ import {
 } from '@pctodl/platform'
 import { sizeFor } from './batch-sizes.js'
 import type { Answer, PendingRequest } from './pending-request.js'
+import { WaitingLine } from './waiting-line.js'
 
 /** Limits of a service's queue. */
 export interface QueueLimits {
@@ -48,10 +49,7 @@ export class ServiceDispatcher {
   admitted = 1
   readonly #clock: Clock
   readonly #limits: QueueLimits
-  #line = new Set<PendingRequest>()
-  /** Where the line is gone through. A new iterator would step over every request that left since the last rehash. */
-  #cursor: Iterator<PendingRequest> = this.#line.values()
-  #head: PendingRequest | undefined
+  readonly #line = new WaitingLine()
   readonly #instances = new Set<Instance>()
   readonly #latencies = new LatencyHistogram()
   #arrived = 0
@@ -83,12 +81,10 @@ export class ServiceDispatcher {
     const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
     this.#arrived++
     if (!this.#letsIn()) return this.#shed(request, 'not all requests of the service are let in at present')
-    if (this.#line.size >= this.#limits.maxQueued) {
+    if (this.#line.length >= this.#limits.maxQueued) {
       return this.#shed(request, `${this.#limits.maxQueued} requests wait already`)
     }
-    this.#line.add(request)
-    // An iterator keeps all tables of the set that it has not gone through.
-    if (this.#arrived % this.#limits.maxQueued === 0) this.#cursor = this.#line.values()
+    this.#line.push(request)
     this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
     this.begin()
     return request
@@ -100,7 +96,7 @@ export class ServiceDispatcher {
    */
   callOff(request: PendingRequest): void {
     request.calledOff = true
-    if (!this.#line.delete(request)) return
+    if (!this.#line.remove(request)) return
     this.#shed(request, 'it was called off')
     this.#setTimer()
   }
@@ -121,14 +117,15 @@ export class ServiceDispatcher {
   begin(): void {
     const nowMs = this.#clock.now()
     for (let instance = this.#free(); instance; instance = this.#free()) {
-      let first = this.#first
-      for (; first && first.deadlineMs <= nowMs; first = this.#first) this.#giveUp(first)
+      let first = this.#line.first
+      for (; first && first.deadlineMs <= nowMs; first = this.#line.first) this.#giveUp(first)
       if (!first) break
       const most = this.#maxOf(instance)
-      if (this.#line.size < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
+      if (this.#line.length < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
       const requests: PendingRequest[] = []
-      for (let request = this.#first; request && requests.length < most; request = this.#first) {
-        this.#line.delete(request)
+      for (const request of this.#line) {
+        if (requests.length === most) break
+        this.#line.remove(request)
         if (request.deadlineMs <= nowMs) this.#settle(request, 'shed', tooLate(request))
         else requests.push(request)
       }
@@ -154,7 +151,6 @@ export class ServiceDispatcher {
    */
   lost(requests: readonly PendingRequest[], reason: string): void {
     this.#running -= requests.length
-    const again: PendingRequest[] = []
     for (const request of requests.toReversed()) {
       const final = this.#finalBecause(request)
       if (final !== undefined) {
@@ -162,13 +158,10 @@ export class ServiceDispatcher {
         this.#settle(request, 'failed', this.#failure)
       } else {
         request.again = true
-        again.unshift(request)
+        this.#line.putFirst(request)
         this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
       }
     }
-    this.#line = new Set([...again, ...this.#line])
-    this.#cursor = this.#line.values()
-    this.#head = undefined
     this.begin()
   }
 
@@ -176,7 +169,7 @@ export class ServiceDispatcher {
   close(reason: string): void {
     this.#closed = true
     for (const request of this.#line) {
-      this.#line.delete(request)
+      this.#line.remove(request)
       this.#shed(request, reason)
     }
     this.#setTimer()
@@ -192,7 +185,7 @@ export class ServiceDispatcher {
       late: this.#late,
       shed,
       failed,
-      queued: this.#line.size,
+      queued: this.#line.length,
       running: this.#running,
       latencies: this.#latencies.snapshot(),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
@@ -204,11 +197,6 @@ export class ServiceDispatcher {
     if (again) return 'two tenants were lost with the request, the last one'
     if (calledOff) return 'its tenant was lost and the request cancelled'
     return this.#closed ? 'its tenant was lost, and the service has ended' : undefined
-  }
-
-  get #first(): PendingRequest | undefined {
-    while (this.#line.size > 0 && !this.#line.has(this.#head!)) this.#head = this.#cursor.next().value
-    return this.#line.size > 0 ? this.#head : undefined
   }
 
   #letsIn(): boolean {
@@ -233,7 +221,7 @@ export class ServiceDispatcher {
   }
 
   #giveUp(request: PendingRequest): void {
-    this.#line.delete(request)
+    this.#line.remove(request)
     this.#shed(request, tooLate(request))
   }
 
@@ -257,7 +245,7 @@ export class ServiceDispatcher {
    * a deadline passes.
    */
   #setTimer(): void {
-    const first = this.#first
+    const { first } = this.#line
     let atMs = Number.POSITIVE_INFINITY
     if (first) {
       atMs = this.#deadlineMs
