@@ -64,9 +64,20 @@ export interface DecoderPass {
   readonly length: number
 }
 
-const families = 'llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe gemma gemma2 gemma3_text phi3 gpt_oss'.split(
-  ' ',
-)
+const families = [
+  'llama',
+  'mistral',
+  'mixtral',
+  'qwen2',
+  'qwen2_moe',
+  'qwen3',
+  'qwen3_moe',
+  'gemma',
+  'gemma2',
+  'gemma3_text',
+  'phi3',
+  'gpt_oss',
+]
 
 /** Fields of structures that would change the work, and the names of these structures. */
 const unsupported: Readonly<Record<string, string>> = {
