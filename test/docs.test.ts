@@ -69,6 +69,14 @@ it('links and pictures lead to files that are there', () => {
   }
 })
 
+it('labels of state diagrams contain no `;` or `:`, which would end them', () => {
+  const readmes = readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)
+  const diagrams = readmes.flatMap((file) => blocksOf(read(file)).filter(({ language }) => language === 'mermaid'))
+  expect(diagrams.length).toBeGreaterThan(0)
+  const labels = diagrams.flatMap(({ text }) => [...text.matchAll(/-->[^:]*:(.*)/g)].map(([, label]) => label!))
+  expect(labels.filter((label) => /[;:]/.test(label))).toEqual([])
+})
+
 it('CONTRIBUTING names commands that the repository has', () => {
   const { scripts } = JSON.parse(read('package.json'))
   const named = [...read('CONTRIBUTING.md').matchAll(/^\| `pnpm ([\w:-]+)/gm)].map(([, script]) => script!)
