@@ -61,9 +61,10 @@ export function fitRows(
   const board = from ? { ...from.board, ...idlePowers(from.board, table.memClocksMhz) } : startBoard(table.memClocksMhz)
   const networks: NetworkParameters[] = table.networkNames.map((name, k) => {
     const near = from?.networks.find((network) => network.name === name)
-    if (near) return { ...near, hostSpeed: [], corrections: [] }
     const { minBatchMs, minCycles } = minTimes(table, rows, k)
-    return startNetwork(name, minBatchMs, minCycles)
+    const none = { speed: [], dynamicPower: [], speedSd: [], powerSd: [] }
+    const corrections = table.memClocksMhz.map((memClockMhz) => ({ memClockMhz, ...none }))
+    return { ...(near ?? startNetwork(name, minBatchMs, minCycles)), hostSpeed: [], corrections }
   })
   let limitW = Number.POSITIVE_INFINITY
   const results: { objective: ModelObjective; result: LevenbergMarquardtResult }[] = []
