@@ -16,7 +16,7 @@ import {
   type RowErrors,
   type RowPrediction,
 } from './fit-report.js'
-import { fitRows } from './fit-rows.js'
+import { type FitStart, fitRows } from './fit-rows.js'
 import { profileOf } from './profile-of.js'
 import { traceTable } from './trace-table.js'
 
@@ -39,7 +39,7 @@ export interface FitOptions {
    */
   readonly unlockedClock?: 'measured' | 'nominal'
   /** Parameters of a board of the same kind. A fit that starts from them needs fewer rows and less time. */
-  readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
+  readonly from?: FitStart
 }
 
 const knownOptions = ['source', 'seed', 'folds', 'starts', 'maxIterations', 'unlockedClock', 'from'] as const
@@ -110,9 +110,9 @@ export function* fitSteps(
   if (folds !== 0 && !(Number.isInteger(folds) && folds >= 2 && folds <= groups.length)) {
     throw new InvalidInputError('folds', folds, `0, or an integer from 2 to the number of groups, ${groups.length}`)
   }
-  const start = from && { board: from.boardParameters, networks: from.networks }
-  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from: start })
+  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from })
   const inSample = table.rows.map((row) => errorsOf(row, full.objective))
+  const fitted = { boardParameters: full.objective.board, networks: [...full.objective.networks] }
   yield { done: 1, total: folds + 1 }
 
   const heldOut: RowErrors[] = []
@@ -120,12 +120,7 @@ export function* fitSteps(
   const foldOf = new Map(groups.map((group) => [group, folds > 0 ? random.integer(folds) : -1]))
   for (let fold = 0; fold < folds; fold++) {
     const training = table.rows.filter((row) => foldOf.get(row.group) !== fold)
-    const { objective } = fitRows(table, training, spec, {
-      seed,
-      starts: 1,
-      maxIterations,
-      from: full.objective,
-    })
+    const { objective } = fitRows(table, training, spec, { seed, starts: 1, maxIterations, from: fitted })
     for (const row of table.rows) if (foldOf.get(row.group) === fold) heldOut.push(errorsOf(row, objective))
     yield { done: fold + 2, total: folds + 1 }
   }
@@ -145,8 +140,7 @@ export function* fitSteps(
         heldOutErrors,
         refits: 0,
       },
-      boardParameters: full.objective.board,
-      networks: [...full.objective.networks],
+      ...fitted,
       profile: profileOf(table, inSample),
       errors: errorStates(judged, table.networkNames),
     },
