@@ -4,9 +4,9 @@
  * the predictor gets. `attainable` estimates how many groups would be in the range if all variances were right: part of an
  * error is common to all boards, and the eight configurations of a group sample this part only eight times.
  *
- * Throughput paid is the loss compared with the plan without a risk limit, which exceeds the cap on many boards. `least
- * without rows` is the loss of the best plan that at most the fraction `--risk` of these boards exceeds, where the true
- * power of each board is known: no predictor without rows can pay less.
+ * Throughput paid is the loss compared with the plan without a risk limit, which exceeds the cap on many boards. `minimum
+ * without rows` is the loss of a plan for all boards that at most the fraction `--risk` of them exceeds, chosen by their true
+ * power among the plans for lowered caps. It estimates what a perfect predictor without rows would pay.
  *
  *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--structure <0 to 4>] [--groups 200] [board ...]
  */
@@ -93,7 +93,7 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
       'worst, %': Math.max(...excess).toFixed(1),
       'mean, %': mean(excess).toFixed(1),
       'throughput paid, %': paid(cost),
-      'least without rows, %': rows === 0 ? paid(problems.flatMap((_, i) => leastCosts(i))) : '',
+      'minimum without rows, %': rows === 0 ? paid(problems.flatMap((_, i) => minCosts(i))) : '',
     })
   }
   for (const [rows, found] of inside) {
@@ -116,7 +116,7 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
   }
 
   /** Costs of the best of the plans under lowered caps, on each board. */
-  function leastCosts(i: number): number[] {
+  function minCosts(i: number): number[] {
     const free = without.free[i]
     const { powerCapW } = problems[i]!
     const found = Array.from({ length: 25 }, (_, k) => planned(model, i, undefined, powerCapW * (1 - k / 100))).flatMap(
