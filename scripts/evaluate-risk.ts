@@ -4,6 +4,10 @@
  * the predictor gets. `attainable` estimates how many groups would be in the range if all variances were right: part of an
  * error is common to all boards, and the eight configurations of a group sample this part only eight times.
  *
+ * Throughput paid is the loss compared with the plan without a risk limit, which exceeds the cap on many boards. `minimum
+ * without rows` is the loss of a plan for all boards that at most the fraction `--risk` of them exceeds, chosen by their true
+ * power among the plans for lowered caps. It estimates what a perfect predictor without rows would pay.
+ *
  *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--structure <0 to 4>] [--groups 200] [board ...]
  */
 import { parseArgs } from 'node:util'
@@ -46,16 +50,16 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
   const measured = measuredConfigurations(model, Math.max(...known, 1), `measured ${values.seed}`)
   const problems = planProblems(model, values.seed)
   const groups = groupsOf(model, Number(values.groups))
-  const planned = (of: PerfModel, i: number, risk?: number) => {
+  const planned = (of: PerfModel, i: number, risk?: number, powerCapW = problems[i]!.powerCapW) => {
     const careful = risk === undefined ? {} : { capExceedanceProbability: risk }
-    const plan = partition(of, { ...problems[i]!, ...careful })
+    const plan = partition(of, { ...problems[i]!, ...careful, powerCapW })
     return plan.feasible ? plan.configuration : undefined
   }
   const without = { free: problems.map((_, i) => planned(model, i)), careful: plansOf(model) }
+  const truths = variantsOf(board, Number(values.boards), Number(values.seed), structures).map(truthOf)
   const judged = new Map(known.map((rows) => [rows, { excess: [] as number[], cost: [] as number[] }]))
   const inside = new Map(known.map((rows) => [rows, groups.map(noErrors)]))
-  for (const variant of variantsOf(board, Number(values.boards), Number(values.seed), structures)) {
-    const truth = truthOf(variant)
+  for (const truth of truths) {
     const rows = measured.map((configuration) => rowOf(truth, configuration))
     for (const count of known) {
       const own = count === 0 ? model : refit(model, rows.slice(0, count))
@@ -88,7 +92,8 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
       'over the cap, %': ((100 * over) / excess.length).toFixed(1),
       'worst, %': Math.max(...excess).toFixed(1),
       'mean, %': mean(excess).toFixed(1),
-      'throughput paid, %': (100 * (1 - Math.exp(-mean(cost)))).toFixed(1),
+      'throughput paid, %': paid(cost),
+      'minimum without rows, %': rows === 0 ? paid(problems.flatMap((_, i) => minCosts(i))) : '',
     })
   }
   for (const [rows, found] of inside) {
@@ -110,12 +115,32 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
     }
   }
 
+  /** Costs of the best of the plans under lowered caps, on each board. */
+  function minCosts(i: number): number[] {
+    const free = without.free[i]
+    const { powerCapW } = problems[i]!
+    const found = Array.from({ length: 25 }, (_, k) => planned(model, i, undefined, powerCapW * (1 - k / 100))).flatMap(
+      (plan) => {
+        const ran = plan === undefined ? [] : truths.map((truth) => truth(plan))
+        const over = ran.filter(({ powerW }) => powerW > powerCapW).length
+        if (free === undefined || ran.length === 0 || over > Number(values.risk) * ran.length) return []
+        return [ran.map(({ throughput }, b) => Math.log(truths[b]!(free).throughput / throughput))]
+      },
+    )
+    return found.sort((a, b) => mean(a) - mean(b))[0] ?? []
+  }
+
   function plansOf(of: PerfModel) {
     return problems.map((_, i) => planned(of, i, Number(values.risk)))
   }
 }
 console.table(lines)
 if (coverage.length > 0) console.table(coverage)
+
+/** Mean loss of throughput, %, from the logarithms of the ratios. */
+function paid(costs: readonly number[]): string {
+  return (100 * (1 - Math.exp(-mean(costs)))).toFixed(1)
+}
 
 function noErrors({ configurations }: { readonly configurations: readonly Configuration[] }) {
   const lists = () => configurations.map((): number[] => [])

@@ -238,9 +238,11 @@ const errorState = record<ErrorState>({
   residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
 })
 
+const errorQuantities = ['throughput', 'tenant throughput', 'power', 'SM utilisation', 'memory utilisation'] as const
+
 /** Median and 95th percentile of the error of one quantity over one kind of rows. */
 export interface ErrorSummary {
-  quantity: 'throughput' | 'tenant throughput' | 'power' | 'SM utilisation' | 'memory utilisation'
+  quantity: (typeof errorQuantities)[number]
   /** Percent of the measured value, or percentage points for utilisations. */
   unit: '%' | 'points'
   rows: 'all' | Mix
@@ -250,7 +252,7 @@ export interface ErrorSummary {
 }
 
 const errorSummary = record<ErrorSummary>({
-  quantity: oneOfThe('throughput', 'tenant throughput', 'power', 'SM utilisation', 'memory utilisation'),
+  quantity: oneOfThe(...errorQuantities),
   unit: oneOfThe('%', 'points'),
   rows: oneOfThe('all', ...mixes),
   count,

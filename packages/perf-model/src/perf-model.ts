@@ -173,7 +173,9 @@ export class PerfModel implements Predictor {
           const expected = `an index of networks, 0 to ${this.networks.length - 1}`
           throw new InvalidInputError(`network[${from + i}]`, index, expected)
         }
-        this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!)
+        const tpcs = this.#tpcsOf(mpsPercent[from + i]!, i)
+        assertBatch(batchSize[from + i]!, i)
+        this.#put(i, this.#kinds.numberOf(index, tpcs, batchSize[from + i]!))
         shareSum += mpsPercent[from + i]!
       }
       assertShares(shareSum)
@@ -204,9 +206,8 @@ export class PerfModel implements Predictor {
    */
   quantiles(configuration: Configuration, probabilities: readonly number[]): PredictionQuantiles {
     if (!Array.isArray(probabilities)) throw new InvalidInputError('probabilities', probabilities, 'a list of numbers')
-    // A loop by index also visits the gaps of a list.
-    for (let i = 0; i < probabilities.length; i++) {
-      const probability = probabilities[i]
+    // The entries include the gaps of a list.
+    for (const [i, probability] of probabilities.entries()) {
       if (typeof probability === 'number' && probability >= 1e-6 && probability <= 1 - 1e-6) continue
       throw new InvalidInputError(`probabilities[${i}]`, probability, 'a number from 1e-6 to 1 - 1e-6')
     }
@@ -290,7 +291,7 @@ export class PerfModel implements Predictor {
     for (let i = 0; i < count; i++) tenants.push(this.#tenants[i]!)
     const smClockMhz = this.#solvedMhz
     return (quantity) => {
-      tenants.forEach((kind, i) => void this.#putKind(i, kind))
+      tenants.forEach((kind, i) => void this.#put(i, kind))
       this.#prepare(count, memIndex)
       this.#solve(smClockMhz)
       return this.#sdOf(quantity)
@@ -465,28 +466,20 @@ export class PerfModel implements Predictor {
       const tenant = tenants[i]!
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
       const { model, mpsPercent, batchSize } = tenant
-      const network = this.#indexOf(model)
       // Report invalid shares and batches before unknown networks, as in the other packages.
-      this.#put(i, network ?? -1, mpsPercent, batchSize)
+      const tpcs = this.#tpcsOf(mpsPercent, i)
+      assertBatch(batchSize, i)
+      const network = this.#indexOf(model)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
+      this.#put(i, this.#kinds.numberOf(network, tpcs, batchSize))
       shareSum += mpsPercent
     }
     assertShares(shareSum)
     this.#prepare(count, memIndex)
   }
 
-  /**
-   * Enter tenant `i`. If `network` is negative, only check the other fields, because the caller then reports the
-   * unknown network.
-   */
-  #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
-    const tpcs = this.#tpcsOf(mpsPercent, i)
-    assertBatch(batchSize, i)
-    if (network < 0) return
-    this.#putKind(i, this.#kinds.numberOf(network, tpcs, batchSize))
-  }
-
-  #putKind(i: number, kind: number): void {
+  /** Enter the kind of tenant `i`. */
+  #put(i: number, kind: number): void {
     if (this.#tenants[i] === kind) return
     this.#tenants[i] = kind
     this.#mix.tenants = 0

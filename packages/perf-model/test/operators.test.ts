@@ -4,7 +4,6 @@ import { median, quantile } from '@pctodl/numerics'
 import { addGpuSpec, gpuSpecs } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { costOperator, findOperatorBoard } from '../src/llm.js'
-import { operatorBoards } from '../src/operators/operator-board.js'
 import type { Operator } from '../src/operators/operator-work.js'
 
 interface Unseen {
@@ -82,7 +81,10 @@ describe('costOperator', () => {
     expect(costOperator(wide, findOperatorBoard('RTX 5090')).wattsFrom).toBe('GB200')
   })
 
-  it.each(operatorBoards)('has finite answers on $name', (board) => {
+  const supported = Object.values(gpuSpecs).filter(({ computeCapability }) => Number(computeCapability) >= 8)
+
+  it.each(supported)('has finite answers on $key', ({ key }) => {
+    const board = findOperatorBoard(key)
     for (const m of [1, 100, 10_000]) {
       const { seconds, watts } = costOperator({ ...wide, m }, board).atDefault
       expect(seconds).toBeGreaterThan(1e-6)

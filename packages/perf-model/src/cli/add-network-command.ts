@@ -9,9 +9,10 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
-import { findGpuSpec, InvalidInputError, PctodlError, smClocksAt, type TraceRow } from '@pctodl/platform'
+import { findGpuSpec, InvalidInputError, networkNames, smClocksAt, type TraceRow } from '@pctodl/platform'
 import { version } from '../../package.json'
 import { addNetwork } from '../fit/add-network.js'
+import { commonName } from '../network-of.js'
 import type { PerfModel } from '../perf-model.js'
 import { loadModelZoo } from './optional-packages.js'
 import { formatParameters, modelOf, parameterFile } from './parameter-folder.js'
@@ -69,12 +70,8 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   }
   const { graphFromOnnx, layerGraph, networkWork } = await loadModelZoo()
   const model = asUsage(() => modelOf(board, from))
-  const known = Object.fromEntries(
-    model.networks.flatMap((other) => {
-      const graph = graphOf(layerGraph, other)
-      return graph === undefined ? [] : [[other, networkWork(graph)]]
-    }),
-  )
+  const inZoo = model.networks.filter((other) => (networkNames as readonly string[]).includes(commonName(other)))
+  const known = Object.fromEntries(inZoo.map((other) => [other, networkWork(layerGraph(other))]))
   const bytes = bytesOf(file)
   const graph = ofOptions(() => graphFromOnnx(bytes, { name, sizes, ...(samples === undefined ? {} : { samples }) }))
   for (const { operator, occurrences, shareOfElements } of graph.unknownOperators) {
@@ -117,16 +114,6 @@ function bytesOf(file: string): Buffer {
     return readFileSync(file)
   } catch (error) {
     throw new UsageError(`${file} cannot be read (${(error as Error).message}); name an ONNX file`)
-  }
-}
-
-/** Graph of a network of the model zoo; undefined for any other network. */
-function graphOf<Graph>(layerGraph: (name: string) => Graph, name: string): Graph | undefined {
-  try {
-    return layerGraph(name)
-  } catch (error) {
-    if (error instanceof PctodlError) return undefined
-    throw error
   }
 }
 

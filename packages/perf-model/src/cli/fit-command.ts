@@ -3,14 +3,13 @@ import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctod
 import { InvalidInputError, PctodlError, type TraceRow } from '@pctodl/platform'
 import { type FitReport, type FittedModel, fitSteps } from '../fit/fit-perf-model.js'
 import { assertTraceRow } from '../fit/trace-table.js'
-import { commonName } from '../network-of.js'
 import type { PerfModelParameters } from '../parameters.js'
 import { type CommandFitOptions, parseFitOptions } from './fit-options.js'
 import { formatFitReport } from './fit-report-text.js'
 import { loadCharts } from './optional-packages.js'
 import { formatParameters, parameterFile } from './parameter-folder.js'
 import { residualChart } from './residual-chart.js'
-import { findTraceFiles, readTraceFile, TraceFileError } from './trace-files.js'
+import { findTraceFiles, readTraceFile, rowFilter, TraceFileError } from './trace-files.js'
 
 export const fit: CommandFunction = async (argv, terminal) => {
   const options = await parseFitOptions(argv, terminal)
@@ -58,14 +57,13 @@ function readRows(options: CommandFitOptions): { files: readonly string[]; rows:
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files')
   }
-  const wanted = model.length === 0 || model.includes('all') ? null : new Set(model.map(commonName))
+  const isWanted = rowFilter(model, memClock)
   let staticRows = 0
   const rows = files.flatMap((file) => {
     const read = readTraceFile(file)
     staticRows += read.staticRows
     const kept = read.rows.filter((row, i) => {
-      if (memClock !== undefined && row.memClockMhz !== memClock) return false
-      if (wanted && !row.tenants.every((tenant) => wanted.has(commonName(tenant.model)))) return false
+      if (!isWanted(row)) return false
       if (!row.failed) inFile(file, () => assertTraceRow(row, `row ${read.rowNumbers[i]}`, options.spec))
       return true
     })

@@ -1,11 +1,10 @@
 import type { Terminal } from '@pctodl/command-line'
 import { mean, SeededRandom } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
-import { commonName } from '../network-of.js'
 import type { PerfModel } from '../perf-model.js'
 import type { PredictOptions } from './predict-options.js'
 import { newTable } from './prediction-report.js'
-import { findTraceFiles, readTraceFile } from './trace-files.js'
+import { findTraceFiles, readTraceFile, rowFilter } from './trace-files.js'
 
 const quantities = {
   'SM utilization': 'smUtilPercent',
@@ -27,11 +26,8 @@ export function testOnTraces(
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files after --test')
   }
-  const wanted = new Set(model.map(commonName))
-  const rows = files
-    .flatMap((file) => readTraceFile(file).rows)
-    .filter((row) => !row.failed && (memClock === undefined || row.memClockMhz === memClock))
-    .filter((row) => model.includes('all') || row.tenants.every((tenant) => wanted.has(commonName(tenant.model))))
+  const isWanted = rowFilter(model, memClock)
+  const rows = files.flatMap((file) => readTraceFile(file).rows).filter((row) => !row.failed && isWanted(row))
   if (rows.length === 0) throw new PctodlError('NO_TRACES', `no row of ${model.join(', ')} in ${files.join(', ')}`)
   const random = new SeededRandom(seed)
   const drawn = rows.map((row) => ({ row, order: random.uniform() })).sort((a, b) => a.order - b.order)

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { PctodlError, type TraceRow } from '@pctodl/platform'
 import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
+import { commonName } from '../network-of.js'
 
 /** Folders to which the Python code's profiler writes its files, each with the prefix of the file names. */
 const places = [
@@ -88,6 +89,20 @@ export function readTraceFile(file: string): TraceFile {
     const number = rowNumbers[error.row - 1] ?? 0
     throw new TraceFileError(file, error.message.replace(`row ${error.row},`, `row ${number},`), { cause: error })
   }
+}
+
+/**
+ * Returns a check for rows whose tenants all run one of the networks, at the memory clock.
+ *
+ * @param networks any network if the list is empty or contains `all`
+ * @param memClockMhz any memory clock if undefined
+ */
+export function rowFilter(networks: readonly string[], memClockMhz: number | undefined): (row: TraceRow) => boolean {
+  const anyNetwork = networks.length === 0 || networks.includes('all')
+  const wanted = new Set(networks.map(commonName))
+  return (row) =>
+    (memClockMhz === undefined || row.memClockMhz === memClockMhz) &&
+    (anyNetwork || row.tenants.every(({ model }) => wanted.has(commonName(model))))
 }
 
 /**

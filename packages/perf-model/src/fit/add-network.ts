@@ -98,7 +98,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   }
   const others = teachers.map((teacher) => parameters.networks.find((network) => network.name === teacher.name)!)
   const network: NetworkParameters = {
-    ...lawOf(model, teachers)(work),
+    ...workLaw(model, teachers)(work),
     name,
     hostSpeed: meanGrid(
       others.map(({ hostSpeed }) => hostSpeed),
@@ -121,21 +121,6 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     },
     spec,
   )
-}
-
-const laws = new WeakMap<PerfModel, { readonly teachers: string; readonly law: ReturnType<typeof workLaw> }>()
-
-/**
- * Returns the work law of a model's networks. Fitting the law takes most of the time, so it is cached for further calls
- * with the same model.
- */
-function lawOf(model: PerfModel, known: readonly KnownNetwork[]): ReturnType<typeof workLaw> {
-  const teachers = JSON.stringify(known)
-  const found = laws.get(model)
-  if (found?.teachers === teachers) return found.law
-  const law = workLaw(model, known)
-  laws.set(model, { teachers, law })
-  return law
 }
 
 /**

@@ -1,6 +1,5 @@
 import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
 import { correctionNodesOf, hostNodesOf, type WeightedNode } from '../corrections.js'
-import type { NetworkParameters } from '../parameters.js'
 import { gridPrecision, type KrigedNodes, krige, type NodeObservation } from './kriging.js'
 import type { ModelObjective } from './model-objective.js'
 import { makeMonotone } from './monotone-grid.js'
@@ -37,9 +36,9 @@ export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[]
       const { found, count } = krigeNetwork(table, observations, k)
       const grids = table.memClocksMhz.map((_, m) => (found ? gridOf(found.values, m) : []))
       if (found) makeMonotone(grids)
-      table.memClocksMhz.forEach((memClockMhz, m) => {
+      grids.forEach((grid, m) => {
         const speedSd = found ? deviations(table, found, m) : uncorrectedSds('speed', count)
-        setCorrection(network, memClockMhz, { speed: grids[m]!.map(rounded), speedSd })
+        Object.assign(network.corrections[m]!, { speed: grid.map(rounded), speedSd })
       })
       const hostFrom = table.memClocksMhz.length * CORRECTION_NODES
       network.hostSpeed = found ? Array.from(found.values.subarray(hostFrom), rounded) : []
@@ -71,12 +70,12 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
   })
   objective.networks.forEach((network, k) => {
     const { found, count } = krigeNetwork(table, observations, k)
-    table.memClocksMhz.forEach((memClockMhz, m) => {
+    table.memClocksMhz.forEach((_, m) => {
       const dynamicPower = found ? gridOf(found.values, m).map(rounded) : []
       const powerSd = found
         ? gridOf(found.variances, m).map((variance) => rounded(Math.sqrt(variance)))
         : uncorrectedSds('power', count)
-      setCorrection(network, memClockMhz, { dynamicPower, powerSd })
+      Object.assign(network.corrections[m]!, { dynamicPower, powerSd })
     })
   })
   objective.readCorrections()
@@ -121,7 +120,7 @@ function speedObservations(objective: ModelObjective, row: TableRow): Observatio
     ]
     // Add back the effect of the current corrections, because the new grids replace them.
     const { corrections, hostSpeed } = objective.networks[network]!
-    const grid = corrections.find((entry) => entry.memClockMhz === memClocksMhz[row.memIndex])?.speed ?? []
+    const grid = corrections[row.memIndex]!.speed
     const done = by.device[i]! * valueAt(grid, deviceNodes) + by.host[i]! * valueAt(hostSpeed, hostNodes)
     const weight = row.likeTenants ? 1 : UNLIKE_WEIGHT
     return [{ network, nodes, value: limited(remainder, LARGEST_SPEED) + done, weight }]
@@ -160,17 +159,6 @@ function gridOf(nodes: Float64Array, memIndex: number): number[] {
 function deviations({ memClocksMhz }: TraceTable, { variances }: KrigedNodes, memIndex: number): number[] {
   const host = variances.subarray(memClocksMhz.length * CORRECTION_NODES)
   return gridOf(variances, memIndex).map((device, i) => rounded(Math.sqrt(0.5 * (device + host[i % HOST_NODES]!))))
-}
-
-function setCorrection(
-  network: NetworkParameters,
-  memClockMhz: number,
-  changes: Partial<NetworkParameters['corrections'][number]>,
-): void {
-  const { corrections } = network
-  const found = corrections.find((entry) => entry.memClockMhz === memClockMhz)
-  if (found !== undefined) Object.assign(found, changes)
-  else corrections.push({ memClockMhz, speed: [], dynamicPower: [], speedSd: [], powerSd: [], ...changes })
 }
 
 function kindOf({ table, spec }: ModelObjective, index: number) {

@@ -8,8 +8,15 @@ import {
   PARAMETER_SCHEMA_VERSION,
   type PerfModelParameters,
 } from '../parameters.js'
-import { ErrorCollector, type RowPrediction } from './fit-report.js'
-import { fitRows } from './fit-rows.js'
+import {
+  errorStates,
+  errorSummaries,
+  errorsOf,
+  predictionOf,
+  type RowErrors,
+  type RowPrediction,
+} from './fit-report.js'
+import { type FitStart, fitRows } from './fit-rows.js'
 import { profileOf } from './profile-of.js'
 import { traceTable } from './trace-table.js'
 
@@ -32,7 +39,7 @@ export interface FitOptions {
    */
   readonly unlockedClock?: 'measured' | 'nominal'
   /** Parameters of a board of the same kind. A fit that starts from them needs fewer rows and less time. */
-  readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
+  readonly from?: FitStart
 }
 
 const knownOptions = ['source', 'seed', 'folds', 'starts', 'maxIterations', 'unlockedClock', 'from'] as const
@@ -103,28 +110,23 @@ export function* fitSteps(
   if (folds !== 0 && !(Number.isInteger(folds) && folds >= 2 && folds <= groups.length)) {
     throw new InvalidInputError('folds', folds, `0, or an integer from 2 to the number of groups, ${groups.length}`)
   }
-  const start = from && { board: from.boardParameters, networks: from.networks }
-  const inSample = new ErrorCollector()
-  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from: start })
-  for (const row of table.rows) inSample.add(row, full.objective)
+  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from })
+  const inSample = table.rows.map((row) => errorsOf(row, full.objective))
+  const fitted = { boardParameters: full.objective.board, networks: [...full.objective.networks] }
   yield { done: 1, total: folds + 1 }
 
-  const heldOut = new ErrorCollector()
+  const heldOut: RowErrors[] = []
   const random = new SeededRandom(seedFrom('folds', seed))
   const foldOf = new Map(groups.map((group) => [group, folds > 0 ? random.integer(folds) : -1]))
   for (let fold = 0; fold < folds; fold++) {
     const training = table.rows.filter((row) => foldOf.get(row.group) !== fold)
-    const { objective } = fitRows(table, training, spec, {
-      seed,
-      starts: 1,
-      maxIterations,
-      from: full.objective,
-    })
-    for (const row of table.rows) if (foldOf.get(row.group) === fold) heldOut.add(row, objective)
+    const { objective } = fitRows(table, training, spec, { seed, starts: 1, maxIterations, from: fitted })
+    for (const row of table.rows) if (foldOf.get(row.group) === fold) heldOut.push(errorsOf(row, objective))
     yield { done: fold + 2, total: folds + 1 }
   }
 
-  const heldOutErrors = heldOut.summaries()
+  const judged = folds > 0 ? heldOut : inSample
+  const heldOutErrors = errorSummaries(heldOut)
   return {
     parameters: {
       schemaVersion: PARAMETER_SCHEMA_VERSION,
@@ -138,18 +140,17 @@ export function* fitSteps(
         heldOutErrors,
         refits: 0,
       },
-      boardParameters: full.objective.board,
-      networks: [...full.objective.networks],
-      profile: profileOf(table, full.objective),
-      errors: (folds > 0 ? heldOut : inSample).errorStates(table.networkNames),
+      ...fitted,
+      profile: profileOf(table, inSample),
+      errors: errorStates(judged, table.networkNames),
     },
     report: {
       rows: table.rows.length,
       failedRows: table.failedRows,
       groups: groups.length,
-      inSampleErrors: inSample.summaries(),
+      inSampleErrors: errorSummaries(inSample),
       heldOutErrors,
-      predictions: (folds > 0 ? heldOut : inSample).predictions(),
+      predictions: judged.map(predictionOf),
       atBound: full.atBound,
     },
   }

@@ -40,8 +40,9 @@ export interface RowFitOptions {
   readonly from?: FitStart | undefined
 }
 
+/** Parameters of a board and its networks. */
 export interface FitStart {
-  readonly board: BoardParameters
+  readonly boardParameters: BoardParameters
   readonly networks: readonly NetworkParameters[]
 }
 
@@ -58,12 +59,13 @@ export function fitRows(
   spec: GpuSpec,
   { seed, starts, maxIterations, from }: RowFitOptions,
 ): RowFit {
-  const board = from ? { ...from.board, ...idlePowers(from.board, table.memClocksMhz) } : startBoard(table.memClocksMhz)
+  const board = from ? withIdlePowers(from.boardParameters, table.memClocksMhz) : startBoard(table.memClocksMhz)
   const networks: NetworkParameters[] = table.networkNames.map((name, k) => {
     const near = from?.networks.find((network) => network.name === name)
-    if (near) return { ...near, hostSpeed: [], corrections: [] }
     const { minBatchMs, minCycles } = minTimes(table, rows, k)
-    return startNetwork(name, minBatchMs, minCycles)
+    const none = { speed: [], dynamicPower: [], speedSd: [], powerSd: [] }
+    const corrections = table.memClocksMhz.map((memClockMhz) => ({ memClockMhz, ...none }))
+    return { ...(near ?? startNetwork(name, minBatchMs, minCycles)), hostSpeed: [], corrections }
   })
   let limitW = Number.POSITIVE_INFINITY
   const results: { objective: ModelObjective; result: LevenbergMarquardtResult }[] = []
@@ -90,13 +92,14 @@ export function fitRows(
   return { objective, atBound }
 }
 
-/** Idle powers of a board for the given memory clocks. A memory clock without an idle power gets the board's first. */
-function idlePowers(
-  { idlePowerW }: BoardParameters,
-  memClocksMhz: readonly number[],
-): Pick<BoardParameters, 'idlePowerW'> {
-  const at = (memClockMhz: number) => idlePowerW.find((entry) => entry.memClockMhz === memClockMhz) ?? idlePowerW[0]!
-  return { idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: at(memClockMhz).powerW })) }
+/** Parameters of a board with other memory clocks. A memory clock without an idle power gets the board's first. */
+function withIdlePowers(board: BoardParameters, memClocksMhz: readonly number[]): BoardParameters {
+  const { idlePowerW: known } = board
+  const idlePowerW = memClocksMhz.map((memClockMhz) => {
+    const { powerW } = known.find((entry) => entry.memClockMhz === memClockMhz) ?? known[0]!
+    return { memClockMhz, powerW }
+  })
+  return { ...board, idlePowerW }
 }
 
 /**

@@ -64,6 +64,9 @@ export const powerParameters: FreeParameters = {
 /** Stage 3: memory traffic as the counter of memory utilisation measures it. */
 export const utilisationParameters: FreeParameters = { board: [], network: [free('countedMbPerSample', 0.1, 10_000)] }
 
+/** Parameters of a network without the corrections of its residuals. */
+export type UncorrectedNetwork = Omit<NetworkParameters, 'hostSpeed' | 'corrections'>
+
 /** Starting parameters of a board; a multi-start draws further points around them. */
 export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
   return {
@@ -91,7 +94,7 @@ export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
  * @param minBatchMs shortest measured batch time, ms; it is slightly above the launch time
  * @param minCycles fewest measured SM mega-cycles per sample; an upper bound on the arithmetic
  */
-export function startNetwork(name: string, minBatchMs: number, minCycles: number): NetworkParameters {
+export function startNetwork(name: string, minBatchMs: number, minCycles: number): UncorrectedNetwork {
   return {
     name,
     computePerSample: 0.4 * minCycles,
@@ -110,7 +113,5 @@ export function startNetwork(name: string, minBatchMs: number, minCycles: number
     countedMbPerSample: 100,
     memoryBaseMib: 0,
     memoryPerSampleMib: 0,
-    hostSpeed: [],
-    corrections: [],
   }
 }

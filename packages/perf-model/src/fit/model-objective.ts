@@ -118,14 +118,9 @@ export class ModelObjective implements LeastSquaresProblem {
     })
   }
 
-  /** Write a parameter vector into the parameter objects. */
-  unpack(point: Float64Array): void {
-    this.slots.forEach((slot, j) => void this.#set(slot, Math.exp(point[j]!)))
-  }
-
   /** Write a parameter vector into the parameter objects and recompute all coefficients. */
   settle(point: Float64Array): void {
-    this.unpack(point)
+    this.slots.forEach((slot, j) => void this.#set(slot, Math.exp(point[j]!)))
     this.#refresh()
   }
 
@@ -136,8 +131,7 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   residuals(point: Float64Array, out: Float64Array): void {
-    this.unpack(point)
-    this.#refresh()
+    this.settle(point)
     for (let r = 0; r < this.#rows.length; r++) this.#writeRow(r, out)
     const priorStart = this.#rowStart[this.#rows.length]!
     this.#pull.forEach((pull, j) => {
@@ -149,8 +143,7 @@ export class ModelObjective implements LeastSquaresProblem {
     const n = this.parameterCount
     const everyRow = this.#rows.map((_, r) => r)
     const size = 1e-6
-    this.unpack(point)
-    this.#refresh()
+    this.settle(point)
     this.slots.forEach((slot, j) => {
       const value = this.#get(slot)
       this.#set(slot, value * Math.exp(size))
@@ -179,8 +172,8 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   /**
-   * Evaluate any row of the table; the result is valid until the next call. For a nominal clock, its `powerW` is not
-   * capped at the limit; `powerOf` caps it.
+   * Evaluate any row of the table; the result is valid until the next call. Its `powerW` is not capped at the limit
+   * (see `heldPowerW`).
    */
   evaluate(row: TableRow): Solution {
     const { kinds, memIndex } = row
@@ -215,12 +208,6 @@ export class ModelObjective implements LeastSquaresProblem {
       return before.map((value, i) => Math.log(throughput[i]! / value) / Math.log(1 + SENSITIVITY_STEP))
     }
     return { device: by('deviceSpeed'), host: by('hostSpeed') }
-  }
-
-  /** Predicted power of a row, W; capped at the limit for a nominal clock. */
-  powerOf(row: TableRow): number {
-    const { powerW } = this.evaluate(row)
-    return row.nominalClock ? Math.min(powerW, this.limitW) : powerW
   }
 
   #writeRow(r: number, out: Float64Array): void {

@@ -1,20 +1,16 @@
 import { quantile } from '@pctodl/numerics'
 import { type FittedProfile, mixes } from '../parameters.js'
-import type { ModelObjective } from './model-objective.js'
+import type { RowErrors } from './fit-report.js'
 import type { TraceTable } from './trace-table.js'
 
 /** Quantile of the standard deviations at the rows. It is the unit of `Prediction.distance`. */
 const COVERED = 0.99
 
-/** Ranges that the rows of a table cover, and the uncertainty of the fit at these rows. */
+/** Ranges that the rows of a table cover, and the uncertainty of their fit at these rows. */
 export function profileOf(
   { networkNames, memClocksMhz, rows }: TraceTable,
-  objective: Pick<ModelObjective, 'evaluate' | 'featuresOf'>,
+  fitted: readonly RowErrors[],
 ): FittedProfile {
-  const features = rows.map((row) => {
-    objective.evaluate(row)
-    return objective.featuresOf(row)
-  })
   const covered = (sds: readonly number[]) => Number(quantile(sds, COVERED).toPrecision(4))
   return {
     networks: networkNames.map((name, k) => {
@@ -33,8 +29,8 @@ export function profileOf(
     })),
     mixes: mixes.filter((mix) => rows.some((row) => row.mix === mix)),
     unknownSd: {
-      throughput: covered(features.map(({ speedSd }) => speedSd)),
-      power: covered(features.map(({ powerSd }) => powerSd)),
+      throughput: covered(fitted.map(({ features }) => features.speedSd)),
+      power: covered(fitted.map(({ features }) => features.powerSd)),
     },
   }
 }

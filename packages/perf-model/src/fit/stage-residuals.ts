@@ -25,11 +25,15 @@ export const throughputResiduals: StageResiduals = {
   },
 }
 
-/** Residuals of the power. For a nominal clock, the predicted power is capped at the limit. */
-export const powerResiduals: StageResiduals = single((row, solution, limitW) => {
-  const powerW = row.nominalClock ? Math.min(solution.powerW, limitW) : solution.powerW
-  return Math.log(powerW / row.row.powerAverageW) / POWER_SIGMA
-})
+/** Residuals of the power. */
+export const powerResiduals: StageResiduals = single(
+  (row, solution, limitW) => Math.log(heldPowerW(row, solution, limitW) / row.row.powerAverageW) / POWER_SIGMA,
+)
+
+/** Predicted power of a row, W. For a nominal clock, it is capped at the limit. */
+export function heldPowerW({ nominalClock }: TableRow, { powerW }: Solution, limitW: number): number {
+  return nominalClock ? Math.min(powerW, limitW) : powerW
+}
 
 export const utilisationResiduals: StageResiduals = single(
   (row, solution) => (solution.memUtilPercent - row.row.memUtilPercent) / UTILISATION_SIGMA,

@@ -2,6 +2,7 @@ import { leastSquares, levenbergMarquardt, median } from '@pctodl/numerics'
 import { type Configuration, type NetworkWork, smClocksAt } from '@pctodl/platform'
 import type { NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
+import type { UncorrectedNetwork } from './free-parameters.js'
 
 /** A network of the model, and its work. */
 export interface KnownNetwork {
@@ -10,7 +11,7 @@ export interface KnownNetwork {
 }
 
 /** Parameters that the law predicts. The corrections are handled separately. */
-export type LawParameters = Omit<NetworkParameters, 'name' | 'hostSpeed' | 'corrections'>
+export type LawParameters = Omit<UncorrectedNetwork, 'name'>
 
 /**
  * Starting costs per unit of work. The law is linear with positive coefficients, so a network with twice the work takes

@@ -5,11 +5,10 @@ import { atClock, type CostedOperator, costOperator } from './operator-model.js'
 import { denseDtype, type OperatorDtype, type OperatorWork, weightBytes } from './operator-work.js'
 
 /** Functions of `@pctodl/model-zoo`, passed in so that this module does not depend on that package. */
-export interface DecoderGraphs {
-  decoderOperators(decoder: Decoder, pass: DecoderPass): DecoderOperator[]
-  decoderParameters(decoder: Decoder): number
-  kvCacheBytes(decoder: Decoder, batch: number, length: number, bytesPerElement: number): number
-}
+export type DecoderGraphs = Pick<
+  typeof import('@pctodl/model-zoo'),
+  'decoderOperators' | 'decoderParameters' | 'kvCacheBytes'
+>
 
 /** Time, power and energy of one pass through a model on one board. */
 export interface PassEstimate {

@@ -1,7 +1,6 @@
 import {
   findGpuSpec,
   type GpuSpec,
-  gpuSpecs,
   InvalidInputError,
   memoryBandwidth,
   memoryTypeOf,
@@ -39,8 +38,6 @@ const standIns = [
   [8, 'A100-80GB'],
 ] as const
 
-const standInOf = ({ computeCapability }: GpuSpec) => standIns.find(([from]) => Number(computeCapability) >= from)?.[1]
-
 /** Assumed idle power as a fraction of the power limit, for boards with HBM. */
 const WAITING = 0.17
 /** Assumed idle power as a fraction of the power limit, for boards with GDDR memory. */
@@ -59,7 +56,7 @@ function idleOf(spec: GpuSpec): number {
 
 /** @throws InvalidInputError for a board older than all measured boards */
 function operatorBoard(spec: GpuSpec): OperatorBoard {
-  const standIn = standInOf(spec)
+  const standIn = standIns.find(([from]) => Number(spec.computeCapability) >= from)?.[1]
   if (standIn === undefined) {
     const expected = `a board of compute capability 8.0 or more, not ${spec.computeCapability}`
     throw new InvalidInputError('GPU', spec.key, expected)
@@ -83,11 +80,6 @@ function operatorBoard(spec: GpuSpec): OperatorBoard {
     idleW: idleOf(spec),
   }
 }
-
-/** All built-in boards that the operator model supports. */
-export const operatorBoards: readonly OperatorBoard[] = Object.values(gpuSpecs)
-  .filter((spec) => standInOf(spec) !== undefined)
-  .map(operatorBoard)
 
 /**
  * Find a board by name.

@@ -52,8 +52,6 @@ interface ServiceTimes {
   /** Sum of the `mpsPercent` of the service's tenants. */
   readonly shares: number
   readonly instances: number
-  readonly most: number
-  readonly sizes: readonly number[]
   readonly tenants: readonly TenantTimes[]
   readonly queue: BatchQueue
   /** Batch times of the service's tenants with the present co-runners, by size, ms. */
@@ -120,8 +118,7 @@ export class ServingModel {
     let index = 0
     this.#services = services.map((service, i) => {
       const of = sized[i]!
-      const most = of[0]!.batchSize
-      const sizes = batchSizesUpTo(most)
+      const sizes = batchSizesUpTo(of[0]!.batchSize)
       const kinds: TenantTimes[] = []
       let shares = 0
       for (const { model: network, mpsPercent } of of) {
@@ -139,8 +136,6 @@ export class ServingModel {
         service,
         shares,
         instances: of.length,
-        most,
-        sizes,
         tenants: kinds,
         queue: new BatchQueue(sizes),
         batchMs: new Float64Array(sizes.length),
@@ -222,7 +217,7 @@ export class ServingModel {
       shares += part
     }
     const part = shares === 0 ? 0 : running / shares
-    for (let s = 0; s < of.sizes.length; s++) {
+    for (let s = 0; s < of.batchMs.length; s++) {
       let perMs = 0
       for (const { aloneMs, togetherMs, count } of of.tenants) {
         perMs += count / (aloneMs[s]! + part * (togetherMs[s]! - aloneMs[s]!))
@@ -251,15 +246,16 @@ function withOne(tenant: Tenant): Tenant {
 }
 
 /** Power above idle, W: batch rate times the energy of a batch, summed over the batch sizes. */
-function powerOf({ queue, sizes, tenants, instances }: ServiceTimes): number {
+function powerOf({ queue, tenants, instances }: ServiceTimes): number {
   let perBatchJ = 0
-  for (let s = 0; s < sizes.length; s++) {
+  for (let s = 0; s < queue.sizes.length; s++) {
     for (const { energyJ, count } of tenants) perBatchJ += (queue.shares[s]! * energyJ[s]! * count) / instances
   }
   return 1000 * queue.batchesPerMs * perBatchJ
 }
 
-function describe({ service, queue, most, batchMs, instances }: ServiceTimes, ratePerS: number): ServicePrediction {
+function describe({ service, queue, batchMs, instances }: ServiceTimes, ratePerS: number): ServicePrediction {
+  const most = queue.sizes.at(-1)!
   const attainment = queue.within(service.objective.p99Ms)
   const capacityPerS = (1000 * most * instances) / batchMs.at(-1)!
   return {

@@ -191,6 +191,7 @@ export class ErrorModel {
       mean: Array.from(this.#mean),
       factors: this.#factorWeights.map((list) => Array.from(list)),
       rows: this.state.rows + rows.length,
+      // Rows of few mixes share residuals, so their squares do not show that all variances may shrink.
       scale: Math.max(this.state.scale, digits(scale)),
       learnt: Array.from(learnt.mean, digits),
       covariance: Array.from({ length: n }, (_, a) =>
