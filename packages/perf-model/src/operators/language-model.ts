@@ -93,8 +93,8 @@ function costed(operator: DecoderOperator, board: OperatorBoard, dtype: Operator
 function streamed(operator: Operator, board: OperatorBoard): CostedOperator {
   const cost = costOperator(operator, board)
   const { work, atDefault: measured } = cost
-  const leastS = Math.max(work.flop / peakFlops(board, operator.dtype), work.bytes / (1e12 * board.bandwidthTBs))
-  const atDefault = { ...measured, seconds: Math.max(measured.seconds, leastS) }
+  const minSeconds = Math.max(work.flop / peakFlops(board, operator.dtype), work.bytes / (1e12 * board.bandwidthTBs))
+  const atDefault = { ...measured, seconds: Math.max(measured.seconds, minSeconds) }
   return { ...cost, atDefault, at: (clock) => atClock(atDefault, work, board, clock) }
 }
 
