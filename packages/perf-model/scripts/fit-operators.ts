@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { leastSquares, median, quantile } from '@pctodl/numerics'
 import { findOperatorBoard, type OperatorBoard } from '../src/operators/operator-board.js'
-import { type LinearLaw, lawPower, lawTime, powerTraits, usageTraits } from '../src/operators/operator-law.js'
+import { type LinearLaw, lawPower, lawTime, powerTraitCounts, powerTraits } from '../src/operators/operator-law.js'
 import { type Attention, type Operator, type OperatorWork, operatorWork } from '../src/operators/operator-work.js'
 import { ridge } from './ridge.js'
 
@@ -118,14 +118,16 @@ function fitGroup(rows: readonly Row[]): Fit {
   const time = ridge(rows.map(({ work, seconds }) => ({ traits: work.traits, target: Math.log(seconds / work.baseS) })))
   const withPower = rows.filter(({ watts, lagging }) => watts !== null && !lagging)
   if (withPower.length < 100) return { time }
-  const power = ridge(withPower.map((row) => powerRow(row, time)))
+  // Experts were measured with too few shapes for a law of the shape.
+  const count = rows[0]!.operator.kind === 'moe' ? powerTraitCounts.shapeless : undefined
+  const power = ridge(withPower.map((row) => powerRow(row, time, count)))
   return { time, power }
 }
 
-function powerRow(row: Row, time: LinearLaw) {
+function powerRow(row: Row, time: LinearLaw, count?: number) {
   const part = row.watts! / row.board.powerLimitW
   const traits = powerTraits(row.work, row.operator.dtype, row.board, lawTime(time, row.work))
-  return { traits, target: Math.log(Math.min(part, atLimit)), atLeast: part >= atLimit }
+  return { traits: traits.slice(0, count), target: Math.log(Math.min(part, atLimit)), atLeast: part >= atLimit }
 }
 
 const groups = new Map<string, Row[]>()
@@ -250,8 +252,7 @@ for (const board of ['H200', 'GB200']) {
     own.flatMap(([key, rows]) =>
       rows
         .filter(({ watts, lagging, shapeHeldOut }) => watts !== null && !lagging && !shapeHeldOut)
-        .map((row) => powerRow(row, shipped[key]!.time))
-        .map((row) => ({ ...row, traits: row.traits.slice(0, usageTraits) })),
+        .map((row) => powerRow(row, shipped[key]!.time, powerTraitCounts.usage)),
     ),
   )
 }
@@ -266,9 +267,7 @@ for (const kind of Object.keys(files))
         rows.filter((row) => below(row) && !row.lagging).map((row) => ({ row, time: shipped[key]!.time })),
       )
     const errors = (from: string, rows: typeof tested) =>
-      rows.map(({ row, time }) =>
-        relative(lawPower(usage[from]!, powerRow(row, time).traits.slice(0, usageTraits), row.board), row.watts!),
-      )
+      rows.map(({ row, time }) => relative(lawPower(usage[from]!, powerRow(row, time).traits, row.board), row.watts!))
     const other = to === 'H200' ? 'GB200' : 'H200'
     const unseen = tested.filter(({ row }) => row.shapeHeldOut)
     console.log(
@@ -279,10 +278,15 @@ for (const kind of Object.keys(files))
 const source =
   'Fitted to measured operators of ai-dynamo/aiconfigurator, commit 095f58a51c4ca8e61b66ec108d86f223f8d559ce (July 2026); Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES'
 const law = ({ weights, range }: LinearLaw) => `{ "weights": [${weights}], "range": [${range}] }`
-const entries = Object.entries(shipped).map(
-  ([key, { time, power }]) =>
-    `    ${JSON.stringify(key)}: { "time": ${law(time)}${power ? `, "power": ${law(power)}` : ''} }`,
-)
+// The time of experts of one model says nothing about others, if another backend measured several.
+const models = (key: string) =>
+  new Set(groups.get(key)?.map(({ operator }) => 'experts' in operator && operator.experts))
+const isNarrow = (key: string) =>
+  key.includes(' moe ') && models(key).size < 2 && models(key.replace(' vllm ', ' trtllm ')).size > 1
+const entries = Object.entries(shipped).flatMap(([key, { time, power }]) => {
+  const fields = [...(isNarrow(key) ? [] : [`"time": ${law(time)}`]), ...(power ? [`"power": ${law(power)}`] : [])]
+  return fields.length === 0 ? [] : [`    ${JSON.stringify(key)}: { ${fields.join(', ')} }`]
+})
 writeFileSync(
   join(home, 'src', 'operators', 'parameters.json'),
   `{\n  "source": ${JSON.stringify(source)},\n  "licence": "Apache-2.0",\n  "usage": { ${Object.entries(usage).map(([board, each]) => `"${board}": ${law(each)}`)} },\n  "laws": {\n${entries.join(',\n')}\n  }\n}\n`,

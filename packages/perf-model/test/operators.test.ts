@@ -4,7 +4,7 @@ import { median, quantile } from '@pctodl/numerics'
 import { addGpuSpec, gpuSpecs } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { costOperator, findOperatorBoard } from '../src/llm.js'
-import type { Operator } from '../src/operators/operator-work.js'
+import { type Operator, operatorWork } from '../src/operators/operator-work.js'
 
 interface Unseen {
   readonly board: string
@@ -74,6 +74,19 @@ describe('costOperator', () => {
     expect(watts).toEqual([...watts].sort((a, b) => a - b))
     expect(watts[0]).toBeGreaterThan(h200.idleW)
     expect(watts.at(-1)).toBeLessThanOrEqual(h200.powerLimitW)
+  })
+
+  it('reads the weights of fewer experts with skewed routing, at least those of one token', () => {
+    const bytes = (tokens: number, skewed: boolean) =>
+      operatorWork(
+        { kind: 'moe', dtype: 'bfloat16', tokens, hidden: 5120, inter: 1024, topk: 1, experts: 128, skewed },
+        h200,
+      ).bytes
+    expect(bytes(1, true)).toBeCloseTo(bytes(1, false))
+    // Measured in 0.44 ms; the weights of all experts would take 0.84 ms.
+    expect(bytes(128, true) / 4.8e12).toBeLessThan(4.4e-4)
+    expect(bytes(128, true)).toBeLessThan(bytes(256, true))
+    expect(bytes(4096, true)).toBeLessThan(bytes(4096, false))
   })
 
   it('says whose watts stand in for those of a board', () => {

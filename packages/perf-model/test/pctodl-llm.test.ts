@@ -114,6 +114,11 @@ describe('pctodl llm', () => {
     expect((await call('--gpu', 'RTX 4090', '--batch', '64')).stdout).toContain('does not fit')
   })
 
+  it('counts the cache of a prompt that is longer than all contexts', async () => {
+    const { memory } = await json('--gpu', 'H200', '--context', '16', '--prompt', '8192')
+    expect(memory.cache).toBe(2 * 32 * 8192 * 8 * 128 * 2)
+  })
+
   it.each([
     [['--gpu', 'K80'], /K80/],
     [['--gpu', 'A100', '--dtype', 'fp8'], /dtype.*fp8.*bfloat16/],

@@ -77,7 +77,9 @@ function estimate(options: LlmOptions, graphs: Graphs) {
   const config = readConfig(options.config)
   const decoder = graphs.decoderFromConfig(config)
   const { quantization_config: quantised } = config as { readonly quantization_config?: { quant_method?: unknown } }
-  const memory = memoryBytes(graphs, decoder, dtype, batch, context)
+  const memoryOf = (sequences: number, length: number) => memoryBytes(graphs, decoder, dtype, sequences, length)
+  const [decoding, prompting] = [memoryOf(batch, context), memoryOf(1, prompt)]
+  const memory = decoding.total > prompting.total ? decoding : prompting
   const passOf = (phase: 'prefill' | 'decode', sequences: number, length: number) =>
     new LanguageModelPass(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
   const [prefill, decode] = [passOf('prefill', 1, prompt), passOf('decode', batch, context)]

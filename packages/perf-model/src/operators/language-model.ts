@@ -2,7 +2,14 @@ import type { Decoder, DecoderOperator, DecoderPass } from '@pctodl/model-zoo'
 import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
 import { atClock, type CostedOperator, costOperator } from './operator-model.js'
-import { denseDtype, type OperatorDtype, type OperatorWork, weightBytes } from './operator-work.js'
+import {
+  denseDtype,
+  type Operator,
+  type OperatorDtype,
+  type OperatorWork,
+  peakFlops,
+  weightBytes,
+} from './operator-work.js'
 
 /** Functions of `@pctodl/model-zoo`, passed in so that this module does not depend on that package. */
 export type DecoderGraphs = Pick<
@@ -68,10 +75,26 @@ function costed(operator: DecoderOperator, board: OperatorBoard, dtype: Operator
   if (kind === 'elementwise') return elementwise(operator.elements, board)
   if (kind === 'gemm') {
     const unquantised = operator.name === 'vocabulary' || operator.name === 'router'
-    return costOperator({ ...operator, kind, dtype: unquantised ? 'bfloat16' : denseDtype(dtype) }, board)
+    return streamed({ ...operator, kind, dtype: unquantised ? 'bfloat16' : denseDtype(dtype) }, board)
   }
-  if (kind === 'moe') return costOperator({ ...operator, kind, dtype, skewed: true }, board)
-  return costOperator({ ...operator, kind, dtype: 'bfloat16', kvDtype: 'bfloat16' }, board)
+  if (kind === 'moe') return streamed({ ...operator, kind, dtype, skewed: true }, board)
+  // A shorter context never takes longer than a longer one. The fit may say otherwise, above all for unmeasured heads.
+  const lengths = Array.from({ length: kind === 'decode' ? 18 : 1 }, (_, i) => operator.length * 2 ** i)
+  return lengths
+    .map((length) => streamed({ ...operator, length, kind, dtype: 'bfloat16', kvDtype: 'bfloat16' }, board))
+    .reduce((a, b) => (b.atDefault.seconds < a.atDefault.seconds ? b : a))
+}
+
+/**
+ * Cost of an operator whose operands come from memory. Some operators were measured with operands in L2, but a model's
+ * weights and cache do not fit there.
+ */
+function streamed(operator: Operator, board: OperatorBoard): CostedOperator {
+  const cost = costOperator(operator, board)
+  const { work, atDefault: measured } = cost
+  const minSeconds = Math.max(work.flop / peakFlops(board, operator.dtype), work.bytes / (1e12 * board.bandwidthTBs))
+  const atDefault = { ...measured, seconds: Math.max(measured.seconds, minSeconds) }
+  return { ...cost, atDefault, at: (clock) => atClock(atDefault, work, board, clock) }
 }
 
 /** Cost of an elementwise operator: a launch and a stream through memory. The constants are assumed, not measured. */

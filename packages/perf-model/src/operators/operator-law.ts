@@ -1,7 +1,10 @@
 import type { OperatorBoard } from './operator-board.js'
 import { type OperatorDtype, type OperatorWork, peakFlops } from './operator-work.js'
 
-/** A fitted linear function of traits, clamped to the range of the fitted values. The first weight is the constant. */
+/**
+ * A fitted linear function of the first traits, clamped to the range of the fitted values. The first weight is the
+ * constant.
+ */
 export interface LinearLaw {
   readonly weights: readonly number[]
   readonly range: readonly [lowest: number, highest: number]
@@ -9,7 +12,7 @@ export interface LinearLaw {
 
 export function evaluateLaw({ weights, range: [lowest, highest] }: LinearLaw, traits: readonly number[]): number {
   let sum = weights[0]!
-  for (let i = 0; i < traits.length; i++) sum += weights[i + 1]! * traits[i]!
+  for (let i = 1; i < weights.length; i++) sum += weights[i]! * traits[i - 1]!
   return Math.min(highest, Math.max(lowest, sum))
 }
 
@@ -18,8 +21,8 @@ export function lawTime(law: LinearLaw, work: OperatorWork): number {
   return work.baseS * Math.exp(evaluateLaw(law, work.traits))
 }
 
-/** Number of leading terms of the power law that have the same meaning on every board. */
-export const usageTraits = 7
+/** Number of leading inputs of the power law that have the same meaning on every board, and of those that depend on no shape. */
+export const powerTraitCounts = { usage: 7, shapeless: 11 }
 
 /** Inputs of the power law: use of the peaks, duration, and shape of the operator. */
 export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: OperatorBoard, seconds: number): number[] {

@@ -1,10 +1,10 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
-import { type LinearLaw, lawPower, lawTime, powerTraits, usageTraits } from './operator-law.js'
+import { type LinearLaw, lawPower, lawTime, powerTraits } from './operator-law.js'
 import { type Operator, type OperatorWork, operatorWork, peakFlops, smoothMax } from './operator-work.js'
 import parameters from './parameters.json'
 
-const laws: Readonly<Record<string, { readonly time: LinearLaw; readonly power?: LinearLaw }>> =
+const laws: Readonly<Record<string, { readonly time?: LinearLaw; readonly power?: LinearLaw }>> =
   parameters.laws as never
 const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
 /** Serving backends whose kernels were measured, in order of preference. */
@@ -62,11 +62,11 @@ export interface CostedOperator {
 export function costOperator(operator: Operator, board: OperatorBoard, software: string = backends[0]): CostedOperator {
   const { kind, dtype } = operator
   const tail = `${kind} ${dtype}${'kvDtype' in operator ? ` ${operator.kvDtype}` : ''}`
-  const find = (has: (law: (typeof laws)[string]) => boolean) =>
+  const find = (field: 'time' | 'power') =>
     [software, ...backends]
-      .map((backend) => laws[`${board.measuredAs} ${backend} ${tail}`])
-      .find((law) => law !== undefined && has(law))
-  const time = peakFlops(board, dtype) > 0 ? find(() => true)?.time : undefined
+      .map((backend) => laws[`${board.measuredAs} ${backend} ${tail}`]?.[field])
+      .find((law) => law !== undefined)
+  const time = peakFlops(board, dtype) > 0 ? find('time') : undefined
   if (time === undefined) {
     const known = Object.keys(laws).filter((key) => key.startsWith(`${board.measuredAs} `) && key.includes(` ${kind} `))
     const formats = new Set(known.map((key) => key.split(' ')[3] as Operator['dtype']))
@@ -87,7 +87,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   function powerOf(): { watts: number; from: string } {
     const { measuredAs } = board
     const traits = powerTraits(work, dtype, board, seconds)
-    const own = find((law) => law.power !== undefined)?.power
+    const own = find('power')
     if (own) return { watts: lawPower(own, traits, board), from: measuredAs }
     const energy = measuredEnergy[measuredAs]
     if (energy) {
@@ -97,7 +97,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
       return { watts: board.idleW + joules / seconds, from: measuredAs }
     }
     const from = measuredAs in usage ? measuredAs : measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
-    return { watts: lawPower(usage[from]!, traits.slice(0, usageTraits), board), from }
+    return { watts: lawPower(usage[from]!, traits, board), from }
   }
 }
 

@@ -165,9 +165,21 @@ function gemmWork({ dtype, m, n, k }: Gemm, board: OperatorBoard): OperatorWork 
   )
 }
 
+/**
+ * Expected number of experts that receive a token, for the skewed routing of the measurements: loads are drawn from a
+ * power law with exponent 1.2 and rounded to whole tokens.
+ */
+function hitBySkewed(choices: number, topk: number, experts: number, tokens: number): number {
+  const [lowest, highest] = choices > experts ? [1, 0.8 * tokens] : [0.01, 2]
+  const tail = (load: number) => load ** -0.2 - highest ** -0.2
+  const mean = (highest ** 0.8 - lowest ** 0.8) / 4 / tail(lowest)
+  const oneToken = Math.min(highest, Math.max(lowest, (mean * experts) / choices / 2))
+  return Math.max(topk, (experts * tail(oneToken)) / tail(lowest))
+}
+
 function moeWork({ dtype, tokens, hidden, inter, topk, experts, skewed }: Moe, board: OperatorBoard): OperatorWork {
   const [, activation, weight] = formats[dtype]
-  const hit = experts * (1 - (1 - topk / experts) ** tokens)
+  const hit = skewed ? hitBySkewed(tokens * topk, topk, experts, tokens) : Math.min(experts, tokens * topk)
   const rows = (tokens * topk) / hit
   const bytes = 3 * hit * hidden * inter * weight + tokens * topk * (hidden * (activation + 4) + 3 * inter * activation)
   const peak = peakFlops(board, dtype)

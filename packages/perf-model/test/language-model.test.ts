@@ -1,0 +1,93 @@
+import * as graphs from '@pctodl/model-zoo'
+import { describe, expect, it } from 'vitest'
+import { costOperator, findOperatorBoard, LanguageModelPass } from '../src/llm.js'
+import { memoryBytes } from '../src/operators/language-model.js'
+import { type OperatorDtype, peakFlops } from '../src/operators/operator-work.js'
+
+const base = { num_hidden_layers: 32, num_attention_heads: 32, num_key_value_heads: 8, vocab_size: 32064 }
+const llama = { ...base, model_type: 'llama', hidden_size: 4096, intermediate_size: 11008 }
+const phi = { ...base, model_type: 'phi3', hidden_size: 3072, intermediate_size: 8192, num_key_value_heads: 32 }
+const gemma = {
+  ...base,
+  model_type: 'gemma3_text',
+  hidden_size: 5376,
+  intermediate_size: 21504,
+  head_dim: 128,
+  sliding_window: 1024,
+}
+const mixtral = {
+  ...base,
+  model_type: 'mixtral',
+  hidden_size: 4096,
+  intermediate_size: 14336,
+  num_local_experts: 8,
+  num_experts_per_tok: 2,
+}
+
+const pass = (
+  config: object,
+  gpu: string,
+  dtype: OperatorDtype,
+  phase: 'prefill' | 'decode',
+  batch: number,
+  length: number,
+) =>
+  new LanguageModelPass(
+    graphs,
+    graphs.decoderFromConfig(config),
+    { phase, batch, length },
+    findOperatorBoard(gpu),
+    dtype,
+  ).estimates.at(-1)!.seconds
+
+describe('a pass of a language model', () => {
+  // Small matrices were measured in the L2 cache of an L40S, from which those of an L4 are scaled.
+  it.each([
+    [llama, 'L4', 'fp8', 1, 512],
+    [llama, 'L40S', 'fp8', 1, 512],
+    [phi, 'RTX 4090', 'fp8', 8, 128],
+    [mixtral, 'GB200', 'bfloat16', 1, 64],
+  ] as const)(
+    'reads the weights and the cache no faster than memory can: %o on %s',
+    (config, gpu, dtype, batch, length) => {
+      const decoder = graphs.decoderFromConfig(config)
+      const { weights, cache } = memoryBytes(graphs, decoder, dtype, batch, length)
+      const { experts } = decoder
+      const idle = experts
+        ? 2 * experts.layers * 3 * decoder.hidden * (experts.count - experts.topk) * experts.inter
+        : 0
+      const embeddings = 2 * decoder.vocabulary * decoder.hidden
+      const minSeconds = (weights - idle - embeddings + cache) / (1e12 * findOperatorBoard(gpu).bandwidthTBs)
+      expect(pass(config, gpu, dtype, 'decode', batch, length)).toBeGreaterThanOrEqual(minSeconds)
+    },
+  )
+
+  it('computes no faster than the peak', () => {
+    const decoder = graphs.decoderFromConfig(gemma)
+    const flop = 2 * 4096 * (graphs.decoderParameters(decoder) - decoder.vocabulary * decoder.hidden)
+    const minSeconds = flop / peakFlops(findOperatorBoard('RTX 3090'), 'int4_wo')
+    expect(pass(gemma, 'RTX 3090', 'int4_wo', 'prefill', 1, 4096)).toBeGreaterThanOrEqual(minSeconds)
+  })
+
+  it.each(['RTX 4090', 'L40S', 'L4'])('takes no less time for more context on %s', (gpu) => {
+    const times = Array.from({ length: 13 }, (_, i) => pass(phi, gpu, 'fp8', 'decode', 32, 2 ** i))
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+  })
+
+  it('does not take the times of experts from a single other model', () => {
+    // With vLLM on GB200, the experts of only one model were measured.
+    const experts = {
+      kind: 'moe',
+      dtype: 'bfloat16',
+      tokens: 64,
+      hidden: 4096,
+      inter: 14336,
+      topk: 2,
+      experts: 8,
+    } as const
+    const [usual, other] = (['vllm', 'trtllm'] as const).map((software) =>
+      costOperator({ ...experts, skewed: true }, findOperatorBoard('GB200'), software),
+    )
+    expect(usual!.atDefault.seconds).toBe(other!.atDefault.seconds)
+  })
+})
