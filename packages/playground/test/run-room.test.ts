@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { pctodlRun } from '@pctodl/run/commands'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { policyNames } from '../site/run/run-question.js'
 import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
+
+/** The first text of each element: of a policy, its name. */
+const firstTexts = (elements: readonly { readonly firstChild: { readonly textContent: string | null } | null }[]) =>
+  elements.map(({ firstChild }) => firstChild?.textContent)
 
 describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
@@ -45,6 +50,11 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       new Array(2).fill(await page.locator('tr[data-policy=pctodl] [data-figure=throughput]').first().textContent()),
     )
     expect(await barriersEverywhere(page)).toEqual([])
+    // Any policy can be chosen, and one stays.
+    expect(await page.locator('.network span:has(> .aside)').evaluateAll(firstTexts)).toEqual(policyNames)
+    await page.locator('.network input:checked').last().uncheck()
+    await page.waitForURL(/policies=pctodl(&|$)/)
+    expect(await page.locator('.network input:checked').isDisabled()).toBe(true)
     expect(complaints).toEqual([])
     await page.close()
   })
