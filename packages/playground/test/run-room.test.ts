@@ -4,10 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { policyNames } from '../site/run/run-question.js'
 import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
 
-/** The first text of each element: of a policy, its name. */
-const firstTexts = (elements: readonly { readonly firstChild: { readonly textContent: string | null } | null }[]) =>
-  elements.map(({ firstChild }) => firstChild?.textContent)
-
 describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
   beforeAll(async () => {
@@ -51,7 +47,8 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     )
     expect(await barriersEverywhere(page)).toEqual([])
     // Any policy can be chosen, and one stays.
-    expect(await page.locator('.network span:has(> .aside)').evaluateAll(firstTexts)).toEqual(policyNames)
+    const offered = await page.locator('.network span:has(> .aside)').allTextContents()
+    expect(offered.map((text) => text.split(' ')[0])).toEqual(policyNames)
     await page.locator('.network input:checked').last().uncheck()
     await page.waitForURL(/policies=pctodl(&|$)/)
     expect(await page.locator('.network input:checked').isDisabled()).toBe(true)
