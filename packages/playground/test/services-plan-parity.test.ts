@@ -101,7 +101,10 @@ it('the command of a plan for networks names each weight but 1', () => {
 
 it('a plan for networks says what was never measured, within which bounds it expects what, and on how many SMs', () => {
   const { parameters, spec } = loadPerfModel('3080Ti')
-  const networks = parameters.profile.networks.map((network) => ({ ...network, mpsPercent: [1, 2] as const }))
+  const networks = parameters.profile.networks.map((network) => ({
+    ...network,
+    mpsPercent: [1, 2] as [number, number],
+  }))
   const model = new PerfModel({ ...parameters, profile: { ...parameters.profile, networks } }, spec)
   const plan = answerPlan(model, firstPlan)
   if (!plan.feasible) throw new Error(plan.message)

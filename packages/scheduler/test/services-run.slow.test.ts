@@ -38,7 +38,7 @@ function poisson(ratePerS: number, seed: number): Arrivals {
   }
 }
 
-const shares: ServicesPolicyOptions['plan'] = ({ services }) => ({
+const shares: NonNullable<ServicesPolicyOptions['plan']> = ({ services }) => ({
   tenants: services.map((service) => ({
     model: service.model,
     mpsPercent: 90 / services.length,
