@@ -187,7 +187,11 @@ describe('what services draw', () => {
     for (const smClockMhz of [300, 450, 600, 750, 900, 1200, 1500]) {
       const told = await tell(story({ demands, seconds: 20 }), atClock({ ...plan.configuration, smClockMhz }))
       const good = demands.every(({ service }) => attainment(told, service.name, 8) > 0.99)
-      if (good) bestW = Math.min(bestW, meanW(between(told, 8)))
+      if (!good) continue
+      const drawnW = meanW(between(told, 8))
+      // Clocks above the best one draw more and more.
+      if (drawnW > bestW) break
+      bestW = drawnW
     }
     const ours = await tell(story({ demands }), policy)
     expect(meanW(between(ours, 10))).toBeLessThan(1.2 * bestW)

@@ -70,6 +70,7 @@ describe.skipIf(missingCompiler)(`on a host with two boards${missingCompiler ? `
     const found = await findings()
     for (const check of ['driver', 'NVML', 'GPU 0', 'GPU 1', 'MPS', 'leases'])
       expect(found[check]!.verdict, check).toBe('ok')
+    expect(found).not.toHaveProperty('boards')
     expect(found['driver']!.detail).toBe(`NVIDIA ${loadNvml(library()).driverVersion}`)
     expect(found['GPU 1']!.detail).toMatch(/A100/)
     expect(found['GPU 0']!.advice).toMatch(/fitted to a simulated A100; .*pctodl fit/)

@@ -416,7 +416,8 @@ describe('a hostile server', () => {
     await withServer(answer, async (endpoint, url) => {
       const startMs = performance.now()
       const message = await endpoint.scrape(pageReader(300), () => 5000)
-      expect(performance.now() - startMs).toBeLessThan(2000)
+      // Some of these servers never end; a busy machine may take seconds.
+      expect(performance.now() - startMs).toBeLessThan(20_000)
       expect(message).toMatch(/^a: gone \(.*\)$/)
       expect(message).toMatch(reason)
       if (!/hang up|no bucket|reset|Parse|aborted|ECONNRESET/i.test(message!))

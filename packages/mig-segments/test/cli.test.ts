@@ -20,6 +20,15 @@ const file = (name: string, content: string) => {
   return written
 }
 
+/** Objectives of two of the example's services: plans by the tail take their time for each. */
+function twoServices(): readonly string[] {
+  const models = 'densenet201,efficientnet_v2_m,maxvit_t,mnasnet1_0,mobilenet_v2,resnet50,vgg19'
+  mkdirSync(path.join(folder, 'two'), { recursive: true })
+  file('two/SLO_req_rate.csv', `${models}\n900,N/A,N/A,N/A,N/A,3200,N/A\n`)
+  file('two/SLO_latency.csv', `${models}\n400,N/A,N/A,N/A,N/A,150,N/A\n`)
+  return ['--slo', path.join(folder, 'two')]
+}
+
 describe('pctodl segments', () => {
   it('plans the example and writes what was asked for', async () => {
     const { code, stdout, stderr } = await call(
@@ -111,6 +120,7 @@ describe('pctodl segments', () => {
       '1',
       '--fleet',
       described,
+      ...twoServices(),
       ...output(),
       '--json',
       '--gate',
@@ -194,22 +204,14 @@ describe('pctodl segments', () => {
   })
 
   it('plans by the tail, and says what is expected of each service', async () => {
-    const { code, stdout } = await call(
-      '2',
-      ...output(),
-      '--gate',
-      'tail',
-      '--burstiness',
-      '2',
-      '--max-iterations',
-      '300',
-    )
+    const asked = ['1', ...twoServices(), ...output(), '--gate', 'tail']
+    const { code, stdout } = await call(...asked, '--burstiness', '2', '--max-iterations', '300')
     expect(code).toBe(0)
     expect(stdout).toMatch(
       /│ densenet201 +│ [\d.]+ +│ \d+ +│ \d+ +│ \d+ +│ [\d.]+ +│ \d+ % +│ [\d.]+ +│ [\d.]+ +│\n[\s\S]*\nBy simulated requests, \w+ breaks first, at \d+ % more than its rate\.\n/,
     )
     expect(stdout).toMatch(/\d+ GPUs? \(/)
-    const split = await call('2', ...output(), '--gate', 'tail', '--dispatch', 'split', '--json')
+    const split = await call(...asked, '--dispatch', 'split', '--json')
     const report = JSON.parse(split.stdout)
     expect(report).toMatchObject({ gpuCount: report.lowerBoundGpus, unserved: [] })
     expect(report.limits).toHaveLength(report.served.length)

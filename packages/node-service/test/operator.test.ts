@@ -212,9 +212,12 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     lock(2, 705)
     await clockIsAtMost(2, 705, 'the operator locks')
     await client.request({ type: 'release', board: uuids[2]! })
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await eventually(
+      () => /"changed-by-others".*no longer SM clock 1005 MHz/.test(audit()),
+      'the change is written down',
+    )
+    await sleep(300)
     expect(node.devices[2]!.smClockMhz()).toBeLessThan(705 + CLOCK_TOLERANCE_MHZ)
-    expect(audit()).toMatch(/"changed-by-others".*no longer SM clock 1005 MHz/)
     unlock(2)
     client.close()
   })

@@ -93,7 +93,7 @@ describe.skipIf(missingCompiler)(
     it('a second time ends what does not end by itself', async () => {
       const program = await hold(60_000)
       lock.kill('SIGINT')
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await eventually(() => existsSync(path.join(folder, 'pid.told')), 'the program is told to end')
       expect([isRunning(program), device.powerLimitW()]).toEqual([true, 250])
       lock.kill('SIGINT')
       expect(await ended).toBe(130)

@@ -60,9 +60,23 @@ export class OpenedPlayground {
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
+/** Elements whose label is not there, which axe leaves to a person, and charts whose axes have no room for their numbers. */
+const unnamedOrCut = `[
+  ...[...document.querySelectorAll('[aria-labelledby], [aria-describedby]')].filter((element) =>
+    ['aria-labelledby', 'aria-describedby'].some((attribute) =>
+      (element.getAttribute(attribute) ?? '').split(' ').some((id) => id !== '' && document.getElementById(id) === null),
+    ),
+  ),
+  ...[...document.querySelectorAll('.u-wrap')].filter((chart) => {
+    const [outer, inner] = [chart, chart.querySelector('.u-over')].map((part) => part.getBoundingClientRect())
+    return outer.bottom - inner.bottom < 40 || inner.left - outer.left < 60
+  }),
+].map((element) => 'label or axis: ' + element.outerHTML.slice(0, 160))`
+
 /** What axe finds on the page in light, in dark and at the width of a phone, and whether anything is wider than that. */
 export async function barriersEverywhere(page: Page): Promise<string[]> {
   const found: string[] = []
+  found.push(...((await page.evaluate(unnamedOrCut)) as string[]))
   // As a tool of the browser, which the page's own policy does not concern.
   await page.evaluate(readFileSync(axe, 'utf8'))
   const look = async (how: string, rules?: readonly string[]) => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { pctodlPartition } from '@pctodl/greedy-partition/commands'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
@@ -84,6 +86,16 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await page.evaluate('location.hash')).toContain('latency=30&percentile=p99')
     const wrong = await playground.open('#/plan?gpu=nothing.json', complaints)
     expect(await wrong.locator('[role=alert]').textContent()).toContain("unknown board 'nothing.json'")
+    // A board of one's own, from its parameters.
+    const opened = async (name: string, buffer: Buffer) => {
+      await wrong.setInputFiles('input[aria-label="Parameter file"]', { name, mimeType: 'application/json', buffer })
+      return wrong.locator(`[role=status]:has-text("${name}")`).textContent()
+    }
+    const folder = path.resolve(import.meta.dirname, '../../perf-model/params')
+    expect(await opened('broken.json', Buffer.from('{'))).toContain('broken.json cannot be used: ')
+    expect(await opened('mine.json', readFileSync(path.join(folder, 'A100.json')))).toBe('mine.json is open')
+    await wrong.waitForSelector('[data-planned=true] [data-figure=throughput]')
+    expect(await wrong.evaluate('location.hash')).toContain('gpu=mine.json')
     expect(complaints).toEqual([])
     await Promise.all([page.close(), wrong.close()])
   })

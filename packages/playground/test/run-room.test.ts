@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { pctodlRun } from '@pctodl/run/commands'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { policyNames } from '../site/run/run-question.js'
 import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
 
 describe.skipIf(browserFile === undefined)(inBrowser, () => {
@@ -45,6 +46,12 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       new Array(2).fill(await page.locator('tr[data-policy=pctodl] [data-figure=throughput]').first().textContent()),
     )
     expect(await barriersEverywhere(page)).toEqual([])
+    // Any policy can be chosen, and one stays.
+    const offered = await page.locator('.network span:has(> .aside)').allTextContents()
+    expect(offered.map((text) => text.split(' ')[0])).toEqual(policyNames)
+    await page.locator('.network input:checked').last().uncheck()
+    await page.waitForURL(/policies=pctodl(&|$)/)
+    expect(await page.locator('.network input:checked').isDisabled()).toBe(true)
     expect(complaints).toEqual([])
     await page.close()
   })

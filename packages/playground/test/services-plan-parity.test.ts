@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pctodlPartition } from '@pctodl/greedy-partition/commands'
-import { loadPerfModel } from '@pctodl/perf-model'
+import { loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { afterAll, describe, expect, it } from 'vitest'
+import { answerPlan } from '../site/plan/plan-answer.js'
 import { firstPlan } from '../site/plan/plan-question.js'
 import { planCommand, servicesCommand } from '../site/plan/written-plan.js'
 import { answerServices, plainServices } from '../site/plan-services/services-answer.js'
@@ -96,4 +97,27 @@ describe('a plan for services in the page', () => {
 it('the command of a plan for networks names each weight but 1', () => {
   const networks = [2, 1, 0.5].map((weight, i) => ({ model: `net-${i}`, weight }))
   expect(planCommand({ ...firstPlan, networks })).toContain(' --model net-0=2,net-1,net-2=0.5 ')
+})
+
+it('a plan for networks says what was never measured, within which bounds it expects what, and on how many SMs', () => {
+  const { parameters, spec } = loadPerfModel('3080Ti')
+  const networks = parameters.profile.networks.map((network) => ({
+    ...network,
+    mpsPercent: [1, 2] as [number, number],
+  }))
+  const model = new PerfModel({ ...parameters, profile: { ...parameters.profile, networks } }, spec)
+  const plan = answerPlan(model, firstPlan)
+  if (!plan.feasible) throw new Error(plan.message)
+  const { tenants } = plan.configuration
+  expect(plan.outside).toContain(
+    `outside the profile: tenants[0].mpsPercent is ${tenants[0]!.mpsPercent}, measured were 1 to 2`,
+  )
+  expect(plan.sms).toEqual(tenants.map(({ mpsPercent }) => expect.closeTo((mpsPercent * spec.smCount) / 100, -0.5)))
+  for (const [[low, high], mean] of [
+    [plan.throughputInterval, plan.prediction.throughput],
+    [plan.powerIntervalW, plan.prediction.powerW],
+  ] as const) {
+    expect(low).toBeLessThan(mean)
+    expect(high).toBeGreaterThan(mean)
+  }
 })

@@ -87,7 +87,12 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
 
   useEffect(() => {
     // A plot that does not exist yet will be created with the latest values.
-    if (plot.current) drawing.add(place, () => plot.current?.setData(latest.current.values as AlignedData))
+    if (!plot.current) return
+    drawing.add(place, () => {
+      const { values } = latest.current
+      // The page may already have other curves, for which the effect above will make another plot.
+      if (plot.current?.series.length === values.length) plot.current.setData(values as AlignedData)
+    })
   }, [props.values, JSON.stringify([props.xRange, props.yRange, props.markers]), shape])
 
   const [pointed, setPointed] = useState<number | null>(null)
