@@ -192,7 +192,7 @@ export class ClockController {
     // time, unless the plan or cap is new.
     const above = this.#sensor.newestW > seen.powerCapW
     const sinceMs = m.timeMs - m.changedMs
-    const rises = first || (!above && (planned || sinceMs >= control.dwellMs))
+    const rises = first || (!above && (planned || sinceMs >= control.dwellMs + this.#delay.delayMs))
     let index = rises ? limited : Math.min(limited, m.index)
     // A new lock suspends the firmware's trimming, so the lock rises only to a clock within the cap.
     if (!planned && index > m.index) index = Math.max(m.index, Math.min(index, this.#highest(capW) + (trims ? 1 : 0)))
@@ -229,7 +229,8 @@ export class ClockController {
     if (Math.abs(measured - m.index) <= control.statesOff) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
     if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
-    return throttled ? Math.min(measured, m.index) : m.index
+    // A delayed sensor may report the clock late, too: a measured clock may then be that of an earlier request.
+    return throttled && timeMs - m.changedMs > this.#delay.delayMs ? Math.min(measured, m.index) : m.index
   }
 
   /**
