@@ -34,7 +34,6 @@ export interface ClockMemory {
   /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
   failed: number | null
   failedUntilMs: number
-  holdOffMs: number
   plantChanged: boolean
   ceiling: number
   fullSinceMs: number | null
@@ -200,9 +199,8 @@ export class ClockController {
       // Each new lock above the running clock suspends the firmware's trimming for a while. So a lowered lock goes down
       // to the running clock (one state above it while the firmware trims). A lock above the running clock is set at
       // most once a second.
-      const runs = this.#runningIndex(ran)
-      if (index < m.index) index = Math.min(index, trims ? runs + 1 : runs)
-      if (held && index > runs && sinceMs < SECOND_MS) index = Math.min(m.index, m.ceiling)
+      if (index < m.index) index = Math.min(index, trims ? ran + 1 : ran)
+      if (held && index > ran && sinceMs < SECOND_MS) index = Math.min(m.index, m.ceiling)
     }
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
@@ -255,16 +253,11 @@ export class ClockController {
       // After a long pause, even delayed readings describe the paused load. So the rise to full load shows the delay.
       this.#history.rested(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
     }
-    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: active ? modelW : 0, readW })
-    if (!active && !loading && pauseMs === durationMs) {
-      const noticedMs = stallNoticeMs ?? SECOND_MS
-      this.#history.rested(timeMs - noticedMs, 0)
-      this.#observer.explainLow(noticedMs)
-    }
+    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: modelW, readW })
     if (active) m.activeMs = timeMs
     if (ran < m.index) {
       m.trimmedMs = timeMs
-      m.trimmedIndex = this.#runningIndex(ran)
+      m.trimmedIndex = ran
     }
     m.fullSinceMs = active && !idle ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = this.#lookBackMs
@@ -281,7 +274,7 @@ export class ClockController {
     }
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    const lowCounts = !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
+    const lowCounts = fullMs >= seenMs && !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
@@ -289,47 +282,29 @@ export class ClockController {
     }
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.meanW(endMs - windowMs + byMs, endMs + byMs)
-    // While the delay is unknown, the window with the least work counts.
-    let workedW = Number.POSITIVE_INFINITY
-    for (let lagMs = this.#delay.known ? delayMs : 0; lagMs <= lateMs; lagMs += control.delayStepMs) {
-      const toMs = timeMs - control.sampleMs - lagMs
-      workedW = Math.min(
-        workedW,
-        this.#history.meanW(toMs - windowMs, toMs, (slot) => slot.workedW),
-      )
-    }
-    // Firmware that trims alternates between clocks, and a sample shows only one of them.
-    const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
     const spread = control.sampleMs
-    const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
+    const timingSdW = Math.abs(meanModelW(spread) - meanModelW(-spread)) / 2
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
         ? control.holdOffMs / 2
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
-    const innovation = {
+    return this.#observer.observe({
       durationMs,
       readW,
       modelW: meanModelW(0),
-      workedW,
       timingSdW,
       windowMs,
       full,
       lowCounts,
       noticeMs,
-    }
-    const innovationW = this.#observer.observe(innovation)
-    // When the power falls, the comparison with the other meters starts again.
-    if (this.#observer.state.lowMs === durationMs && !this.#sensor.contradicted) this.#sensor.askAnew()
-    return innovationW
+    })
   }
 
   /** Mean power reading of the last second, W; null if too few readings arrived. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
-    // Readings that are one-second means are noisy too, so several of them are averaged.
-    const spanMs = this.#sensor.windowMs === SECOND_MS ? control.shortMs : SECOND_MS
-    const { meanW, count } = this.#history.readings(timeMs - spanMs)
-    return count >= spanMs / (2 * control.sampleMs) ? meanW : null
+    const { meanW, count } = this.#history.readings(timeMs - SECOND_MS)
+    return count >= SECOND_MS / (2 * control.sampleMs) ? meanW : null
   }
 
   /** Whether the board's own limit is set to the cap and has not let too much power through. */
@@ -369,13 +344,9 @@ export class ClockController {
     const fit = trims ? this.#highest(capW) : this.#fit(capW, held)
     if (planned) {
       m.plantChanged = false
-      // Firmware that trimmed at a lower cap says nothing about the new one.
-      if (capW > m.plannedCapW) m.trimmedMs = LONG_AGO_MS
       m.plannedCapW = capW
       m.failed = null
-      m.holdOffMs = control.holdOffMs
-      const lost = mismatch && !seen.throttled
-      if (fit < m.base || first || !(lost || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
+      if (fit < m.base || first || !(readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
     const leakW = control.leakShare * capW + this.#observer.noiseSdW / 3
@@ -413,8 +384,7 @@ export class ClockController {
     if (m.timeMs - m.raisedMs < control.holdOffMs + this.#delay.delayMs && !this.#without.has('back-off')) {
       m.failed = m.base
       m.raisedMs = LONG_AGO_MS
-      m.failedUntilMs = m.timeMs + m.holdOffMs
-      m.holdOffMs *= 2
+      m.failedUntilMs = m.timeMs + control.holdOffMs
     }
     m.base = Math.max(0, index)
   }
@@ -459,20 +429,6 @@ export class ClockController {
   /** Index of the highest clock that may be chosen. The board's own limit replaces the margin for uncertainty. */
   #fit(capW: number, held: boolean): number {
     return this.#highest(control.targetShare * capW, held ? Number.POSITIVE_INFINITY : capW)
-  }
-
-  /**
-   * Index of the clock that ran. If the firmware alternates between clocks, it is the highest clock whose model power
-   * is at most the mean of the last half second, or of the time since the clock last changed if that is shorter.
-   */
-  #runningIndex(ran: number): number {
-    const { index: asked, timeMs, changedMs } = this.#m
-    const fromMs = Math.max(timeMs - control.dwellMs, changedMs + control.sampleMs)
-    if (ran >= asked || fromMs >= timeMs) return ran
-    const meanW = this.#history.meanW(fromMs, timeMs)
-    let index = asked
-    while (index > 0 && this.#modelW[index]! > meanW) index--
-    return index
   }
 
   /** Time for which readings have described full load after an event at `fromMs`, ms. */
@@ -584,7 +540,6 @@ function newMemory(ceiling: number): ClockMemory {
     movedMs: 0,
     failed: null,
     failedUntilMs: 0,
-    holdOffMs: control.holdOffMs,
     plantChanged: false,
     ceiling,
     fullSinceMs: null,

@@ -9,7 +9,7 @@ export interface HistorySample {
   readonly capW: number
   /** Model power of the clock that ran in the slot, W. */
   readonly modelW: number
-  /** Model power of the work in the slot, W: the same if all tenants worked, 0 if the power of the others is unknown. */
+  /** The same, but lower if readings show that not all tenants worked, W. */
   readonly workedW: number
   /** Reading that arrived at the end of the slot, W; null if none did. */
   readonly readW: number | null
@@ -84,17 +84,6 @@ export class PowerHistory {
   readAt(timeMs: number): number | null {
     if (timeMs > this.newest!.timeMs) return null
     return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
-  }
-
-  /** Standard deviation of the model power over the slots since a time, W; 0 if there is none. */
-  modelSdW(fromMs: number): number {
-    const first = this.#firstAfter(fromMs)
-    const slots = this.#samples.length - first
-    let meanW = 0
-    for (let i = first; i < this.#samples.length; i++) meanW += this.#samples[i]!.modelW / slots
-    let varW2 = 0
-    for (let i = first; i < this.#samples.length; i++) varW2 += (this.#samples[i]!.modelW - meanW) ** 2 / slots
-    return Math.sqrt(varW2)
   }
 
   #firstAfter(timeMs: number): number {
