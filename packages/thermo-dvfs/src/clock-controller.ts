@@ -254,6 +254,7 @@ export class ClockController {
       this.#history.rested(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
     }
     this.#history.add({ timeMs, capW: m.capW, modelW, workedW: modelW, readW })
+    if (!active && !loading && pauseMs === durationMs) this.#observer.explainLow(stallNoticeMs ?? SECOND_MS)
     if (active) m.activeMs = timeMs
     if (ran < m.index) {
       m.trimmedMs = timeMs
@@ -274,7 +275,8 @@ export class ClockController {
     }
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    const lowCounts = fullMs >= seenMs && !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
+    const shown = fullMs >= lateMs + windowMs + control.sampleMs
+    const lowCounts = shown && !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
@@ -283,13 +285,15 @@ export class ClockController {
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.meanW(endMs - windowMs + byMs, endMs + byMs)
     const spread = control.sampleMs
-    const timingSdW = Math.abs(meanModelW(spread) - meanModelW(-spread)) / 2
+    // Firmware that trims alternates between clocks, and a sample shows only one of them.
+    const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
+    const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
         ? control.holdOffMs / 2
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
-    return this.#observer.observe({
+    const innovationW = this.#observer.observe({
       durationMs,
       readW,
       modelW: meanModelW(0),
@@ -299,6 +303,9 @@ export class ClockController {
       lowCounts,
       noticeMs,
     })
+    // When the power falls, the comparison with the other meters starts again.
+    if (this.#observer.state.lowMs === durationMs && !this.#sensor.contradicted) this.#sensor.askAnew()
+    return innovationW
   }
 
   /** Mean power reading of the last second, W; null if too few readings arrived. */

@@ -86,6 +86,17 @@ export class PowerHistory {
     return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
   }
 
+  /** Standard deviation of the model power over the slots since a time, W; 0 if there is none. */
+  modelSdW(fromMs: number): number {
+    const first = this.#firstAfter(fromMs)
+    const slots = this.#samples.length - first
+    let meanW = 0
+    for (let i = first; i < this.#samples.length; i++) meanW += this.#samples[i]!.modelW / slots
+    let varW2 = 0
+    for (let i = first; i < this.#samples.length; i++) varW2 += (this.#samples[i]!.modelW - meanW) ** 2 / slots
+    return Math.sqrt(varW2)
+  }
+
   #firstAfter(timeMs: number): number {
     let first = this.#samples.length
     while (first > 0 && this.#samples[first - 1]!.timeMs > timeMs) first--

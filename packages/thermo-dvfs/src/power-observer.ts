@@ -85,6 +85,11 @@ export class PowerObserver {
     this.state.lastModelW *= factor
   }
 
+  /** A stall of a tenant was noticed. It explains the low readings in the time before. */
+  explainLow(noticeMs: number): void {
+    this.state.lowMs = Math.max(0, this.state.lowMs - noticeMs)
+  }
+
   /** Estimated board power for a model power, W. */
   power(modelW: number): number {
     return this.state.ratio * modelW

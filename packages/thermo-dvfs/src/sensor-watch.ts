@@ -85,6 +85,15 @@ export class SensorWatch {
     return this.#checks.some(({ contradicts }) => contradicts)
   }
 
+  /**
+   * Restart the comparison with the energy counter and the external meter. The comparison with the averaged reading
+   * continues, because that reading is a one-second average and still contains earlier power.
+   */
+  askAnew(): void {
+    this.#counter.interrupt()
+    this.#meter.interrupt()
+  }
+
   get #checks(): readonly CrossCheck[] {
     return [this.#counter, this.#meter, this.#plain]
   }
