@@ -8,8 +8,8 @@ const WINDOW_MS = 1000
 /**
  * Measures how long power takes to reach the cap: the longest time for which the true one-second mean stays below 95 %
  * of the cap although all tenants work and the SM clock could be higher. A pause of the load, a refused request, a hot
- * board or the highest clock (unless an earlier, lower limit holds the power down) ends the time, and so does a change of the cap once power had reached the lower of the two
- * caps. So with frequent changes it is a lower bound.
+ * board or the highest clock ends the time, unless the board's limit is still that of a lower cap. A change of the cap
+ * also ends it once power had reached the lower of the two caps. So with frequent changes it is a lower bound.
  */
 export class Settling {
   readonly #spec: GpuSpec
