@@ -34,6 +34,7 @@ export interface ClockMemory {
   /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
   failed: number | null
   failedUntilMs: number
+  holdOffMs: number
   plantChanged: boolean
   ceiling: number
   fullSinceMs: number | null
@@ -227,8 +228,7 @@ export class ClockController {
     if (Math.abs(measured - m.index) <= control.statesOff) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
     if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
-    // A delayed sensor may report the clock late, too: a measured clock may then be that of an earlier request.
-    return throttled && timeMs - m.changedMs > this.#delay.delayMs ? Math.min(measured, m.index) : m.index
+    return throttled ? Math.min(measured, m.index) : m.index
   }
 
   /**
@@ -238,12 +238,14 @@ export class ClockController {
    */
   #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
-    const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
+    const { timeMs, loading, idle = false, throttled = false, activeShare, stallNoticeMs } = seen
     // The board may report late that it is no longer idle; the tenants' own activity is known at once.
     const share = loading ? 0 : (activeShare ?? (idle ? 0 : 1))
     const active = share >= 1
-    const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
+    // A delayed sensor may report the clock late, too: a measured clock may then be that of an earlier request.
+    const throttledLate = throttled && timeMs - m.changedMs <= delayMs
+    const modelW = this.#modelW[throttledLate ? m.index : ran]!
     this.#sensor.observe(seen, share === 0 ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.restore()
     else if (this.#sensor.state.variedMs === timeMs) this.#observer.keep()
@@ -353,6 +355,7 @@ export class ClockController {
       m.plantChanged = false
       m.plannedCapW = capW
       m.failed = null
+      m.holdOffMs = control.holdOffMs
       if (fit < m.base || first || !(readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
@@ -391,7 +394,8 @@ export class ClockController {
     if (m.timeMs - m.raisedMs < control.holdOffMs + this.#delay.delayMs && !this.#without.has('back-off')) {
       m.failed = m.base
       m.raisedMs = LONG_AGO_MS
-      m.failedUntilMs = m.timeMs + control.holdOffMs
+      m.failedUntilMs = m.timeMs + m.holdOffMs
+      m.holdOffMs *= 2
     }
     m.base = Math.max(0, index)
   }
@@ -547,6 +551,7 @@ function newMemory(ceiling: number): ClockMemory {
     movedMs: 0,
     failed: null,
     failedUntilMs: 0,
+    holdOffMs: control.holdOffMs,
     plantChanged: false,
     ceiling,
     fullSinceMs: null,

@@ -71,8 +71,8 @@ export const control = {
   /** Time after which a persisting state is accepted, ms: a lost request, a silent meter, or a settled clock. */
   patienceMs: 3000,
   /**
-   * If the clock is lowered within this time after a raise, the raise has failed, ms. It is also the hold-off of the
-   * failed clock; half of it is the time for which power must be low if the tenants' activity is unknown.
+   * If the clock is lowered within this time after a raise, the raise has failed, ms. It is also the first hold-off of
+   * the failed clock; half of it is the time for which power must be low if the tenants' activity is unknown.
    */
   holdOffMs: 20_000,
 
