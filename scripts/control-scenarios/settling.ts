@@ -41,8 +41,9 @@ export class Settling {
     const free = pauses || reconfiguring || activeShare !== 1 || failures.length > 0 || smClockRefusedMs > 0
     const { smClockMhz, memClockMhz, powerLimitW } = inForce
     const clocksMhz = smClocksAt(this.#spec, memClockMhz ?? this.#spec.performanceMemClocksMhz[0]!)!
-    const unlocked = smClockMhz === null || smClockMhz >= Math.min(this.#spec.boostClockMhz, clocksMhz.at(-1)!)
-    const highest = unlocked && !(powerLimitW < BELOW * powerCapW)
+    const highest =
+      powerLimitW >= BELOW * powerCapW &&
+      (smClockMhz === null || smClockMhz >= Math.min(this.#spec.boostClockMhz, clocksMhz.at(-1)!))
     const hot = telemetry.clocksEventReasons.some((reason) => reason.includes('thermal'))
     if (hot) this.#hotMs = timeMs
     if (free || highest || timeMs - this.#hotMs < WINDOW_MS || spanMs < WINDOW_MS) this.end()
