@@ -8,8 +8,8 @@ const WINDOW_MS = 1000
 /**
  * Measures how long power takes to reach the cap: the longest time for which the true one-second mean stays below 95 %
  * of the cap although all tenants work and the SM clock could be higher. A pause of the load, a refused request, a hot
- * board or the highest clock ends the time, and so does a change of the cap once power had reached the lower of the two
- * caps. So with frequent changes it is a lower bound.
+ * board or the highest clock ends the time, unless the board's limit is still that of a lower cap. A change of the cap
+ * also ends it once power had reached the lower of the two caps. So with frequent changes it is a lower bound.
  */
 export class Settling {
   readonly #spec: GpuSpec
@@ -39,9 +39,11 @@ export class Settling {
     const spanMs = timeMs - points[0]!.timeMs
     const pauses = this.#pauses.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs <= toMs)
     const free = pauses || reconfiguring || activeShare !== 1 || failures.length > 0 || smClockRefusedMs > 0
-    const { smClockMhz, memClockMhz } = inForce
+    const { smClockMhz, memClockMhz, powerLimitW } = inForce
     const clocksMhz = smClocksAt(this.#spec, memClockMhz ?? this.#spec.performanceMemClocksMhz[0]!)!
-    const highest = smClockMhz === null || smClockMhz >= Math.min(this.#spec.boostClockMhz, clocksMhz.at(-1)!)
+    const highest =
+      powerLimitW >= BELOW * powerCapW &&
+      (smClockMhz === null || smClockMhz >= Math.min(this.#spec.boostClockMhz, clocksMhz.at(-1)!))
     const hot = telemetry.clocksEventReasons.some((reason) => reason.includes('thermal'))
     if (hot) this.#hotMs = timeMs
     if (free || highest || timeMs - this.#hotMs < WINDOW_MS || spanMs < WINDOW_MS) this.end()

@@ -87,6 +87,7 @@ export function ablationTable(results: readonly ScenarioResult[]): string {
       interval(pairs.map(({ all, without }) => without.avoidablePercent - all.avoidablePercent)),
       interval(pairs.map(({ all, without }) => without.throughput / Math.max(1, all.throughput))),
       interval(pairs.map(({ all, without }) => without.clockChangesPerMinute - all.clockChangesPerMinute)),
+      interval(pairs.map(({ all, without }) => (without.settlingMs - all.settlingMs) / 1000)),
     ]
   })
   const head = [
@@ -96,6 +97,7 @@ export function ablationTable(results: readonly ScenarioResult[]): string {
     'more above, points',
     'throughput, factor',
     'more clock changes a minute',
+    'longer to reach the cap, s',
   ]
   return rows.length === 0 ? '' : `${table([head, ...rows])}\n`
 }

@@ -74,7 +74,7 @@ describe('bad input', () => {
     const controller = new ClockController(options)
     controller.setPlant([100, 130, 170])
     const state = controller.serialise()
-    expect(() => new ClockController(options, { ...state, version: 1 as 14 })).toThrow('state.version: got 1')
+    expect(() => new ClockController(options, { ...state, version: 1 as 15 })).toThrow('state.version: got 1')
     expect(() => new ClockController({ ...options, smClocksMhz: [600] }, state)).toThrow(
       'predictedPowerW.length: got 3',
     )

@@ -65,7 +65,7 @@ interface Outlook {
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 14
+  readonly version: 15
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -100,7 +100,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 14) throw new InvalidInputError('state.version', state.version, '14')
+    if (state !== undefined && state.version !== 15) throw new InvalidInputError('state.version', state.version, '15')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -115,7 +115,7 @@ export class ClockController {
   /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 14,
+      version: 15,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -192,7 +192,7 @@ export class ClockController {
     // time, unless the plan or cap is new.
     const above = this.#sensor.newestW > seen.powerCapW
     const sinceMs = m.timeMs - m.changedMs
-    const rises = first || (!above && (planned || sinceMs >= control.dwellMs))
+    const rises = first || (!above && (planned || sinceMs >= control.dwellMs + this.#delay.delayMs))
     let index = rises ? limited : Math.min(limited, m.index)
     // A new lock suspends the firmware's trimming, so the lock rises only to a clock within the cap.
     if (!planned && index > m.index) index = Math.max(m.index, Math.min(index, this.#highest(capW) + (trims ? 1 : 0)))
@@ -200,9 +200,8 @@ export class ClockController {
       // Each new lock above the running clock suspends the firmware's trimming for a while. So a lowered lock goes down
       // to the running clock (one state above it while the firmware trims). A lock above the running clock is set at
       // most once a second.
-      const runs = this.#runningIndex(ran)
-      if (index < m.index) index = Math.min(index, trims ? runs + 1 : runs)
-      if (held && index > runs && sinceMs < SECOND_MS) index = Math.min(m.index, m.ceiling)
+      if (index < m.index) index = Math.min(index, trims ? ran + 1 : ran)
+      if (held && index > ran && sinceMs < SECOND_MS) index = Math.min(m.index, m.ceiling)
     }
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
@@ -239,12 +238,14 @@ export class ClockController {
    */
   #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
-    const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
+    const { timeMs, loading, idle = false, throttled = false, activeShare, stallNoticeMs } = seen
     // The board may report late that it is no longer idle; the tenants' own activity is known at once.
     const share = loading ? 0 : (activeShare ?? (idle ? 0 : 1))
     const active = share >= 1
-    const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
+    // A delayed sensor may report the clock late, too: a measured clock may then be that of an earlier request.
+    const throttledLate = throttled && timeMs - m.changedMs <= delayMs
+    const modelW = this.#modelW[throttledLate ? m.index : ran]!
     this.#sensor.observe(seen, share === 0 ? 0 : modelW, this.#modelW.at(-1)!, delayMs)
     if (this.#sensor.state.frozen) this.#observer.restore()
     else if (this.#sensor.state.variedMs === timeMs) this.#observer.keep()
@@ -254,16 +255,12 @@ export class ClockController {
       // After a long pause, even delayed readings describe the paused load. So the rise to full load shows the delay.
       this.#history.rested(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
     }
-    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: active ? modelW : 0, readW })
-    if (!active && !loading && pauseMs === durationMs) {
-      const noticedMs = stallNoticeMs ?? SECOND_MS
-      this.#history.rested(timeMs - noticedMs, 0)
-      this.#observer.explainLow(noticedMs)
-    }
+    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: modelW, readW })
+    if (!active && !loading && pauseMs === durationMs) this.#observer.explainLow(stallNoticeMs ?? SECOND_MS)
     if (active) m.activeMs = timeMs
     if (ran < m.index) {
       m.trimmedMs = timeMs
-      m.trimmedIndex = this.#runningIndex(ran)
+      m.trimmedIndex = ran
     }
     m.fullSinceMs = active && !idle ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = this.#lookBackMs
@@ -280,7 +277,8 @@ export class ClockController {
     }
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    const lowCounts = !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
+    const shown = fullMs >= lateMs + windowMs + control.sampleMs
+    const lowCounts = shown && !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
@@ -288,36 +286,25 @@ export class ClockController {
     }
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.meanW(endMs - windowMs + byMs, endMs + byMs)
-    // While the delay is unknown, the window with the least work counts.
-    let workedW = Number.POSITIVE_INFINITY
-    for (let lagMs = this.#delay.known ? delayMs : 0; lagMs <= lateMs; lagMs += control.delayStepMs) {
-      const toMs = timeMs - control.sampleMs - lagMs
-      workedW = Math.min(
-        workedW,
-        this.#history.meanW(toMs - windowMs, toMs, (slot) => slot.workedW),
-      )
-    }
+    const spread = control.sampleMs
     // Firmware that trims alternates between clocks, and a sample shows only one of them.
     const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
-    const spread = control.sampleMs
     const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
         ? control.holdOffMs / 2
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
-    const innovation = {
+    const innovationW = this.#observer.observe({
       durationMs,
       readW,
       modelW: meanModelW(0),
-      workedW,
       timingSdW,
       windowMs,
       full,
       lowCounts,
       noticeMs,
-    }
-    const innovationW = this.#observer.observe(innovation)
+    })
     // When the power falls, the comparison with the other meters starts again.
     if (this.#observer.state.lowMs === durationMs && !this.#sensor.contradicted) this.#sensor.askAnew()
     return innovationW
@@ -325,10 +312,8 @@ export class ClockController {
 
   /** Mean power reading of the last second, W; null if too few readings arrived. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
-    // Readings that are one-second means are noisy too, so several of them are averaged.
-    const spanMs = this.#sensor.windowMs === SECOND_MS ? control.shortMs : SECOND_MS
-    const { meanW, count } = this.#history.readings(timeMs - spanMs)
-    return count >= spanMs / (2 * control.sampleMs) ? meanW : null
+    const { meanW, count } = this.#history.readings(timeMs - SECOND_MS)
+    return count >= SECOND_MS / (2 * control.sampleMs) ? meanW : null
   }
 
   /** Whether the board's own limit is set to the cap and has not let too much power through. */
@@ -368,13 +353,10 @@ export class ClockController {
     const fit = trims ? this.#highest(capW) : this.#fit(capW, held)
     if (planned) {
       m.plantChanged = false
-      // Firmware that trimmed at a lower cap says nothing about the new one.
-      if (capW > m.plannedCapW) m.trimmedMs = LONG_AGO_MS
       m.plannedCapW = capW
       m.failed = null
       m.holdOffMs = control.holdOffMs
-      const lost = mismatch && !seen.throttled
-      if (fit < m.base || first || !(lost || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
+      if (fit < m.base || first || !(readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
     const leakW = control.leakShare * capW + this.#observer.noiseSdW / 3
@@ -458,20 +440,6 @@ export class ClockController {
   /** Index of the highest clock that may be chosen. The board's own limit replaces the margin for uncertainty. */
   #fit(capW: number, held: boolean): number {
     return this.#highest(control.targetShare * capW, held ? Number.POSITIVE_INFINITY : capW)
-  }
-
-  /**
-   * Index of the clock that ran. If the firmware alternates between clocks, it is the highest clock whose model power
-   * is at most the mean of the last half second, or of the time since the clock last changed if that is shorter.
-   */
-  #runningIndex(ran: number): number {
-    const { index: asked, timeMs, changedMs } = this.#m
-    const fromMs = Math.max(timeMs - control.dwellMs, changedMs + control.sampleMs)
-    if (ran >= asked || fromMs >= timeMs) return ran
-    const meanW = this.#history.meanW(fromMs, timeMs)
-    let index = asked
-    while (index > 0 && this.#modelW[index]! > meanW) index--
-    return index
   }
 
   /** Time for which readings have described full load after an event at `fromMs`, ms. */

@@ -25,9 +25,8 @@ export const control = {
   outlier: 3,
   /**
    * Smallest relative change that counts, of the ratio of two meters or of the model power; half of it for one reading.
-   * It is also the fall per second without readings, the excess that is left to trimming firmware, the margin below the
-   * cap that ends a hold-off early, and the standard deviation that a new model adds to the ratio of board to model
-   * power.
+   * It is also the fall per second without readings, the excess that is left to trimming firmware, and the margin below
+   * the cap that ends a hold-off early.
    */
   changedShare: 0.03,
   /**
@@ -61,8 +60,7 @@ export const control = {
    */
   delayEvidence: 30,
   /**
-   * Time of three readings, ms. A raise needs a reading that is newer than this, and one-second averages are averaged
-   * over it. One-second windows that end more than this time ahead are kept within the cap's energy.
+   * Time of three readings, ms. A raise needs a reading that is newer than this. One-second windows that end more than this time ahead are kept within the cap's energy.
    */
   shortMs: 300,
   /**

@@ -14,12 +14,8 @@ export interface PowerObserverState extends PowerEstimate {
   noiseVarW2: number
   /** Unexplained energy of consecutive readings that were too high, W ms. */
   highWMs: number
-  /**
-   * Time of readings that were too low since the last one that was not, ms, and the ratio that they show: the highest
-   * one of late.
-   */
+  /** Time of readings that were too low since the last one that was not, ms. */
   lowMs: number
-  lowRatio: number
   lastReadW: number | null
   lastModelW: number
 }
@@ -35,8 +31,6 @@ export interface Innovation {
   readonly windowMs: number
   /** True if all tenants worked throughout that window. */
   readonly full: boolean
-  /** Model power of the part of the window in which all tenants worked for certain, W. */
-  readonly workedW: number
   /** Whether readings below the expected power may change the estimate, too; otherwise only readings above it may. */
   readonly lowCounts: boolean
   /** Time for which power must be low to count as a lighter load, ms. */
@@ -46,8 +40,8 @@ export interface Innovation {
 /**
  * Estimates the ratio of board to model power, its variance, and the noise of the readings with a one-state Kalman
  * filter. High readings are believed once their excess adds up to 1 % of a second's energy, after two readings at the
- * earliest. Low readings are believed only after a stalled tenant would have been noticed. At part load, readings give
- * only bounds: full load draws at least the reading, and at most the reading divided by the share of time with work.
+ * earliest. Low readings are believed only at full load, and only after a stalled tenant would have been noticed. At
+ * part load, a reading is only a lower bound of the power at full load.
  */
 export class PowerObserver {
   readonly state: PowerObserverState
@@ -61,7 +55,6 @@ export class PowerObserver {
       noiseVarW2: 0,
       highWMs: 0,
       lowMs: 0,
-      lowRatio: 0,
       lastReadW: null,
       lastModelW: 0,
     }
@@ -90,8 +83,6 @@ export class PowerObserver {
     this.state.referenceW *= factor
     this.state.kept.referenceW *= factor
     this.state.lastModelW *= factor
-    this.state.ratioVar += control.changedShare ** 2
-    this.state.kept.ratioVar += control.changedShare ** 2
   }
 
   /** A stall of a tenant was noticed. It explains the low readings in the time before. */
@@ -124,7 +115,7 @@ export class PowerObserver {
    * @returns reading minus expectation, W
    */
   observe(innovation: Innovation): number {
-    const { durationMs, readW, modelW, workedW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
+    const { durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
     this.#watchNoise(readW, modelW, full)
@@ -139,20 +130,16 @@ export class PowerObserver {
     // One reading alone is not evidence, however high it is.
     const excessW = Math.min(innovationW, 5 * control.noiseSd * modelW)
     s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
-    const isLow = lowCounts && readW < this.power(workedW) - boundW
-    if (innovationW >= -boundW) s.lowMs = s.lowRatio = 0
-    if (isLow) {
-      s.lowMs += durationMs
-      s.lowRatio = Math.max(readW / workedW, (1 - control.meanWeight) * s.lowRatio)
-    }
+    const isLow = full && lowCounts && innovationW < -boundW
+    if (innovationW >= -boundW) s.lowMs = 0
+    if (isLow) s.lowMs += durationMs
     const lighter = isLow && s.lowMs >= noticeMs
     const heavier = s.highWMs >= control.noiseSd * modelW * SECOND_MS
-    const usual = full && s.highWMs === 0 && !isLow && (innovationW >= 0 || (lowCounts && workedW >= modelW))
+    const usual = full && s.highWMs === 0 && !isLow && (innovationW >= 0 || lowCounts)
     if (!heavier && !lighter && !usual) return innovationW
-    const errorW = lighter ? s.lowRatio * modelW - this.power(modelW) : innovationW
-    const varW2 = usual ? priorVarW2 : Math.max(priorVarW2, errorW ** 2)
+    const varW2 = usual ? priorVarW2 : Math.max(priorVarW2, innovationW ** 2)
     const gain = varW2 / (varW2 + readVarW2)
-    s.ratio += (gain * errorW) / modelW
+    s.ratio += (gain * innovationW) / modelW
     s.ratioVar = ((1 - gain) * varW2) / modelW ** 2
     s.referenceW = modelW
     return innovationW
