@@ -36,10 +36,6 @@ export class TraceTable {
     if (this.#records.length === 0) throw new RequestTraceError(1, '*', '', 'at least one row below the header')
   }
 
-  get header(): readonly string[] {
-    return this.#header
-  }
-
   get rows(): number {
     return this.#records.length
   }
@@ -64,7 +60,7 @@ export class TraceTable {
    * @param read returns NaN for invalid text
    * @throws RequestTraceError naming the row
    */
-  numbers(column: string, expected: string, read: (text: string) => number = readNumber): Float64Array {
+  numbers(column: string, expected: string, read: (text: string) => number = toNumber): Float64Array {
     const text = this.text(column)
     const values = new Float64Array(this.rows)
     for (let i = 0; i < values.length; i++) {
@@ -75,6 +71,6 @@ export class TraceTable {
   }
 }
 
-export function readNumber(text: string): number {
+function toNumber(text: string): number {
   return text === '' ? Number.NaN : Number(text)
 }
