@@ -3,14 +3,15 @@ import { parse } from 'csv-parse/sync'
 
 /** Thrown for invalid content of a trace file. `row` counts the rows of requests from 1; row 0 is the header. */
 export class RequestTraceError extends PctodlError {
-  readonly row: number
-  readonly column: string
-
-  constructor(row: number, column: string, found: string, expected: string, options?: ErrorOptions) {
+  constructor(
+    readonly row: number,
+    readonly column: string,
+    found: string,
+    expected: string,
+    options?: ErrorOptions,
+  ) {
     const where = row === 0 ? 'header' : `row ${row}`
     super('REQUEST_TRACE', `request trace, ${where}, column '${column}': got '${found}', expected ${expected}`, options)
-    this.row = row
-    this.column = column
   }
 }
 
