@@ -95,7 +95,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Packages that only a command line loads, when an option asks for them: optional peers of what is published. */
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   'perf-model': ['report', 'model-zoo'],
-  profiler: ['report', 'perf-model', 'greedy-partition'],
+  profiler: ['perf-model', 'greedy-partition'],
   'mig-segments': ['nvml-control', 'mps-control'],
   colocation: ['report'],
   'hetero-training': ['nvml-control', 'gpu-sim', 'model-zoo'],

@@ -26,13 +26,11 @@ export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 /** Reason of a command's aborted signal after the process has received a signal. */
 export class Interruption extends Error {
-  readonly signal: EndingSignal
   /** 128 plus the number of the signal, as shells do: 130 for SIGINT, 143 for SIGTERM. */
   readonly exitCode: number
 
-  constructor(signal: EndingSignal) {
+  constructor(readonly signal: EndingSignal) {
     super(signal === 'SIGINT' ? 'interrupted' : signal === 'SIGTERM' ? 'terminated' : 'hung up')
-    this.signal = signal
     this.exitCode = 128 + constants.signals[signal]
   }
 }

@@ -42,7 +42,7 @@ export function assertPercent(percent: number): void {
 }
 
 /** Formats a memory limit as the daemon expects it: whole MiB with the suffix `M`. @throws InvalidInputError */
-export function memoryLimit(bytes: number): string {
+function memoryLimit(bytes: number): string {
   const mebibytes = Math.floor(bytes / 1024 ** 2)
   if (!(mebibytes >= 1)) throw new InvalidInputError('pinnedMemoryBytes', bytes, 'at least 1 MiB')
   return `${mebibytes}M`

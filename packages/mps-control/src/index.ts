@@ -1,5 +1,4 @@
 export { MpsDaemon, type MpsDaemonOptions, type MpsStatus } from './mps-daemon.js'
-export { MpsSettings } from './mps-settings.js'
 export { clientEnvironment } from './client-environment.js'
 export { defaultMpsFolder, MpsPlace, mpsPlaces } from './mps-place.js'
 export { ControlProgram } from './control-program.js'

@@ -16,7 +16,6 @@ import { assertPercent, type ClientLimits, clientEnvironment } from './client-en
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
 import { MpsError } from './mps-errors.js'
 import { MpsPlace, type MpsPlaceOptions } from './mps-place.js'
-import { MpsSettings } from './mps-settings.js'
 import { judgeState, type MpsState } from './mps-state.js'
 import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 
@@ -66,9 +65,8 @@ const CUT_OFF_MS = 400
 
 export class MpsDaemon {
   readonly place: MpsPlace
-  /** Settings of the running daemon: shares, memory limits, priorities, static partitions. */
-  readonly settings: MpsSettings
-  readonly #control: ControlProgram
+  /** NVIDIA's control program for this daemon, for commands without a method here: `terminate_client`, `lspart`. */
+  readonly control: ControlProgram
   readonly #device: MpsDaemonOptions['device']
   #state: MpsState = 'stopped'
   #exclusive: NonNullable<StartOptions['exclusive']> = []
@@ -76,8 +74,7 @@ export class MpsDaemon {
 
   constructor(options: MpsDaemonOptions = {}) {
     this.place = new MpsPlace(options)
-    this.#control = new ControlProgram(this.place, options)
-    this.settings = new MpsSettings(this.#control)
+    this.control = new ControlProgram(this.place, options)
     this.#device = options.device
   }
 
@@ -105,11 +102,11 @@ export class MpsDaemon {
       this.#exclusive = exclusive
       signal?.throwIfAborted()
       const devices = deviceUuids ? { CUDA_VISIBLE_DEVICES: deviceUuids.join(',') } : {}
-      await this.#control.startDaemon(staticPartitioning ? ['-S'] : [], devices, signal)
+      await this.control.startDaemon(staticPartitioning ? ['-S'] : [], devices, signal)
       const deadlineMs = systemClock.now() + START_MS
       const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => this.place.daemon(), signal)
       this.place.writeRecord(daemon, uid)
-      if (defaultPercent !== undefined) await this.settings.setDefaultPercent(defaultPercent)
+      if (defaultPercent !== undefined) await this.set('default_active_thread_percentage', defaultPercent)
       await this.#startServer(uid, deadlineMs, signal)
       signal?.throwIfAborted()
       this.#state = 'active'
@@ -125,7 +122,7 @@ export class MpsDaemon {
   async status(): Promise<MpsStatus> {
     const { daemon, isOurs } = this.#identify()
     // Without a pipe, no daemon can answer.
-    const servers = this.place.hasPipe() ? await readServers(this.#control).catch(ifSilent) : null
+    const servers = this.place.hasPipe() ? await readServers(this.control).catch(ifSilent) : null
     const { state, reason } = judgeState(this.#state, daemon, servers)
     this.#state = state
     const { pipeDirectory, logDirectory } = this.place
@@ -142,14 +139,14 @@ export class MpsDaemon {
   }
 
   async servers(signal?: AbortSignal): Promise<number[]> {
-    return pidsIn(await this.#control.ask('get_server_list', undefined, signal))
+    return pidsIn(await this.control.ask('get_server_list', undefined, signal))
   }
 
   /** Pids of the clients of one server, or of all. @throws MpsError `MPS_NO_DAEMON` */
   async clients(server?: number, signal?: AbortSignal): Promise<number[]> {
     const found: number[] = []
     for (const pid of server === undefined ? await this.servers(signal) : [server]) {
-      found.push(...pidsIn(await this.#control.ask(`get_client_list ${pid}`, undefined, signal)))
+      found.push(...pidsIn(await this.control.ask(`get_client_list ${pid}`, undefined, signal)))
     }
     return found
   }
@@ -191,9 +188,21 @@ export class MpsDaemon {
     }
   }
 
-  /** Cancels a client's work with CUDA error 810. A signal could crash the server while the client's kernels run. */
-  async terminateClient(server: number, client: number): Promise<void> {
-    await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
+  /**
+   * Changes a setting for servers that start later, or for later clients of one server, and reads it back:
+   * `set('default_client_priority', 1)`, `set('active_thread_percentage', 40, server)`,
+   * `set('default_device_pinned_mem_limit', '2G', device)`.
+   * @param target arguments that select the target of the setting
+   * @throws MpsError `MPS_REFUSED` unless the new value is read back; `NOT_SUPPORTED` if the version lacks the setting
+   */
+  async set(setting: string, value: string | number, ...target: readonly (string | number)[]): Promise<void> {
+    const command = [`set_${setting}`, ...target, value].join(' ')
+    await this.control.askIfKnown(command)
+    const answer = (await this.control.askIfKnown([`get_${setting}`, ...target].join(' '))).join(' ').trim()
+    // The daemon may report a percentage with one decimal, and a memory limit in another unit.
+    if (!(Math.abs(numberIn(answer) - numberIn(String(value))) < 0.06)) {
+      throw new MpsError('MPS_REFUSED', `the MPS daemon accepted '${command}', but reads back '${answer}'`)
+    }
   }
 
   /**
@@ -217,7 +226,7 @@ export class MpsDaemon {
         }
         await systemClock.sleep(POLL_MS)
       }
-      await this.#control.askIfKnown(`shutdown_server ${pid} -f`)
+      await this.control.askIfKnown(`shutdown_server ${pid} -f`)
     }
     await this.#startServer(this.place.record()?.uid ?? process.getuid?.() ?? 0, systemClock.now() + graceMs)
     this.#state = 'active'
@@ -260,7 +269,7 @@ export class MpsDaemon {
     // The daemon's timeout is in whole seconds. 5 s are added for its answer.
     const seconds = Math.max(1, Math.ceil(graceMs / 1000))
     const isThere = (await this.servers().catch(ifSilent)) !== null
-    const asked = isThere && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
+    const asked = isThere && (await this.control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
     return asked !== false && asked !== null && endsWithin(daemon, 3000)
   }
 
@@ -320,9 +329,9 @@ export class MpsDaemon {
 
   async #startServer(uid: number, deadlineMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    await this.#control.ask(`start_server -uid ${uid}`, undefined, signal)
+    await this.control.ask(`start_server -uid ${uid}`, undefined, signal)
     const look = async () => {
-      for (const server of await this.servers()) if ((await statusOf(this.#control, server)) === 'ACTIVE') return true
+      for (const server of await this.servers()) if ((await statusOf(this.control, server)) === 'ACTIVE') return true
       return null
     }
     await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, look, signal)
@@ -339,6 +348,12 @@ export class MpsDaemon {
       await systemClock.sleep(POLL_MS)
     }
   }
+}
+
+/** A number, or a memory limit in MiB: `2G` equals `2048M`; NaN for other texts. */
+function numberIn(text: string): number {
+  const [, value, unit] = /^([\d.]+)\s*([MG])?B?$/i.exec(text) ?? []
+  return Number(value) * (unit?.toUpperCase() === 'G' ? 1024 : 1)
 }
 
 /** Returns null for the error of a daemon that does not answer; rethrows other errors. */

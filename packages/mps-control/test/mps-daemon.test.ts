@@ -94,10 +94,12 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
       message: /clientEnvironment/,
     })
     const [server] = await mps.servers()
-    await mps.terminateClient(server!, client.pid)
+    await mps.control.askIfKnown(`terminate_client ${server} ${client.pid}`)
     expect(await client.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('CUDA error 810') })
     await expect(mps.verifyClient(client.pid)).rejects.toMatchObject({ code: 'MPS_NOT_A_CLIENT', message: /has ended/ })
-    await expect(mps.terminateClient(server!, client.pid)).rejects.toMatchObject({ code: 'MPS_REFUSED' })
+    await expect(mps.control.askIfKnown(`terminate_client ${server} ${client.pid}`)).rejects.toMatchObject({
+      code: 'MPS_REFUSED',
+    })
   })
 
   it('makes an environment for clients', () => {
@@ -123,20 +125,19 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
   it('sets shares, memory limits and priorities, read back; and says what a daemon does not have', async () => {
     await mps.start()
     const [server] = await mps.servers()
-    await mps.settings.setDefaultPercent(30)
-    await mps.settings.setServerPercent(server!, 55.5)
+    await mps.set('default_active_thread_percentage', 30)
+    await mps.set('active_thread_percentage', 55.5, server!)
     expect((await mps.status()).servers[0]!.activeThreadPercentage).toBe(55.5)
-    await mps.settings.setPinnedMemoryLimit(0, 2 ** 30)
-    await mps.settings.setDefaultPriority(1)
-    await expect(mps.settings.setServerPercent(1, 50)).rejects.toMatchObject({
+    await mps.set('default_device_pinned_mem_limit', '1024M', 0)
+    await mps.set('default_client_priority', 1)
+    await expect(mps.set('active_thread_percentage', 50, 1)).rejects.toMatchObject({
       code: 'MPS_REFUSED',
       message: /Server 1 not found/,
     })
-    await expect(mps.settings.setPinnedMemoryLimit('a b', 2 ** 30)).rejects.toThrow(/ordinal or a UUID/)
-    await expect(mps.settings.setPinnedMemoryLimit(0, 2 ** 30, { server: server! })).rejects.toMatchObject({
+    await expect(mps.set('device_pinned_mem_limit', '1024M', server!, 0)).rejects.toMatchObject({
       code: 'NOT_SUPPORTED',
     })
-    await expect(mps.settings.staticPartitions()).rejects.toMatchObject({
+    await expect(mps.control.askIfKnown('lspart')).rejects.toMatchObject({
       code: 'NOT_SUPPORTED',
       message: /newer driver/,
     })
@@ -234,10 +235,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     it('cuts static partitions', async () => {
       await mps.start({ staticPartitioning: true })
       expect(readFileSync(notes, 'utf8').trim()).toBe('-S')
-      expect(await mps.settings.staticPartitions()).toEqual(['GPU-0  16 chunks free'])
-      expect(await mps.settings.addStaticPartition('GPU-0', 4)).toBe('GPU-0/Xy')
-      await expect(mps.settings.addStaticPartition('GPU-0', 99)).rejects.toMatchObject({ code: 'MPS_REFUSED' })
-      await mps.settings.removeStaticPartition('GPU-0', 'GPU-0/Xy')
+      expect(await mps.control.askIfKnown('lspart')).toEqual(['GPU-0  16 chunks free'])
     })
   })
 

@@ -176,15 +176,17 @@ export class ZeusdServer {
 
 /** A client process that has requested a change, and its leases. */
 class ZeusSession {
-  readonly process: ProcessIdentity
   readonly #host: ZeusdHost
   readonly #holder: Holder
   #hasEnded = false
   /** Runs changes one at a time, so that two of them do not both acquire the board. */
   #turns: Promise<unknown> = Promise.resolve()
 
-  constructor(process: ProcessIdentity, peer: Peer, host: ZeusdHost) {
-    this.process = process
+  constructor(
+    readonly process: ProcessIdentity,
+    peer: Peer,
+    host: ZeusdHost,
+  ) {
     this.#host = host
     this.#holder = { peer, program: 'zeus', onEnded: () => {} }
   }

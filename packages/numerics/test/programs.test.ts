@@ -120,20 +120,6 @@ describe('an integer program', () => {
     expect(first.bound).toBeLessThanOrEqual(program.variables.reduce((sum, { objective }) => sum + objective, 0))
     expect(run()).toEqual(first)
   })
-
-  it('starts from what is known', () => {
-    const program = hopeless(60)
-    const [{ terms, atMost }] = program.constraints as [LinearProgram['constraints'][number]]
-    let room = atMost!
-    const start = terms.map(([variable, weight]): Term => {
-      const taken = weight <= room ? 1 : 0
-      room -= taken * weight
-      return [variable, taken]
-    })
-    const { values, objective } = solver.solve(program, { start, maxIterations: 1 })
-    expect(values).not.toBeNull()
-    expect(objective).toBeGreaterThanOrEqual(atMost! - room)
-  })
 })
 
 describe('what is no program, or no answer, is refused', () => {

@@ -35,19 +35,18 @@ export interface BoardAccess {
 /** One real GPU. */
 export class NvmlGpu implements Gpu {
   readonly spec: GpuSpec
-  readonly device: NvmlDevice
-  readonly nvml: Nvml
-  readonly access: BoardAccess
   readonly #options: OpenGpuOptions
   readonly #failed: FailedReads = new Map()
   #serviceLease: ServiceLease | null = null
 
   /** @throws UnknownBoardError if the board type is unknown and `options.spec` is not given */
-  constructor(nvml: Nvml, device: NvmlDevice, options: OpenGpuOptions = {}, access: BoardAccess = asked) {
-    this.nvml = nvml
-    this.device = device
+  constructor(
+    readonly nvml: Nvml,
+    readonly device: NvmlDevice,
+    options: OpenGpuOptions = {},
+    readonly access: BoardAccess = asked,
+  ) {
     this.spec = options.spec ?? specOfBoard(boardFacts(device))
-    this.access = access
     this.#options = options
   }
 

@@ -8,12 +8,13 @@ const MAX_SHOWN = 200
  * remedy.
  */
 export class PctodlError extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(
+    readonly code: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
     super(message, options)
     this.name = new.target.name
-    this.code = code
   }
 }
 
@@ -24,44 +25,40 @@ export function reasonOf(error: unknown): string {
 
 /** An unacceptable value from the caller; `field` names the argument. */
 export class InvalidInputError extends PctodlError {
-  readonly field: string
-  readonly value: unknown
-
-  constructor(field: string, value: unknown, expected: string, options?: ErrorOptions) {
+  constructor(
+    readonly field: string,
+    readonly value: unknown,
+    expected: string,
+    options?: ErrorOptions,
+  ) {
     super('INVALID_INPUT', `${field}: got ${show(value)}, expected ${expected}`, options)
-    this.field = field
-    this.value = value
   }
 }
 
 /** An unknown name, for example of a board, network, algorithm or parameter set. The message lists the known names. */
 export class UnknownNameError extends PctodlError {
-  readonly kind: string
-  readonly value: string
-  readonly known: readonly string[]
-
-  constructor(kind: string, value: string, known: readonly string[]) {
+  constructor(
+    readonly kind: string,
+    readonly value: string,
+    readonly known: readonly string[],
+  ) {
     super('UNKNOWN_NAME', `unknown ${kind} ${show(value)}; known: ${known.join(', ')}`)
-    this.kind = kind
-    this.value = value
-    this.known = known
   }
 }
 
 /** A power cap that no configuration can meet. */
 export class InfeasibleCapError extends PctodlError {
-  readonly powerCapW: number
-  /** The lowest cap for which a configuration exists, W. */
-  readonly lowestFeasibleW: number
-
-  constructor(powerCapW: number, lowestFeasibleW: number, subject: string) {
+  constructor(
+    readonly powerCapW: number,
+    /** The lowest cap for which a configuration exists, W. */
+    readonly lowestFeasibleW: number,
+    subject: string,
+  ) {
     super(
       'INFEASIBLE_CAP',
       `power cap ${formatWatts(powerCapW)} W cannot be kept by ${subject}: the lowest power it can run at is ` +
         `${formatWatts(lowestFeasibleW)} W; raise the cap to at least that`,
     )
-    this.powerCapW = powerCapW
-    this.lowestFeasibleW = lowestFeasibleW
   }
 }
 

@@ -6,16 +6,19 @@ const VERSION = 1
 
 /** Invalid content of a platform file. `path` is the field, e.g. `spec.clockStates[0].memClockMhz`. */
 export class PlatformFileError extends PctodlError {
-  readonly path: string
-
-  constructor(file: string, path: string, found: unknown, expected: string, options?: ErrorOptions) {
+  constructor(
+    file: string,
+    readonly path: string,
+    found: unknown,
+    expected: string,
+    options?: ErrorOptions,
+  ) {
     const shown = found === undefined ? 'nothing' : show(found)
     super(
       'PLATFORM_FILE',
       `${file}, ${path}: got ${shown}, expected ${expected}; \`pctodl gpu describe\` writes such a file from a board`,
       options,
     )
-    this.path = path
   }
 }
 

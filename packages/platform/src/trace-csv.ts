@@ -10,14 +10,15 @@ const requiredColumns = traceColumns.slice(0, 11)
 
 /** Invalid content of a trace file. `row` counts data rows from 1; 0 is the header. */
 export class TraceFormatError extends PctodlError {
-  readonly row: number
-  readonly column: string
-
-  constructor(row: number, column: string, found: string, expected: string, options?: ErrorOptions) {
+  constructor(
+    readonly row: number,
+    readonly column: string,
+    found: string,
+    expected: string,
+    options?: ErrorOptions,
+  ) {
     const where = row === 0 ? 'header' : `row ${row}`
     super('TRACE_FORMAT', `trace CSV, ${where}, column '${column}': got '${found}', expected ${expected}`, options)
-    this.row = row
-    this.column = column
   }
 }
 

@@ -2,13 +2,10 @@ import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { type CommandFunction, jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { openAsked } from './board-options.js'
-import type { ProfileRow } from './measure/profile-row.js'
 import { expectedDuration } from './plan/expected-duration.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
 import { type ProfileOptions, parseOptions, requestedPlan } from './profile-options.js'
 import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
-import { loadCharts } from './report/load-charts.js'
-import { profileChart } from './report/profile-chart.js'
 import { reportOf } from './report/report.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
@@ -73,25 +70,14 @@ async function measure(
   } finally {
     store.close()
   }
-  const files = [...store.files, ...(options.plot ? await plot(out, rows, plan) : [])]
-  const report = reportOf(plan, rows, {
+  const report = reportOf(rows, {
     boardMs: backend.clock.now() - boardStartedMs,
     wallMs: performance.now() - startedMs,
-    files,
+    files: store.files,
   })
   stdout.write(options.json ? jsonText(report) : report.text)
   // That a configuration does not fit in memory is a valid result. Any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
-}
-
-async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {
-  const charts = await loadCharts()
-  const { dir, name } = path.parse(out)
-  const stem = path.join(dir, name)
-  const svg = await charts.renderSvg(profileChart(rows, plan.board, charts))
-  writeFileAtomically(`${stem}.svg`, svg)
-  writeFileAtomically(`${stem}.png`, await charts.renderPng(svg))
-  return [`${stem}.svg`, `${stem}.png`]
 }
 
 function listing(plan: ProfilePlan): string {

@@ -46,7 +46,6 @@ interface RawOptions extends BoardOptions {
   readonly out?: string
   readonly resume?: boolean
   readonly dryRun?: boolean
-  readonly plot?: boolean
 }
 
 const sweepOptions = [
@@ -121,7 +120,6 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')
     .option('--resume', 'resume the run in --out, or start it')
     .option('--dry-run', 'print the plan and its expected time, and measure nothing')
-    .option('--plot', 'also draw the trace as SVG and PNG')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv, referenceSpelling)
   const options = command.opts<RawOptions>()

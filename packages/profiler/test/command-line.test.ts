@@ -23,7 +23,7 @@ describe('pctodl profile', () => {
     ])
     expect(code).toBe(0)
     expect(stderr).toMatch(/^simulated NVIDIA A100.*\n1 rows \(1 single\)\nexpected on the board: \d+ s/)
-    expect(stdout).toMatch(/^1 rows: 1 ok\n.*the Python code's schedule: 19 s\n/)
+    expect(stdout).toMatch(/^1 rows: 1 ok\n.* on the board, .* here\n/)
     const [row] = parseTraceCsv(read('single.csv'))
     expect(row).toMatchObject({
       tenants: [
@@ -47,7 +47,7 @@ describe('pctodl profile', () => {
     expect(code).toBe(0)
     expect(stdout.split('\n')).toHaveLength(263 + 2)
     expect(stdout).toMatch(/^1 {2}\d+ x \d+ % vgg19 at batch \d+, auto\/1215 MHz\n/)
-    expect(stdout).toMatch(/restarts of processes \(the Python code's schedule, .*: 1 h 23 min\)\n$/)
+    expect(stdout).toMatch(/restarts of processes\n$/)
     expect(existsSync(at('dry.csv'))).toBe(false)
   })
 
@@ -96,8 +96,8 @@ describe('pctodl profile', () => {
     expect(() => parseStaticCsv(without('on.static.csv', 'power_avg'))).toThrow(/row 1.*power_avg/)
   })
 
-  it('repeats rows, and draws what it measured', async () => {
-    const files = ['--out', at('drawn.csv'), '--plot', '--json']
+  it('repeats rows', async () => {
+    const files = ['--out', at('drawn.csv'), '--json']
     const { code, stdout } = await call([...a100, ...single, '--repeats', '3', ...files])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ rows: 3, byStatus: { ok: 3 } })
@@ -106,8 +106,6 @@ describe('pctodl profile', () => {
         .map(({ repeat }) => repeat)
         .sort(),
     ).toEqual([0, 1, 2])
-    expect(read('drawn.svg')).toContain('Profile of A100')
-    expect(readFileSync(at('drawn.png')).subarray(1, 4).toString()).toBe('PNG')
   })
 
   it('gives rows that do not fit a status, and still succeeds', async () => {

@@ -33,9 +33,7 @@ describe('README', () => {
       cwd: folder,
       env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env['PATH']}` },
     })
-    expect(stdout).toMatch(
-      /^344 rows: 344 ok\n5\d min \d+ s on the board, \d+ s here; the Python code's schedule: 1 h 49 min\n/,
-    )
+    expect(stdout).toMatch(/^344 rows: 344 ok\n5\d min \d+ s on the board, \d+ s here\n/)
     const heldOut = (quantity: string) =>
       Number(stdout.match(new RegExp(`^${quantity} +all +344 +([\\d.]+) %`, 'm'))![1])
     expect(heldOut('throughput')).toBeLessThan(2)

@@ -13,7 +13,7 @@ export { headlineCaption, headlineTable, standingsTable } from './table/standing
 export { tableAsMarkdown } from './table/report-table.js'
 export { formatResultsCsv, resultsColumns } from './table/results-csv.js'
 export { compareResults } from './compare/compare-command.js'
-export { comparedRun, compareRuns } from './compare/compare-runs.js'
+export { compareRuns } from './compare/compare-runs.js'
 export { readResultFolder } from './compare/read-result-folder.js'
 export { comparisonChart } from './chart/comparison-chart.js'
 export { matrixAlgorithms, notCompeting } from './chart/matrix-algorithms.js'

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { comparedRun, compareRuns } from '../src/compare/compare-runs.js'
+import { compareRuns } from '../src/compare/compare-runs.js'
 import { fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
 
 describe('comparing runs', () => {
   const [ours, hunting] = [syntheticRun(fixedSetting, manners[0]!), syntheticRun(fixedSetting, manners[2]!)]
+
+  const comparedRun = (run: string, { windows }: typeof ours) => ({
+    run,
+    throughput: windows.map(({ throughput }) => throughput),
+    powerW: windows.flatMap(({ powerAverageW }) => powerAverageW ?? []),
+  })
 
   it('tests windows of a run against those of another, the first of them left out', () => {
     const { differences, onlyInA, onlyInB } = compareRuns(

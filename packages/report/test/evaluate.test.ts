@@ -128,8 +128,8 @@ describe('evaluate', () => {
 describe('steadyMask', () => {
   it('starts after the start and again after each change', () => {
     const { power } = record({ seconds: 100, capAt: (s) => (s < 60 ? 100 : 90) })
-    const mask = steadyMask(power, { afterStartMs: 20_000, afterCapChangeMs: 10_000 })
+    const mask = steadyMask(power)
     const at = (s: number) => mask[Math.round(s * 10) - 1]
-    expect([at(10), at(21), at(59), at(65), at(71)]).toEqual([0, 1, 1, 0, 1])
+    expect([at(29), at(31), at(59), at(74), at(76)]).toEqual([0, 1, 1, 0, 1])
   })
 })

@@ -2,13 +2,14 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 
 /** Thrown for a job that no schedule on this cluster could ever run. */
 export class ImpossibleJobError extends PctodlError {
-  readonly jobId: number
-
-  constructor(jobId: number, needed: number, gpus: number) {
+  constructor(
+    readonly jobId: number,
+    needed: number,
+    gpus: number,
+  ) {
     const why = `it needs ${needed} GPUs and the cluster has ${gpus}`
     const remedy = 'remove it from the trace, enlarge the cluster, or skip such jobs with --skip-impossible'
     super('IMPOSSIBLE_JOB', `job ${jobId} can never run: ${why}; ${remedy}`)
-    this.jobId = jobId
   }
 }
 
@@ -16,28 +17,30 @@ const LONGEST_SHOWN = 80
 
 /** Thrown for a file (trace, cluster, profile) in the wrong format. `row` counts from 1 if the format has rows. */
 export class InputFileError extends PctodlError {
-  readonly file: string
-  readonly row: number | null
-  readonly field: string
-
-  constructor(file: string, row: number | null, field: string, found: unknown, expected: string, cause?: unknown) {
+  constructor(
+    readonly file: string,
+    readonly row: number | null,
+    readonly field: string,
+    found: unknown,
+    expected: string,
+    cause?: unknown,
+  ) {
     const place = row === null ? file : `${file}, row ${row}`
     const whole = typeof found === 'string' ? `'${found}'` : (JSON.stringify(found) ?? String(found))
     const shown = whole.length > LONGEST_SHOWN ? `${whole.slice(0, LONGEST_SHOWN)}...` : whole
     super('INPUT_FILE', `${place}: ${field} is ${shown}, expected ${expected}`, { cause })
-    this.file = file
-    this.row = row
-    this.field = field
   }
 }
 
 /** Thrown for a CPU or memory limit that cannot be enforced here. Nothing was run. */
 export class LimitUnavailableError extends PctodlError {
-  readonly limit: string
-
-  constructor(limit: string, why: string, remedy: string, cause?: unknown) {
+  constructor(
+    readonly limit: string,
+    why: string,
+    remedy: string,
+    cause?: unknown,
+  ) {
     super('LIMIT_UNAVAILABLE', `cannot limit ${limit}: ${why}; ${remedy}`, { cause })
-    this.limit = limit
   }
 }
 

@@ -52,7 +52,6 @@ it('a request has arrived, at most as much ahead as a timer ends early, and wait
 it('a desk that is closed, or has no such service, says which there are', async () => {
   const { desk } = opened()
   await expect(desk.ask('photos')).rejects.toThrow(/one of search/)
-  expect(() => desk.systemOf('photos')).toThrow(/one of search/)
   desk.close()
   desk.close()
   await expect(desk.ask('search')).rejects.toThrow(/a service; none is served/)

@@ -12,11 +12,8 @@ export { during, faster, superposed, thinned } from './arrivals/changed-arrivals
 
 // Load
 export type { SystemUnderTest } from './load/system-under-test.js'
-export type { Scenario } from './load/load-result.js'
 export { serverLoad } from './load/server-load.js'
-export { offlineLoad } from './load/offline-load.js'
-export { multiStreamLoad, singleStreamLoad } from './load/stream-load.js'
-export { percentileWithConfidence, queriesNeeded } from './load/early-stopping.js'
+export { queriesNeeded } from './load/early-stopping.js'
 export { highestRate } from './load/highest-rate.js'
 
 // Reports

@@ -1,5 +1,3 @@
-export { parseAzureFunctionsMinutes, parseAzureFunctionsTrace } from './traces/azure-functions-trace.js'
 export { parseAzureLlmTrace } from './traces/azure-llm-trace.js'
 export { parseBurstGptTrace } from './traces/burst-gpt-trace.js'
-export { parseRates, parseTimestamps } from './traces/plain-trace.js'
 export { RequestTraceError } from './traces/trace-table.js'

@@ -2,16 +2,12 @@ import { LatencyHistogram, type ServiceCounters, VirtualClock } from '@pctodl/pl
 import {
   constantArrivals,
   highestRate,
-  multiStreamLoad,
-  offlineLoad,
-  percentileWithConfidence,
   poissonArrivals,
   queriesNeeded,
   replayedTimes,
   type SystemUnderTest,
   serverLoad,
   serviceReport,
-  singleStreamLoad,
 } from '@pctodl/traffic'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -47,15 +43,6 @@ describe('early stopping', () => {
         if (n > over + 1) expect(tail(n - 1, over, p)).toBeGreaterThan(0.01 * (1 - 1e-6))
       }),
     )
-  })
-
-  it('estimates a percentile from above, and closer with more queries', () => {
-    const ramp = (n: number) => Float64Array.from({ length: n }, (_, i) => (i + 0.5) / n)
-    expect(percentileWithConfidence(ramp(63), 0.9)).toBeNull()
-    expect(percentileWithConfidence(ramp(64), 0.9)).toBe(63.5 / 64)
-    const estimates = [100, 1000, 10_000, 100_000].map((n) => percentileWithConfidence(ramp(n), 0.9)!)
-    expect(estimates.every((x, i) => x > 0.9 && (i === 0 || x < estimates[i - 1]!))).toBe(true)
-    expect(estimates.at(-1)).toBeLessThan(0.903)
   })
 
   it.each([0, 1, Number.NaN])('refuses the percentile %d', (percentile) => {
@@ -160,58 +147,6 @@ describe('the Server scenario', () => {
     })
     controller.abort(new Error('enough'))
     await expect(running).rejects.toThrow('enough')
-  })
-})
-
-describe('the other scenarios', () => {
-  it('SingleStream asks for the next when the one before is answered', async () => {
-    const clock = new VirtualClock()
-    const options = { clock, minDurationMs: 100, minQueries: 10 }
-    const result = await singleStreamLoad(
-      slowBy(clock, () => 5),
-      options,
-    )
-    expect(result).toMatchObject({ queries: 20, samples: 20, durationMs: 100, samplesPerS: 200, percentileMs: null })
-    const many = await singleStreamLoad(
-      slowBy(clock, ({ id }) => (id === 3 ? 50 : 5)),
-      { clock, minDurationMs: 0 },
-    )
-    expect(many).toMatchObject({ queries: 64, percentileMs: 50, p90Ms: 5, valid: true })
-  })
-
-  it('MultiStream asks for eight at a time', async () => {
-    const clock = new VirtualClock()
-    const asked: number[] = []
-    const system: SystemUnderTest = {
-      answer: async ({ samples }) => {
-        asked.push(samples)
-        await clock.sleep(2)
-      },
-    }
-    const result = await multiStreamLoad(system, { clock, minDurationMs: 0 })
-    expect(result).toMatchObject({ queries: 662, samples: 8 * 662, percentileMs: 2, samplesPerS: 4000 })
-    expect(new Set(asked)).toEqual(new Set([8]))
-  })
-
-  it('Offline asks for everything at once, and wants it to last', async () => {
-    const clock = new VirtualClock()
-    const system = slowBy(clock, ({ samples }) => samples / 10)
-    const short = await offlineLoad(system, { clock })
-    expect(short).toMatchObject({ queries: 1, samples: 24_576, samplesPerS: 10_000, valid: false })
-    expect((await offlineLoad(system, { clock, samples: 6_000_000 })).valid).toBe(true)
-  })
-
-  it('none of them is valid with a query that failed', async () => {
-    const clock = new VirtualClock()
-    const system: SystemUnderTest = { answer: () => Promise.reject(new Error('gone')) }
-    const result = await offlineLoad(system, { clock, minDurationMs: 0 })
-    expect(result).toMatchObject({ valid: false, problems: ['1 of 1 queries got no answer'], reasons: ['gone'] })
-  })
-
-  it('a system that takes no time is not asked for ever', async () => {
-    const clock = new VirtualClock()
-    const options = { clock, minDurationMs: 5, minQueries: 3 }
-    expect((await singleStreamLoad({ answer: async () => {} }, options)).queries).toBeLessThan(12)
   })
 })
 

@@ -1,14 +1,6 @@
 import { golden } from '@pctodl/reference-data'
-import { arrivalTimes, replayedRates, replayedTimes, thinned } from '@pctodl/traffic'
-import {
-  parseAzureFunctionsMinutes,
-  parseAzureFunctionsTrace,
-  parseAzureLlmTrace,
-  parseBurstGptTrace,
-  parseRates,
-  parseTimestamps,
-  RequestTraceError,
-} from '@pctodl/traffic/traces'
+import { arrivalTimes, replayedTimes, thinned } from '@pctodl/traffic'
+import { parseAzureLlmTrace, parseBurstGptTrace, RequestTraceError } from '@pctodl/traffic/traces'
 import { describe, expect, it } from 'vitest'
 
 describe('Azure LLM inference', () => {
@@ -52,42 +44,6 @@ describe('BurstGPT', () => {
   })
 })
 
-describe('Azure Functions', () => {
-  it('reads invocations minute by minute, whose rates can be replayed', () => {
-    const [, second] = parseAzureFunctionsMinutes(
-      'HashOwner,HashApp,HashFunction,Trigger,1,2,3\no1,a1,f1,http,0,0,5\no1,a1,f2,timer,60,0,120\n',
-    )
-    expect(second).toMatchObject({ owner: 'o1', app: 'a1', function: 'f2', trigger: 'timer' })
-    const replay = replayedRates({
-      ratesPerS: second!.perMinute.map((count) => count / 60),
-      stepMs: 60_000,
-      spacing: 'even',
-    })
-    const perMinute = [0, 0, 0]
-    for (const timeMs of arrivalTimes(replay)) perMinute[Math.min(2, Math.ceil(timeMs / 60_000) - 1)]!++
-    expect(perMinute).toEqual([60, 0, 120])
-  })
-
-  it('reads single invocations, which arrived when they began', () => {
-    const text = 'app,func,end_timestamp,duration\na1,f1,10,2.5\na2,f9,11,0.5\na1,f2,9,4\n'
-    expect(parseAzureFunctionsTrace(text).timesMs).toEqual(Float64Array.of(0, 2500, 5500))
-    expect(parseAzureFunctionsTrace(text, { app: 'a1' }).timesMs).toEqual(Float64Array.of(0, 2500))
-  })
-})
-
-describe('plain files', () => {
-  it('reads time stamps in any order and unit', () => {
-    expect(parseTimestamps('# seconds\n12.5\n\n10\n11 # late\n').timesMs).toEqual(Float64Array.of(0, 1000, 2500))
-    expect(parseTimestamps('3\r\n5\r\n', { unit: 'us' }).timesMs.map((x) => 1000 * x)).toEqual(Float64Array.of(0, 2))
-  })
-
-  it('reads rates', () => {
-    const trace = parseRates('time_s,rate_per_s\n10,5\n11,0\n13,7\n')
-    expect(trace).toEqual({ stepMs: Float64Array.of(0, 1000, 3000), ratesPerS: Float64Array.of(5, 0) })
-    expect(replayedRates(trace).meanRatePerS).toBeCloseTo(5 / 3, 12)
-  })
-})
-
 it.each<[string, () => unknown]>([
   ["header, column 'TIMESTAMP'", () => parseAzureLlmTrace('a,b\n1,2\n')],
   [
@@ -97,11 +53,6 @@ it.each<[string, () => unknown]>([
   ["row 1, column 'output_tokens'", () => parseAzureLlmTrace('t_s,prompt_tokens,output_tokens\n0,1,\n')],
   ["row 1, column '*'", () => parseBurstGptTrace('Timestamp,Model\n')],
   ["header, column '*'", () => parseBurstGptTrace('Timestamp,"Model\n1')],
-  ["header, column '1'", () => parseAzureFunctionsMinutes('HashOwner,HashApp,HashFunction,Trigger\na,b,c,d\n')],
-  ["row 2, column 'time'", () => parseTimestamps('1\ntwo\n')],
-  ["row 1, column 'time'", () => parseTimestamps('\n')],
-  ["row 2, column 'time_s'", () => parseRates('time_s,rate_per_s\n1,1\n1,1\n')],
-  ["row 1, column 'rate_per_s'", () => parseRates('time_s,rate_per_s\n1,-1\n2,1\n')],
 ])('refuses what is no such trace, naming %s', (where, read) => {
   expect(read).toThrow(RequestTraceError)
   expect(read).toThrow(where)

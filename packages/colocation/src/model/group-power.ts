@@ -25,11 +25,7 @@ const MIN_GROUPS = 5
  * `P_i` is the member's solo power. The only unknown, `s`, is fitted to measured groups by least squares.
  */
 export class GroupPowerModel {
-  readonly fitted: FittedGroupPower
-
-  constructor(fitted: FittedGroupPower) {
-    this.fitted = fitted
-  }
+  constructor(readonly fitted: FittedGroupPower) {}
 
   /**
    * @param colocations those without `powerW`, or with a member without it, are skipped

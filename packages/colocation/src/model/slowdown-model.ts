@@ -8,7 +8,7 @@ import { CoRunnerProcess, type FittedProcess, type ProcessView } from './co-runn
 import { fitVariances } from './fit-variances.js'
 import { type FittedGroupPower, GroupPowerModel } from './group-power.js'
 import { Acquaintance } from './novelty.js'
-import { around, type ColocationPrediction, type Interval, logSpread } from './prediction.js'
+import { around, type ColocationPrediction, logSpread } from './prediction.js'
 import { colocationSpans, coRunnerExponent, MIN_KEPT, namesOfRow, trainingRows } from './training-rows.js'
 
 /** Rank of the process, which is exact for at most this number of rows. */
@@ -29,15 +29,16 @@ export interface FittedSlowdown extends FittedProcess {
  * not depend on the order of members, and accepts unseen workloads.
  */
 export class SlowdownModel {
-  readonly fitted: FittedSlowdown
   readonly power: GroupPowerModel | null
   readonly #process: CoRunnerProcess
   readonly #acquaintance: Acquaintance
   readonly #maxMeasured = new Map<string, number>()
 
-  constructor(fitted: FittedSlowdown, process: CoRunnerProcess = new CoRunnerProcess(fitted, MAX_RANK)) {
+  constructor(
+    readonly fitted: FittedSlowdown,
+    process: CoRunnerProcess = new CoRunnerProcess(fitted, MAX_RANK),
+  ) {
     const { workloads, rows } = fitted
-    this.fitted = fitted
     this.power = fitted.power && new GroupPowerModel(fitted.power)
     this.#process = process
     this.#acquaintance = new Acquaintance(colocationSpans(rows).map(([begin]) => namesOfRow(workloads, rows[begin]!)))

@@ -43,12 +43,15 @@ export interface ColocationGroup {
 }
 
 export class GroupJudge {
-  readonly source: KeptShareSource
   readonly #objective: Objective
   readonly #limits: GroupLimits
 
   /** @throws InvalidInputError naming the limit */
-  constructor(source: KeptShareSource, objective: Objective, limits: GroupLimits) {
+  constructor(
+    readonly source: KeptShareSource,
+    objective: Objective,
+    limits: GroupLimits,
+  ) {
     const { memoryGib = 1, minKeptShare = 0, batchTimesMs = {}, power } = limits
     assertInput(memoryGib > 0, 'memoryGib', memoryGib, 'above 0')
     assertInput(minKeptShare >= 0 && minKeptShare <= 1, 'minKeptShare', minKeptShare, 'from 0 to 1')
@@ -60,7 +63,6 @@ export class GroupJudge {
       assertInput(ms >= alone, `batch time of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
     }
     assertInput(!power || power.capW > 0, 'power.capW', power?.capW, 'above 0')
-    this.source = source
     this.#objective = objective
     this.#limits = limits
   }

@@ -3,17 +3,16 @@ import { CsvError, type Options, parse } from 'csv-parse/sync'
 
 /** A table or log that cannot be read. The message names file, line and column, and what was found and expected. */
 export class TableError extends PctodlError {
-  readonly file: string
-  /** Line of the file, from 1; undefined if the error concerns the whole file. */
-  readonly line: number | undefined
-  readonly column: string | undefined
-
-  constructor(file: string, line: number | undefined, column: string | undefined, problem: string, cause?: unknown) {
+  constructor(
+    readonly file: string,
+    /** Line of the file, from 1; undefined if the error concerns the whole file. */
+    readonly line: number | undefined,
+    readonly column: string | undefined,
+    problem: string,
+    cause?: unknown,
+  ) {
     const place = [file, line === undefined ? '' : `line ${line}`, column === undefined ? '' : `column '${column}'`]
     super('BAD_TABLE', `${place.filter((part) => part !== '').join(', ')}: ${problem}`, { cause })
-    this.file = file
-    this.line = line
-    this.column = column
   }
 }
 
@@ -21,13 +20,15 @@ export class TableError extends PctodlError {
 export class CsvRow {
   readonly #cells: Readonly<Record<string, string>>
   readonly #file: string
-  /** Line of the file where the row ends, from 1. */
-  readonly line: number
 
-  constructor(cells: Readonly<Record<string, string>>, file: string, line: number) {
+  constructor(
+    cells: Readonly<Record<string, string>>,
+    file: string,
+    /** Line of the file where the row ends, from 1. */
+    readonly line: number,
+  ) {
     this.#cells = cells
     this.#file = file
-    this.line = line
   }
 
   text(column: string): string {

@@ -3,33 +3,31 @@ import { parse } from 'csv-parse/sync'
 
 /** Thrown for an invalid cell, row or column of an input file. */
 export class SegmentFileError extends PctodlError {
-  readonly file: string
-  /** Line of the file, from 1. */
-  readonly row: number
-  /** Name of the column, or its number from 1. */
-  readonly column: string | number | null
-
-  constructor(file: string, row: number, column: string | number | null, found: string, expected: string) {
+  constructor(
+    readonly file: string,
+    /** Line of the file, from 1. */
+    readonly row: number,
+    /** Name of the column, or its number from 1. */
+    readonly column: string | number | null,
+    found: string,
+    expected: string,
+  ) {
     const place = column === null ? `row ${row}` : `row ${row}, column ${column}`
     super('SEGMENT_FILE', `${file}, ${place}: got ${found}, expected ${expected}`)
-    this.file = file
-    this.row = row
-    this.column = column
   }
 }
 
 /** One row of a CSV file. Its methods return a value, or throw an error that names file, row and column. */
 export class CsvRow {
-  readonly file: string
-  /** Number of the line in the file, from 1. */
-  readonly row: number
-  readonly cells: readonly string[]
   readonly #columns: readonly string[]
 
-  constructor(file: string, row: number, cells: readonly string[], columns: readonly string[]) {
-    this.file = file
-    this.row = row
-    this.cells = cells
+  constructor(
+    readonly file: string,
+    /** Number of the line in the file, from 1. */
+    readonly row: number,
+    readonly cells: readonly string[],
+    columns: readonly string[],
+  ) {
     this.#columns = columns
   }
 

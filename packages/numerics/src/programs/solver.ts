@@ -1,6 +1,6 @@
 import type { Highs, HighsCallbackMap, InterruptCallbackEvent, Model, ModelData } from 'highs'
 import { certify, SolverError } from './certify.js'
-import { assertProgram, type LinearProgram, type Term } from './linear-program.js'
+import { assertProgram, type LinearProgram } from './linear-program.js'
 
 export interface SolveOptions {
   /**
@@ -9,8 +9,6 @@ export interface SolveOptions {
    * Default: none.
    */
   readonly maxIterations?: number
-  /** Initial values of some variables; the solver completes the others. */
-  readonly start?: readonly Term[]
   /** An answer counts as optimal if its objective is this close to the bound. Default 1e-9. */
   readonly absoluteGap?: number
   /** Maximum violation of a constraint, relative to its largest term and to 1. Default 1e-6. */
@@ -57,7 +55,7 @@ export async function loadSolver(): Promise<Solver> {
 
 function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Answer {
   assertProgram(program)
-  const { maxIterations = Number.POSITIVE_INFINITY, start, absoluteGap = 1e-9, tolerance = 1e-6 } = options
+  const { maxIterations = Number.POSITIVE_INFINITY, absoluteGap = 1e-9, tolerance = 1e-6 } = options
   const integer = program.variables.some(({ whole }) => whole)
   if (program.variables.length === 0) return withoutVariables(program)
   return highs.withModel(modelOf(highs, program), (model) => {
@@ -69,9 +67,6 @@ function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Ans
       primal_feasibility_tolerance: Math.min(tolerance, 1e-7),
       ...(!integer && Number.isFinite(maxIterations) && { simplex_iteration_limit: maxIterations }),
     })
-    if (start !== undefined) {
-      model.setSolution({ indices: start.map(([variable]) => variable), values: start.map(([, value]) => value) })
-    }
     const callbacks: HighsCallbackMap = {
       [highs.constants.callbackType.mipInterrupt]: ({ data, interrupt }: InterruptCallbackEvent) => {
         if (Number(data.mip_total_lp_iterations ?? 0) >= maxIterations) interrupt()

@@ -3,12 +3,12 @@ import { type BoardChange, describeChange } from '../control/board-change.js'
 import { programNameOf } from './process-identity.js'
 
 export class LeaseHeldError extends PctodlError {
-  /** Pid of the process that holds the lease; null if it is not visible, for example in another pid namespace. */
-  readonly pid: number | null
-
-  constructor(subject: string, pid: number | null) {
+  constructor(
+    subject: string,
+    /** Pid of the process that holds the lease; null if it is not visible, for example in another pid namespace. */
+    readonly pid: number | null,
+  ) {
     super('LEASE_HELD', `${subject} is leased by ${holderText(pid)}; wait for it, or end it (it puts the board back)`)
-    this.pid = pid
   }
 }
 

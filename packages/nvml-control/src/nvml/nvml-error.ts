@@ -49,17 +49,16 @@ export const nvmlReturnCodes: readonly number[] = Object.keys(returnCodes).map(N
 
 /** A failed NVML call. `code` is this project's error code, for example `NO_PERMISSION` or `GPU_LOST`. */
 export class NvmlError extends PctodlError {
-  readonly nvmlCode: number
-  readonly call: string
-
   /** @param subject name of the board or other object in the error message */
-  constructor(call: string, nvmlCode: number, subject?: string) {
+  constructor(
+    readonly call: string,
+    readonly nvmlCode: number,
+    subject?: string,
+  ) {
     const unknown = [`CODE_${nvmlCode}`, 'NVML_UNKNOWN', 'a code newer than this package', 'update it'] as const
     const [nvmlName, code, meaning, remedy] = returnCodes[nvmlCode] ?? unknown
     const about = subject === undefined ? '' : ` for ${subject}`
     super(code, `${call}${about}: ${meaning} (NVML_ERROR_${nvmlName}, ${nvmlCode}); ${remedy}`)
-    this.nvmlCode = nvmlCode
-    this.call = call
   }
 }
 

@@ -8,17 +8,14 @@ const INSUFFICIENT_SIZE = 7
 
 /** A board or MIG instance in NVML, with a method for each way in which NVML functions return values. */
 export class NvmlHandle {
-  readonly calls: NvmlCalls
-  readonly handle: unknown
-  /** Name in error messages. */
-  readonly subject: string
   readonly #word = new Uint32Array(1)
 
-  constructor(calls: NvmlCalls, handle: unknown, subject: string) {
-    this.calls = calls
-    this.handle = handle
-    this.subject = subject
-  }
+  constructor(
+    readonly calls: NvmlCalls,
+    readonly handle: unknown,
+    /** Name in error messages. */
+    readonly subject: string,
+  ) {}
 
   /** Product name, e.g. `NVIDIA A100-SXM4-40GB`. */
   get name(): string {

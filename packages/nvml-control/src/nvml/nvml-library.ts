@@ -61,15 +61,15 @@ function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: str
 }
 
 export class Nvml {
-  /** Path of the NVML library. A bare name means that the dynamic linker found it. */
-  readonly libraryPath: string
-  readonly calls: NvmlCalls
   readonly #onClose: () => void
   #open = true
 
-  constructor(calls: NvmlCalls, libraryPath: string, onClose: () => void) {
-    this.calls = calls
-    this.libraryPath = libraryPath
+  constructor(
+    readonly calls: NvmlCalls,
+    /** Path of the NVML library. A bare name means that the dynamic linker found it. */
+    readonly libraryPath: string,
+    onClose: () => void,
+  ) {
     this.#onClose = onClose
   }
 

@@ -12,17 +12,18 @@ export interface ServedLeaseOptions extends ServiceClientOptions {
 
 /** A lease of a board or a MIG instance that the node service has granted, and the connection that keeps it alive. */
 export class ServedLease {
-  readonly uuid: string
-  readonly found: FoundState
   readonly #subject: string
   readonly #client: ServiceClient
   #ended: PctodlError | undefined
   #released: Promise<void> | undefined
 
   /** @param subject name of the board or MIG instance in error messages */
-  protected constructor(uuid: string, subject: string, client: ServiceClient, found: FoundState) {
-    this.uuid = uuid
-    this.found = found
+  protected constructor(
+    readonly uuid: string,
+    subject: string,
+    client: ServiceClient,
+    readonly found: FoundState,
+  ) {
     this.#subject = subject
     this.#client = client
     client.onLeaseEnded = (_, reason) => {

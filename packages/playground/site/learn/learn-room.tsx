@@ -11,16 +11,16 @@ import { type Story, type StoryName, type StorySubject, storyNames } from './sto
 
 /** State of the Learn room: its stories for one board and one network. */
 export class LearnRoomState {
-  readonly subject: Signal<StorySubject>
-  readonly known: KnownBoards
   readonly told: Signal<Readonly<Partial<Record<StoryName, Story | Error>>>> = signal({})
   /** True if all stories are loaded. */
   readonly isTold: Signal<boolean> = signal(false)
   readonly #worker: WorkerThread
 
-  constructor(subject: Signal<StorySubject>, known: KnownBoards, worker: WorkerThread) {
-    this.subject = subject
-    this.known = known
+  constructor(
+    readonly subject: Signal<StorySubject>,
+    readonly known: KnownBoards,
+    worker: WorkerThread,
+  ) {
     this.#worker = worker
   }
 

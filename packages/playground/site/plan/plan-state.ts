@@ -16,22 +16,17 @@ export type Planning<Question extends AskedPlan> = Pick<
 
 /** State of a planning room. It asks the worker for a new plan whenever the question changes. */
 export class PlanState<Question extends AskedPlan, Answer, More extends Followed> {
-  readonly question: Signal<Question>
-  readonly known: KnownBoards
   readonly plan: LatestAnswer<Question, Answer>
-  /** Further results of the question: configurations to compare with the plan, or plans under other caps. */
-  readonly more: More
 
   constructor(
-    question: Signal<Question>,
-    known: KnownBoards,
+    readonly question: Signal<Question>,
+    readonly known: KnownBoards,
     ask: (question: Question) => Promise<Answer>,
-    more: More,
+
+    /** Further results of the question: configurations to compare with the plan, or plans under other caps. */
+    readonly more: More,
   ) {
-    this.question = question
-    this.known = known
     this.plan = new LatestAnswer(question, ask)
-    this.more = more
   }
 
   /** Keeps the answers up to date until the returned function is called. */

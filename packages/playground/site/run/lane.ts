@@ -25,11 +25,6 @@ export interface Served {
 
 /** The data of one policy's run so far. */
 export class Lane {
-  readonly name: string
-  /** CSS variable of the colour. */
-  readonly color: string
-  /** File and board of an opened record; null for a run of this page. */
-  readonly source: string | null
   readonly powerW: Column = []
   readonly powerCapW: Column = []
   readonly smClockMhz: Column = []
@@ -48,11 +43,13 @@ export class Lane {
   problem: string | undefined
   #windowEnd = 0
 
-  constructor(name: string, color: string, source: string | null = null) {
-    this.name = name
-    this.color = color
-    this.source = source
-  }
+  constructor(
+    readonly name: string,
+    /** CSS variable of the colour. */
+    readonly color: string,
+    /** File and board of an opened record; null for a run of this page. */
+    readonly source: string | null = null,
+  ) {}
 
   static ofRecord(record: OpenedRecord, color: string, file: string): Lane {
     const lane = new Lane(record.policy, color, `${file}, ${record.board}`)

@@ -51,8 +51,6 @@ export interface RunKind<Question extends AskedRuns> {
 
 /** State of a room that shows runs. Each policy runs in its own worker, on an identical board with the same seed. */
 export class RunRoomState<Question extends AskedRuns> {
-  readonly question: Signal<Question>
-  readonly known: KnownBoards
   readonly pace: Signal<Pace> = signal(10)
   /** First the runs of the policies, then the opened records. */
   readonly lanes: Signal<readonly Lane[]> = signal([])
@@ -77,9 +75,11 @@ export class RunRoomState<Question extends AskedRuns> {
   #acting = false
   #drawn = false
 
-  constructor(question: Signal<Question>, known: KnownBoards, kind: RunKind<Question>) {
-    this.question = question
-    this.known = known
+  constructor(
+    readonly question: Signal<Question>,
+    readonly known: KnownBoards,
+    kind: RunKind<Question>,
+  ) {
     this.#kind = kind
   }
 

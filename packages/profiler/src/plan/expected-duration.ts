@@ -6,16 +6,11 @@ const RESTART_MS = 4000
 /** Assumed settling time beyond `settleMinMs`, ms. */
 const EXTRA_SETTLE_MS = 1000
 
-/** Warm-up and measuring window of a row in the Python code's fixed schedule, s. */
-const REFERENCE_ROW_S = 15
-
 export interface PlannedDuration {
   readonly rows: number
   /** Number of rows before which processes must restart. */
   readonly restarts: number
   readonly expectedMs: number
-  /** Duration of the same rows in the Python code's schedule, ms: 15 s for each row, and a restart before each. */
-  readonly referenceMs: number
 }
 
 /** Whether a row needs other processes than the row before it. */
@@ -36,6 +31,5 @@ export function expectedDuration(plan: ProfilePlan): PlannedDuration {
     if (needsRestart(row, plan.rows[i - 1])) restarts++
     expectedMs += expectedRowMs(row, plan.rows[i - 1], plan)
   })
-  const rows = plan.rows.length
-  return { rows, restarts, expectedMs, referenceMs: rows * (REFERENCE_ROW_S * 1000 + RESTART_MS) }
+  return { rows: plan.rows.length, restarts, expectedMs }
 }

@@ -18,11 +18,8 @@ export function describePlan(plan: ProfilePlan): string {
   return `${plan.rows.length} rows (${parts})\n${describeDuration(expectedDuration(plan))}`
 }
 
-export function describeDuration({ restarts, expectedMs, referenceMs }: PlannedDuration): string {
-  return (
-    `expected on the board: ${duration(expectedMs)}, ${restarts} restarts of processes ` +
-    `(the Python code's schedule, 15 s a row and a restart before each: ${duration(referenceMs)})`
-  )
+export function describeDuration({ restarts, expectedMs }: PlannedDuration): string {
+  return `expected on the board: ${duration(expectedMs)}, ${restarts} restarts of processes`
 }
 
 /** Formats a duration, e.g. `1 h 12 min`, `3 min 20 s`, `45 s`. */

@@ -1,8 +1,6 @@
 import { upperMedian } from '@pctodl/numerics'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { rowStatuses } from '../measure/row-status.js'
-import { expectedDuration } from '../plan/expected-duration.js'
-import type { ProfilePlan } from '../plan/profile-plan.js'
 import { duration } from './describe.js'
 
 export interface RunFacts {
@@ -17,7 +15,6 @@ export interface ProfileReport {
   readonly byStatus: Readonly<Record<string, number>>
   readonly boardSeconds: number
   readonly wallSeconds: number
-  readonly referenceSeconds: number
   readonly medianSettleSeconds: number
   readonly medianWindowSeconds: number
   readonly files: readonly string[]
@@ -25,20 +22,19 @@ export interface ProfileReport {
   readonly text: string
 }
 
-export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: RunFacts): ProfileReport {
+export function reportOf(rows: readonly ProfileRow[], facts: RunFacts): ProfileReport {
   const byStatus: Record<string, number> = {}
   for (const status of rowStatuses) {
     const count = rows.filter((row) => row.status === status).length
     if (count > 0) byStatus[status] = count
   }
   const measured = rows.filter((row) => !row.failed)
-  const { referenceMs } = expectedDuration(plan)
   const settleMs = upperMedian(measured.map((row) => row.settleMs))
   const windowMs = upperMedian(measured.map((row) => row.windowMs))
   const statuses = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
   const text = [
     `${rows.length} rows: ${statuses.join(', ')}`,
-    `${duration(facts.boardMs)} on the board, ${duration(facts.wallMs)} here; the Python code's schedule: ${duration(referenceMs)}`,
+    `${duration(facts.boardMs)} on the board, ${duration(facts.wallMs)} here`,
     `settling ${(settleMs / 1000).toFixed(1)} s, window ${(windowMs / 1000).toFixed(1)} s (medians)`,
     'Written:',
     ...facts.files.map((file) => `  ${file}`),
@@ -49,7 +45,6 @@ export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: 
     byStatus,
     boardSeconds: facts.boardMs / 1000,
     wallSeconds: facts.wallMs / 1000,
-    referenceSeconds: referenceMs / 1000,
     medianSettleSeconds: settleMs / 1000,
     medianWindowSeconds: windowMs / 1000,
     files: facts.files,

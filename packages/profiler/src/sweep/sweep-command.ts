@@ -1,17 +1,14 @@
-import { type CommandFunction, jsonText, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, jsonText } from '@pctodl/command-line'
 import { openAsked } from '../board-options.js'
-import { loadCharts } from '../report/load-charts.js'
 import { efficiencyOf, type KneePoint } from './find-knee.js'
 import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'
-import { sweepChart } from './sweep-chart.js'
 import { parseSweepOptions } from './sweep-options.js'
 
 /** The command `pctodl sweep`: runs with the given arguments and returns an exit code. */
 export const pctodlSweep: CommandFunction = async (argv, terminal) => {
   const options = await parseSweepOptions(argv, terminal)
-  const { over, plot } = options
+  const { over } = options
   const note = (text: string) => terminal.stderr.write(`${text}\n`)
-  const draw = plot === undefined ? undefined : await loadCharts()
   const backend = await openAsked(options, note)
   try {
     note(backend.description)
@@ -22,10 +19,6 @@ export const pctodlSweep: CommandFunction = async (argv, terminal) => {
       signal: terminal.signal,
       onRow: (point) => note(describePoint(over, point)),
     })
-    if (draw !== undefined && plot !== undefined) {
-      const svg = await draw.renderSvg(sweepChart(sweep, backend.gpu.spec.key, draw))
-      writeFileAtomically(plot, plot.endsWith('.png') ? await draw.renderPng(svg) : svg)
-    }
     terminal.stdout.write(options.json ? jsonText(jsonOf(sweep, backend.gpu.spec.key)) : textOf(sweep))
     return 0
   } finally {

@@ -6,7 +6,6 @@ import {
   parseCommand,
   positiveNumber,
   type Terminal,
-  UsageError,
 } from '@pctodl/command-line'
 import type { Tenant } from '@pctodl/platform'
 import { version } from '../../package.json'
@@ -19,7 +18,6 @@ interface RawOptions extends BoardOptions {
   readonly over: SweptSetting
   readonly memClock?: number
   readonly points: number
-  readonly plot?: string
 }
 
 /** The options of one call of `pctodl sweep`, after checking. */
@@ -41,7 +39,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
         version,
         description:
           'Find the SM clock or power limit with the most samples per joule for these tenants, from at most six measurements.',
-        example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
+        example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16',
       },
       terminal,
     ),
@@ -51,12 +49,8 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
     .option('--over <what>', 'clocks: locked SM clocks; limits: power limits', oneOf('clocks', 'limits'), 'clocks')
     .option('--points <n>', 'largest number of measurements, at least 3', integerFrom(3), 6)
     .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))
-    .option('--plot <file>', 'plot the points to this file, SVG or PNG by its extension')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
-  if (raw.plot !== undefined && !/\.(svg|png)$/.test(raw.plot)) {
-    throw new UsageError(`--plot: ${raw.plot} ends in neither .svg nor .png`)
-  }
   return { ...raw, tenants: tenantsOf(raw, { model: ['resnet50'], batches: [16] }), measure: measureOf(raw) }
 }

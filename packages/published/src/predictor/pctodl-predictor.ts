@@ -38,13 +38,15 @@ const known = ['platform', 'dataset', 'memFreq', 'perfModel', 'published'] as co
  * `PerfModel` for several networks, latencies and standard deviations.
  */
 export class PctoDLPredictor {
-  readonly model: string
   readonly memClockMhz: number
   readonly #predict: (shares: readonly number[], batches: readonly number[], smClockMhz: number) => AllMetrics
   readonly #withMemFreq: (memFreq: number) => PctoDLPredictor
 
   /** @throws UnknownNameError or InvalidInputError for a network, board, dataset or memory clock without parameters */
-  constructor(model: string, options: PctoDLPredictorOptions = {}) {
+  constructor(
+    readonly model: string,
+    options: PctoDLPredictorOptions = {},
+  ) {
     assertKnownOptions('options', options, known)
     const { published, dataset, memFreq } = options
     this.#withMemFreq = (other) => new PctoDLPredictor(model, { ...options, memFreq: other })
@@ -59,7 +61,6 @@ export class PctoDLPredictor {
     const perfModel = options.perfModel ?? shippedModel(options.platform)
     // This call throws for a network that the model does not know.
     perfModel.memoryBytes({ model, mpsPercent: 100, batchSize: 1 })
-    this.model = model
     this.memClockMhz = memFreq ?? perfModel.memClocksMhz[0]!
     if (!perfModel.memClocksMhz.includes(this.memClockMhz)) {
       const expected = `a fitted memory clock: ${perfModel.memClocksMhz.join(', ')}`

@@ -48,15 +48,15 @@ const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
 /** Predicts one network at one memory clock exactly as the published predictor does, including its defects. */
 export class PublishedPredictor {
-  /** The parameter set in use; null if the Python code's constants are used. */
-  readonly set: PublishedSetId | null
-  readonly memClockMhz: number | undefined
   readonly #stages: PublishedStages
   readonly #own = new Float64Array(64)
 
-  constructor(set: PublishedSetId | null, memClockMhz: number | undefined, stages: PublishedStages) {
-    this.set = set
-    this.memClockMhz = memClockMhz
+  constructor(
+    /** The parameter set in use; null if the Python code's constants are used. */
+    readonly set: PublishedSetId | null,
+    readonly memClockMhz: number | undefined,
+    stages: PublishedStages,
+  ) {
     this.#stages = stages
   }
 

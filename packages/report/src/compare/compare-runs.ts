@@ -1,6 +1,5 @@
 import { welchTest } from '@pctodl/numerics'
 import { groupBy } from '@pctodl/platform'
-import type { RunRecord } from '../record/run-record.js'
 import { meanOrNull } from '../verdict/spread.js'
 
 /** The windows of one run, and the name that identifies the run in a comparison. */
@@ -34,19 +33,6 @@ export interface Comparison {
   /** Names of the runs that only one of the two sides has. */
   readonly onlyInA: readonly string[]
   readonly onlyInB: readonly string[]
-}
-
-/**
- * Prepares a run for a comparison.
- *
- * @param run name that identifies the run
- */
-export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>): ComparedRun {
-  return {
-    run,
-    throughput: windows.map(({ throughput }) => throughput),
-    powerW: windows.flatMap(({ powerAverageW }) => powerAverageW ?? []),
-  }
 }
 
 /**

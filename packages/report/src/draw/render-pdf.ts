@@ -1,6 +1,5 @@
 import { CHART_FONT } from './chart-style.js'
 import { fontFiles } from './font-files.js'
-import { svgSize } from './svg-size.js'
 
 /** PDF points per centimetre. */
 const POINTS_PER_CM = 72 / 2.54
@@ -16,7 +15,11 @@ export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Arra
     import('pdfkit'),
     import('svg-to-pdfkit'),
   ])
-  const [width, height] = svgSize(svg)
+  const [, width, height] = /<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)!.map(Number) as [
+    number,
+    number,
+    number,
+  ]
   const scale = (widthCm * POINTS_PER_CM) / width
   const document = new PDFDocument({
     size: [width * scale, height * scale],

@@ -5,12 +5,11 @@ import { EXCESS_TOLERANCE, powerMetrics } from './power-metrics.js'
 import { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type Ripple, ripple } from './ripple.js'
 import { type SettlingTime, settlingTimes } from './settling-time.js'
-import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
+import { masked, steadyMask } from './steady-mask.js'
 
 export interface EvaluateOptions {
   /** Power by which the run is evaluated. Default: true power if it is known, otherwise the sensor's reading. */
   readonly source?: PowerSource
-  readonly steady?: SteadyDefinition
   /** Returns the reference throughput: the throughput of the best static configuration under a cap, samples/s. */
   readonly oracleThroughput?: (powerCapW: number) => number
 }
@@ -64,7 +63,7 @@ const kinds: readonly ActuationKind[] = ['sm-clock', 'mem-clock', 'power-limit',
 export function evaluate(run: RunRecording, options: EvaluateOptions = {}): Evaluation {
   const source = options.source ?? bestPowerSource(run.power)
   const signal = powerSignal(run.power, source)
-  const mask = steadyMask(run.power, options.steady)
+  const mask = steadyMask(run.power)
   const everything = new Uint8Array(mask.length).fill(1)
   return {
     source,

@@ -1,28 +1,18 @@
 import type { PowerSeries, PowerSource } from './power-signal.js'
 
-/**
- * Defines the steady state by the times that do not belong to it: after the start of a run and after each change of the
- * cap.
- */
-export interface SteadyDefinition {
-  /**
-   * Excluded time after the start of a run, ms. Default 30 000: by then, processes have loaded and the board is nearly
-   * warm.
-   */
-  readonly afterStartMs?: number
-  /** Excluded time after each change of the cap, ms. Default 15 000. */
-  readonly afterCapChangeMs?: number
-}
+/** Time after the start of a run, ms: by then, processes have loaded and the board is nearly warm. */
+const AFTER_START_MS = 30_000
+const AFTER_CAP_CHANGE_MS = 15_000
 
-/** Returns 1 for each sample that belongs to the steady state, and 0 for the others. */
-export function steadyMask(
-  { timeMs, powerCapW }: PowerSeries,
-  { afterStartMs = 30_000, afterCapChangeMs = 15_000 }: SteadyDefinition = {},
-): Uint8Array {
+/**
+ * Returns 1 for each sample that belongs to the steady state, and 0 for those after the start of a run and after each
+ * change of the cap.
+ */
+export function steadyMask({ timeMs, powerCapW }: PowerSeries): Uint8Array {
   const mask = new Uint8Array(timeMs.length)
-  let fromMs = afterStartMs
+  let fromMs = AFTER_START_MS
   for (let i = 0; i < timeMs.length; i++) {
-    if (i > 0 && powerCapW[i] !== powerCapW[i - 1]) fromMs = Math.max(fromMs, timeMs[i]! + afterCapChangeMs)
+    if (i > 0 && powerCapW[i] !== powerCapW[i - 1]) fromMs = Math.max(fromMs, timeMs[i]! + AFTER_CAP_CHANGE_MS)
     mask[i] = timeMs[i]! >= fromMs ? 1 : 0
   }
   return mask

@@ -7,7 +7,7 @@ import {
   standingsHeading,
   standingsTable,
 } from '../table/standings-table.js'
-import { costExplanation, explanation, taskHeading, taskTable } from '../table/task-table.js'
+import { explanation, taskHeading, taskTable } from '../table/task-table.js'
 import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
 
 /** A part of a report. The page and the Markdown file show the same parts. */
@@ -54,7 +54,6 @@ export function reportParts(content: ReportContent): ReportSection[] {
             ...explanation(runs),
             ...(oracle === undefined ? [] : [oracle]),
             'If several boards were run, figures are means. For 16 boards or more, intervals are 95 % confidence intervals by Student\u2019s t; for fewer, tables show the range.',
-            costExplanation,
             ...madeBy.map((maker) => `Made by ${maker}.`),
           ],
         },
@@ -88,7 +87,7 @@ function taskSection({ task: { stem, capsW }, oracle, rows }: TaskContent): Repo
   return {
     heading: `${taskHeading(runs[0]!, `${capsW.join(' \u2192 ')} W`)}${best}`,
     stem,
-    parts: [{ table: withoutEmptyColumns(taskTable(runs, { oracle, cost: true })), rows }, { chart: stem }],
+    parts: [{ table: withoutEmptyColumns(taskTable(runs, oracle)), rows }, { chart: stem }],
   }
 }
 
@@ -109,8 +108,8 @@ export function everyTaskTable({ boards }: ReportContent): ReportTable {
     tasks.flatMap(({ task: { board, id, model, dataset, capsW }, oracle, rows: ofTask }) => {
       const runs = ofTask.map(({ summary }) => summary)
       const about = [board, `${id}`, model, dataset, capsW.join(' '), figure(oracle, 1)]
-      return taskTable(runs, { oracle, cost: true }).rows.map((row) => [...about, ...row])
+      return taskTable(runs, oracle).rows.map((row) => [...about, ...row])
     }),
   )
-  return { head: [...prefix, ...taskTable([], { cost: true }).head], rows }
+  return { head: [...prefix, ...taskTable([]).head], rows }
 }

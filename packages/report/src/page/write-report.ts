@@ -21,7 +21,7 @@ export interface RawReportOptions {
 export function addReportOptions(command: Command): Command {
   return command
     .option('--pictures', 'also draw every chart as SVG and PNG')
-    .option('--paper <folder>', 'also write figures of 8.5 and 17.5 cm (SVG, PDF) and tables (LaTeX, CSV) for a paper')
+    .option('--paper <folder>', 'also write figures of 8.5 and 17.5 cm (PDF) and tables (LaTeX) for a paper')
     .option('--json', 'print the list of files as JSON')
 }
 

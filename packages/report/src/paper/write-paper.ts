@@ -1,18 +1,15 @@
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { renderPdf, renderSvg, type TopLevelSpec } from '../charts.js'
-import { svgSize } from '../draw/svg-size.js'
 import type { ReportContent } from '../page/report-content.js'
-import { everyTaskTable } from '../page/report-parts.js'
 import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
-import { type ReportTable, tableAsCsv } from '../table/report-table.js'
+import type { ReportTable } from '../table/report-table.js'
 import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
 import { tableAsLatex } from './latex-table.js'
 import { algorithmsFigure, paperWidthsCm, standingsFigure } from './paper-figures.js'
 
 /**
- * Writes the figures of a paper (SVG and PDF, 8.5 and 17.5 cm wide) and its tables (LaTeX with booktabs, CSV) into a
- * folder.
+ * Writes the figures of a paper (PDF, 8.5 and 17.5 cm wide) and its tables (LaTeX with booktabs) into a folder.
  *
  * @returns the paths of the files
  */
@@ -23,16 +20,12 @@ export async function writePaper(content: ReportContent, folder: string, signal?
     writeFileAtomically(file, text)
     files.push(file)
   }
-  const table = (name: string, rows: ReportTable, caption: string) => {
+  const table = (name: string, rows: ReportTable, caption: string) =>
     write(`${name}.tex`, tableAsLatex(rows, caption, `tab:${name}`))
-    write(`${name}.csv`, tableAsCsv(rows))
-  }
   const figure = async (name: string, draw: (widthCm: number) => TopLevelSpec) => {
     for (const widthCm of paperWidthsCm) {
       signal?.throwIfAborted()
-      const svg = await renderSvg(draw(widthCm))
-      write(`${name}-${widthCm}cm.svg`, inCentimetres(svg, widthCm))
-      write(`${name}-${widthCm}cm.pdf`, await renderPdf(svg, widthCm))
+      write(`${name}-${widthCm}cm.pdf`, await renderPdf(await renderSvg(draw(widthCm)), widthCm))
     }
   }
   const { standings } = content
@@ -48,16 +41,5 @@ export async function writePaper(content: ReportContent, folder: string, signal?
     table(`algorithms-${board}`, algorithmTable(algorithms, baseline), caption)
     await figure(`algorithms-${board}`, (widthCm) => algorithmsFigure(algorithms, baseline, widthCm))
   }
-  write('tasks.csv', tableAsCsv(everyTaskTable(content)))
   return files
-}
-
-/** Vega sizes a figure in pixels, but on paper it must be as wide as its column. */
-function inCentimetres(svg: string, widthCm: number): string {
-  const [width, height] = svgSize(svg)
-  const heightCm = (widthCm * height) / width
-  return svg.replace(
-    /(<svg[^>]*?) width="[^"]*" height="[^"]*"/,
-    `$1 width="${widthCm}cm" height="${heightCm.toFixed(3)}cm"`,
-  )
 }

@@ -21,25 +21,6 @@ const columns: readonly Column[] = [
   ['above cap, %', ({ timeAboveCapPercent }) => figure(timeAboveCapPercent, 2)],
   ['excess, J', ({ power }) => figure(power.excessEnergyJ, 1)],
   ['J each', ({ energyPerSampleJ }) => figure(energyPerSampleJ, 4)],
-]
-
-/** Assumed price of electricity for industry, USD/kWh. Costs at another price are proportional. */
-const USD_PER_KWH = 0.15
-/** Emissions of electricity, world average of 2023, kg CO2 equivalent/kWh (Ember, Global Electricity Review 2024). */
-const KG_CO2_PER_KWH = 0.48
-
-/** @param perKwh cost of 1 kWh (3.6 MJ) */
-const costOfMillion = (perKwh: number) => (run: RunSummary) =>
-  run.energyPerSampleJ === null ? '-' : ((run.energyPerSampleJ / 3.6) * perKwh).toFixed(3)
-
-const costColumns: readonly Column[] = [
-  ['USD / million', costOfMillion(USD_PER_KWH)],
-  ['kg CO2 / million', costOfMillion(KG_CO2_PER_KWH)],
-]
-
-export const costExplanation: string = `Cost: ${USD_PER_KWH} USD and ${KG_CO2_PER_KWH} kg CO2 per kWh, of the board alone (no host, no cooling).`
-
-const verdictColumns: readonly Column[] = [
   ['start-up', ({ startUp }) => (startUp ? statusWords[startUp.status] : '-')],
   ['power cap', ({ verdict }) => (verdict.breaks === 'latency' ? 'MISSES latency' : statusWords[verdict.status])],
 ]
@@ -47,14 +28,10 @@ const verdictColumns: readonly Column[] = [
 const statusWords = { holds: 'holds', violates: 'VIOLATES', unknown: 'unknown' } as const
 
 /** Table of the combined runs of one task. Cells that do not apply to a run are `-`. */
-export function taskTable(
-  runs: readonly RunSummary[],
-  { oracle = null, cost = false }: { readonly oracle?: number | null; readonly cost?: boolean } = {},
-): ReportTable {
-  const shown = [...columns, ...(cost ? costColumns : []), ...verdictColumns]
+export function taskTable(runs: readonly RunSummary[], oracle: number | null = null): ReportTable {
   return {
-    head: shown.map(([head]) => head),
-    rows: runs.map((run) => shown.map(([, cell]) => cell(run, oracle))),
+    head: columns.map(([head]) => head),
+    rows: runs.map((run) => columns.map(([, cell]) => cell(run, oracle))),
   }
 }
 

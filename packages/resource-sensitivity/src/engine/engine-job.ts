@@ -27,12 +27,8 @@ export const nothing: AllocationOption = { cpus: 0, memoryGb: 0, throughput: 0 }
 
 /** Engine state of a job. */
 export class EngineJob {
-  /** In the order of submission. */
-  readonly index: number
-  readonly job: Job
   readonly id: number
   readonly gpus: number
-  readonly kind: JobClass
   readonly profile: JobProfile
   state: 'waiting' | 'running' | 'finished' = 'waiting'
   /** Sort key of the last round. */
@@ -68,12 +64,15 @@ export class EngineJob {
   /** Null while it waits. */
   placement: readonly Seat[] | null = null
 
-  constructor(index: number, job: Job, kind: JobClass, nowS: number) {
-    this.index = index
-    this.job = job
+  constructor(
+    /** In the order of submission. */
+    readonly index: number,
+    readonly job: Job,
+    readonly kind: JobClass,
+    nowS: number,
+  ) {
     this.id = job.id
     this.gpus = job.gpus
-    this.kind = kind
     this.profile = kind.profile
     this.remaining = job.iterations
     this.iterationS = kind.fairIterationS

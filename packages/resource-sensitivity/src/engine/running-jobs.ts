@@ -38,7 +38,6 @@ type RememberedJob = Pick<EngineJob, 'placement' | 'share' | 'restarts' | 'saved
 
 /** All submitted jobs, with the placements, held resources and expected finish times of the running ones. */
 export class RunningJobs {
-  readonly options: CheckedEngineOptions
   readonly profiles: ReadonlyMap<string, JobProfile>
   readonly totals: ClusterTotals
   readonly pool: ServerPool
@@ -58,8 +57,10 @@ export class RunningJobs {
   readonly #byId = new Map<number, EngineJob>()
   readonly #classes = new Map<string, JobClass>()
 
-  constructor(options: CheckedEngineOptions, startS: number) {
-    this.options = options
+  constructor(
+    readonly options: CheckedEngineOptions,
+    startS: number,
+  ) {
     this.profiles = new Map(options.profiles.map((profile) => [profile.model, profile]))
     this.totals = totals(options.cluster)
     this.pool = new ServerPool(options.cluster)

@@ -166,25 +166,6 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * Returns a service as a `SystemUnderTest` for the load generator of `@pctodl/traffic`. A query of several samples
-   * becomes one request per sample, and counts as answered when all of them are.
-   */
-  systemOf(service: string): {
-    answer(query: { readonly samples: number; readonly dueMs: number }): Promise<'completed' | 'shed'>
-  } {
-    this.#dispatcherOf('service', service)
-    return {
-      answer: async ({ samples, dueMs }) => {
-        const asked = Array.from({ length: samples }, () => this.ask(service, { arrivedMs: dueMs }))
-        const answers = await Promise.all(asked)
-        const failed = answers.find(({ outcome }) => outcome === 'failed')
-        if (failed) throw new PctodlError('REQUEST_FAILED', failed.reason!)
-        return answers.some(({ outcome }) => outcome === 'shed') ? 'shed' : 'completed'
-      },
-    }
-  }
-
-  /**
    * Stops all arrivals and sheds waiting requests. Requests in running batches are still answered. A second call does
    * nothing.
    *

@@ -18,8 +18,6 @@ export interface OnnxOptions {
 /** A network in ONNX Runtime, and the batch of input images that it runs. */
 export class OnnxModel implements LoadedModel {
   readonly runtime: string
-  readonly device: string
-  readonly note: string | undefined
   readonly #session: InferenceSession
   readonly #tensor: typeof Tensor
   readonly #images: ImageFile
@@ -32,12 +30,10 @@ export class OnnxModel implements LoadedModel {
     ort: typeof import('onnxruntime-node'),
     session: InferenceSession,
     start: StartCommand,
-    device: string,
-    note: string | undefined,
+    readonly device: string,
+    readonly note: string | undefined,
   ) {
     this.runtime = `onnxruntime-node ${ort.env.versions.node ?? ''}`.trim()
-    this.device = device
-    this.note = note
     this.#session = session
     this.#tensor = ort.Tensor
     this.#start = start

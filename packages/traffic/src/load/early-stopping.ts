@@ -14,7 +14,9 @@ const CONFIDENCE = 0.99
  * @param over number of queries above the bound
  */
 export function queriesNeeded(percentile: number, over: number): number {
-  assertPercentile(percentile)
+  if (!(percentile > 0 && percentile < 1)) {
+    throw new InvalidInputError('percentile', percentile, 'a share above 0 and below 1, as 0.99')
+  }
   if (!Number.isInteger(over) || over < 0) throw new InvalidInputError('over', over, 'a whole number of queries')
   // The probability that at most `over` of n queries exceed the bound decreases with n.
   const holds = (n: number) => incompleteBeta(percentile, n - over, over + 1) <= 1 - CONFIDENCE
@@ -27,30 +29,4 @@ export function queriesNeeded(percentile: number, over: number): number {
     else low = middle
   }
   return high
-}
-
-/**
- * An upper estimate of a percentile with 99 % confidence, ms; null if there are too few queries.
- *
- * @param ascendingMs latencies in ascending order, ms
- * @param percentile above 0 and below 1
- */
-export function percentileWithConfidence(ascendingMs: ArrayLike<number>, percentile: number): number | null {
-  assertPercentile(percentile)
-  const count = ascendingMs.length
-  // The estimate is the `over`-th largest latency, with the largest `over` that the number of queries allows.
-  let over = 0
-  let step = 1
-  while (queriesNeeded(percentile, over + step) <= count) {
-    over += step
-    step *= 2
-  }
-  for (; step >= 1; step = Math.floor(step / 2)) if (queriesNeeded(percentile, over + step) <= count) over += step
-  return over === 0 ? null : ascendingMs[count - over]!
-}
-
-function assertPercentile(percentile: number): void {
-  if (!(percentile > 0 && percentile < 1)) {
-    throw new InvalidInputError('percentile', percentile, 'a share above 0 and below 1, as 0.99')
-  }
 }

@@ -2,18 +2,14 @@
 export interface RequestTrace {
   /** Arrival times in order, counted from the first one, ms: the input of `replayedTimes`. */
   readonly timesMs: Float64Array
-  /** Prompt tokens of each request; absent if the trace has none. */
-  readonly promptTokens?: Float64Array
-  /** Answer tokens of each request; absent if the trace has none. */
-  readonly outputTokens?: Float64Array
+  /** Prompt tokens of each request. */
+  readonly promptTokens: Float64Array
+  /** Answer tokens of each request. */
+  readonly outputTokens: Float64Array
 }
 
 /** Sorts requests by time. Those at the same time stay in the order of the file. */
-export function traceOf(
-  timesMs: Float64Array,
-  promptTokens: Float64Array | null,
-  outputTokens: Float64Array | null,
-): RequestTrace {
+export function traceOf(timesMs: Float64Array, promptTokens: Float64Array, outputTokens: Float64Array): RequestTrace {
   const order = Uint32Array.from(timesMs, (_, i) => i)
   let ordered = true
   for (let i = 1; i < timesMs.length && ordered; i++) ordered = timesMs[i]! >= timesMs[i - 1]!
@@ -22,7 +18,7 @@ export function traceOf(
   const firstMs = timesMs[order[0]!]!
   return {
     timesMs: Float64Array.from(order, (i) => timesMs[i]! - firstMs),
-    ...(promptTokens === null ? {} : { promptTokens: inOrder(promptTokens) }),
-    ...(outputTokens === null ? {} : { outputTokens: inOrder(outputTokens) }),
+    promptTokens: inOrder(promptTokens),
+    outputTokens: inOrder(outputTokens),
   }
 }

@@ -3,14 +3,15 @@ import { parse } from 'csv-parse/sync'
 
 /** Thrown for invalid content of a trace file. `row` counts the rows of requests from 1; row 0 is the header. */
 export class RequestTraceError extends PctodlError {
-  readonly row: number
-  readonly column: string
-
-  constructor(row: number, column: string, found: string, expected: string, options?: ErrorOptions) {
+  constructor(
+    readonly row: number,
+    readonly column: string,
+    found: string,
+    expected: string,
+    options?: ErrorOptions,
+  ) {
     const where = row === 0 ? 'header' : `row ${row}`
     super('REQUEST_TRACE', `request trace, ${where}, column '${column}': got '${found}', expected ${expected}`, options)
-    this.row = row
-    this.column = column
   }
 }
 
@@ -34,10 +35,6 @@ export class TraceTable {
     this.#header = records[0] ?? []
     this.#records = records.slice(1)
     if (this.#records.length === 0) throw new RequestTraceError(1, '*', '', 'at least one row below the header')
-  }
-
-  get header(): readonly string[] {
-    return this.#header
   }
 
   get rows(): number {
@@ -64,7 +61,7 @@ export class TraceTable {
    * @param read returns NaN for invalid text
    * @throws RequestTraceError naming the row
    */
-  numbers(column: string, expected: string, read: (text: string) => number = readNumber): Float64Array {
+  numbers(column: string, expected: string, read: (text: string) => number = toNumber): Float64Array {
     const text = this.text(column)
     const values = new Float64Array(this.rows)
     for (let i = 0; i < values.length; i++) {
@@ -75,6 +72,6 @@ export class TraceTable {
   }
 }
 
-export function readNumber(text: string): number {
+function toNumber(text: string): number {
   return text === '' ? Number.NaN : Number(text)
 }
