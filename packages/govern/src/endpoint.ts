@@ -8,7 +8,8 @@ import { type EndpointState, endpointState, type ServiceSample } from './metrics
 import { PENDING, readTriton, readTritonLimits } from './metrics/triton.js'
 import type { PageReader } from './page-reader.js'
 
-const PROBE_MS = 1000
+/** Time after which the limits of a server are read again, ms: a restart before its first request shows in no counter. */
+const GOAL_MS = 60_000
 /** If a server gives no fresh sample for this time, it counts as away, ms. */
 const STALE_MS = 2500
 
@@ -24,13 +25,13 @@ export class Endpoint {
   state: EndpointState = 'idle'
   requests = 0
   readonly #config: ServiceConfig
-  #isReady = true
-  #probeMs = Number.NEGATIVE_INFINITY
+  #goalMs: number
 
   private constructor(config: ServiceConfig, goal: ServiceGoal, nowMs: number) {
     this.#config = config
     this.goal = goal
     this.sampleMs = nowMs
+    this.#goalMs = nowMs
   }
 
   /** @throws PctodlError `ENDPOINT` if the server hides its limits or counters, before the board is governed */
@@ -46,47 +47,46 @@ export class Endpoint {
     }
   }
 
-  /** Whether the operator's clocks must apply, because the server drains, has restarted, or has not answered. */
+  /** Whether the operator's clocks must apply, because the server has restarted or has not answered. */
   isAway(timeMs: number): boolean {
-    return this.state === 'draining' || this.state === 'reset' || timeMs - this.sampleMs > STALE_MS
+    return this.state === 'reset' || timeMs - this.sampleMs > STALE_MS
   }
 
   /** @returns a message if the server now drains, is unreachable or has restarted; otherwise null */
   async scrape(get: PageReader, now: () => number): Promise<string | null> {
     let failure = lackOf(this.#config)
-    const sample = await this.#read(get).catch((error) => {
+    const sample = await this.#read(get, now()).catch((error) => {
       failure = reasonOf(error)
       return null
     })
     const timeMs = now()
-    if (sample !== null) await this.#probe(get, timeMs)
+    const drains = sample === null && (await this.#drains(get))
     const before = this.state
-    this.state = endpointState(this.sample, sample, this.#isReady)
+    this.state = endpointState(this.sample, sample, drains)
     if (sample !== null) {
       if (this.state !== 'reset') this.requests += sample.completed - (this.sample ?? sample).completed
       this.sample = sample
       this.sampleMs = timeMs
     }
+    if (sample === null || this.state === 'reset') this.#goalMs = Number.NEGATIVE_INFINITY
     if (this.state === before || this.state === 'serving' || this.state === 'idle') return null
     return `${this.goal.name}: ${this.state}${sample === null ? ` (${failure})` : ''}`
   }
 
-  async #read(get: PageReader): Promise<Sample | null> {
+  async #read(get: PageReader, timeMs: number): Promise<Sample | null> {
     const sample = await readSample(this.#config, get)
-    if (sample === null || (this.state !== 'gone' && this.state !== 'reset')) return sample
+    if (sample === null || timeMs - this.#goalMs < GOAL_MS) return sample
     const goal = await readGoal(this.#config, get, sample)
     if (JSON.stringify(goal) !== JSON.stringify(this.goal)) this.goal = goal
+    this.#goalMs = timeMs
     return sample
   }
 
-  /** While Triton drains, it still answers requests for metrics but is not ready. */
-  async #probe(get: PageReader, timeMs: number): Promise<void> {
-    if (!('triton' in this.#config) || timeMs < this.#probeMs) return
-    this.#probeMs = timeMs + PROBE_MS
-    this.#isReady = await get(`${this.#config.triton}/v2/health/ready`).then(
-      () => true,
-      () => false,
-    )
+  /** Triton refuses requests for statistics as soon as it drains, but serves its metrics to the end. */
+  async #drains(get: PageReader): Promise<boolean> {
+    if (!('triton' in this.#config)) return false
+    const [metrics, stats] = await Promise.allSettled([get(this.#config.metrics), get(this.#config.stats)])
+    return metrics.status === 'fulfilled' && stats.status === 'rejected'
   }
 }
 

@@ -10,9 +10,20 @@ const ALLOW =
 /** @throws PctodlError if access is restricted; Error if the server does not answer in time, or with another status */
 export type PageReader = (address: string) => Promise<string>
 
+/** Connections are kept for this time only, ms: Triton waits with its shutdown until they are closed, for up to 30 s. */
+const KEPT_MS = 2000
+const newConnections = () => new http.Agent({ keepAlive: true })
+let connections = newConnections()
+let openedMs = performance.now()
+
 /** Creates a reader that requests each page only once, because services of one server share its metrics. */
 export function pageReader(timeoutMs: number): PageReader {
   const pages = new Map<string, Promise<string>>()
+  if (performance.now() - openedMs > KEPT_MS) {
+    connections.destroy()
+    connections = newConnections()
+    openedMs = performance.now()
+  }
   return (address) => {
     const page = pages.get(address) ?? request(address, timeoutMs)
     pages.set(address, page)
@@ -22,9 +33,10 @@ export function pageReader(timeoutMs: number): PageReader {
 
 /** Uses `http.get`, because `fetch` takes four times the CPU time, and this code runs several times a second. */
 function request(address: string, timeoutMs: number): Promise<string> {
-  const { get } = address.startsWith('https:') ? https : http
+  const isSecure = address.startsWith('https:')
+  const options = isSecure ? {} : { agent: connections }
   return new Promise((resolve, reject) => {
-    const sent = get(address, (answer) => {
+    const sent = (isSecure ? https : http).get(address, options, (answer) => {
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (part: string) => {

@@ -182,6 +182,15 @@ describe('a hostile page of metrics', () => {
     ['a byte order mark', `\uFEFF${good}`, { objectiveMs: 200 }],
     ['tabs and spaces', good.replaceAll('} ', '}  \t'), { late: 5 }],
     ['spaces between labels', good.replaceAll('",', '" , '), { late: 5 }],
+    [
+      'spaces wherever the format allows them',
+      good
+        .replace(/^(\w+)\{/gm, '\t $1 \t{\t')
+        .replaceAll('=', ' =\t')
+        .replaceAll('}', ' } '),
+      { completed: 100, late: 5, queued: 3, running: 2 },
+    ],
+    ['names after spaces', `${`${' '.repeat(1000)}t_bucket`.repeat(long / 1000)}\n${good}`, { late: 5 }],
     ['a trailing comma in labels', good.replaceAll('"} ', '",} '), { late: 5 }],
     ['no value', good.replace('} 3', '}'), { late: 5, queued: 0 }],
     ['text for a value', good.replace('} 3', '} three'), { queued: 0 }],
@@ -245,6 +254,8 @@ describe('a hostile page of metrics', () => {
     const quoted = good.replaceAll('model="m"', '"my.model"="m"').replace(/^(\w+)\{/gm, '{"http.$1",')
     const mapped = { whole: 'http.t', judged: ['http.t'], running: 'http.r', labels: { 'my.model': 'm' } }
     expect(readHistograms(quoted, mapped, 250)).toMatchObject({ completed: 100, late: 5, running: 2, objectiveMs: 200 })
+    const spaced = quoted.replaceAll('{"', ' { "').replaceAll('",', '" , ').replaceAll('"}', '" }')
+    expect(readHistograms(spaced, mapped, 250)).toMatchObject({ completed: 100, late: 5, running: 2, objectiveMs: 200 })
     expect(readHistograms(quoted.replaceAll('"my.model"=', '"my\\"model"='), mapped, 250)).toBeNull()
   })
 
@@ -483,6 +494,21 @@ describe('a server that restarts', () => {
     await triton.start()
     await new Promise((resolve) => setTimeout(resolve, 100))
     for (let i = 0; i < 5; i++) await scrape()
+    expect(endpoint.goal.limits).toMatchObject({ maxBatchSize: 32 })
+    await triton.stop()
+  })
+})
+
+describe('a server that restarts before its first request', () => {
+  it('is governed with its new batch limits within a minute', async () => {
+    const triton = new TritonStandIn()
+    triton.ratePerS = 0
+    await triton.start()
+    const endpoint = await Endpoint.open(triton.service('a'), pageReader(1000), 0)
+    triton.maxBatchSize = 32
+    await endpoint.scrape(pageReader(1000), () => 1000)
+    expect(endpoint.goal.limits).toMatchObject({ maxBatchSize: 8 })
+    await endpoint.scrape(pageReader(1000), () => 60_000)
     expect(endpoint.goal.limits).toMatchObject({ maxBatchSize: 32 })
     await triton.stop()
   })

@@ -161,12 +161,12 @@ describe('metrics', () => {
     const at = (completed: number, queued = 0): ServiceSample => {
       return { completed, failed: 0, queued, running: 0, latencyMs: completed }
     }
-    expect(endpointState(at(1), at(2), true)).toBe('serving')
-    expect(endpointState(at(2), at(2), true)).toBe('idle')
-    expect(endpointState(at(2), at(2, 1), true)).toBe('serving')
-    expect(endpointState(at(2), at(3), false)).toBe('draining')
-    expect(endpointState(at(2), null, true)).toBe('gone')
-    expect(endpointState(at(2), at(1), true)).toBe('reset')
+    expect(endpointState(at(1), at(2), false)).toBe('serving')
+    expect(endpointState(at(2), at(2), false)).toBe('idle')
+    expect(endpointState(at(2), at(2, 1), false)).toBe('serving')
+    expect(endpointState(at(2), null, true)).toBe('draining')
+    expect(endpointState(at(2), null, false)).toBe('gone')
+    expect(endpointState(at(2), at(1), false)).toBe('reset')
   })
 })
 
@@ -203,9 +203,33 @@ describe('a server', () => {
       const get = pageReader(1000)
       await Promise.all(endpoints.map((endpoint) => endpoint.scrape(get, () => 1000 * round)))
       expect(triton.asked('/metrics')).toBe(1 + round)
-      expect(triton.asked('/v2/health/ready')).toBe(round)
     }
     for (const { state } of endpoints) expect(state).not.toBe('gone')
+    await triton.stop()
+  })
+
+  it('drains if it refuses all but its metrics', async () => {
+    const triton = new TritonStandIn()
+    await triton.start()
+    const endpoint = await Endpoint.open(triton.service('a'), pageReader(1000), 0)
+    triton.drains = true
+    const message = await endpoint.scrape(pageReader(1000), () => 1000)
+    expect(message).toBe('a: draining (socket hang up)')
+    expect(endpoint.isAway(1000)).toBe(false)
+    expect(endpoint.isAway(3000)).toBe(true)
+    await triton.stop()
+    expect(await endpoint.scrape(pageReader(1000), () => 4000)).toMatch(/^a: gone /)
+  })
+
+  it('whose end waits for open connections waits for none of these for long', async () => {
+    const triton = new TritonStandIn()
+    await triton.start()
+    const endpoint = await Endpoint.open(triton.service('a'), pageReader(1000), 0)
+    const first = [...triton.sockets]
+    await new Promise((resolve) => setTimeout(resolve, 2100))
+    await endpoint.scrape(pageReader(1000), () => 1000)
+    await expect.poll(() => first.every(({ destroyed }) => destroyed)).toBe(true)
+    expect(endpoint.state).not.toBe('gone')
     await triton.stop()
   })
 

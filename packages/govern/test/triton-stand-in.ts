@@ -1,17 +1,18 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { TritonService } from '../src/config.js'
 
-const RATE_PER_S = 100
 const BATCH_MS = 4
 
 /** Answers what Triton would of a model `m` with steady requests, one a batch. */
 export class TritonStandIn {
   /** Before it answers, ms. */
   delayMs = 0
-  ready = true
+  /** It then refuses all but its metrics, as Triton does. */
+  drains = false
   /** What is restricted: PyTriton hides `stats` by default. */
   hidden = ''
+  ratePerS = 100
   /** The model whose waiting requests it counts. */
   counted = 'm'
   maxBatchSize = 8
@@ -19,6 +20,8 @@ export class TritonStandIn {
   #port = 0
   #startedMs = performance.now()
   readonly #asked = new Map<string, number>()
+  /** All connections since its first start. */
+  readonly sockets: Socket[] = []
 
   /** Number of requests for a path. */
   asked(url: string): number {
@@ -43,10 +46,11 @@ export class TritonStandIn {
     const server = createServer(async ({ url }, response) => {
       this.#asked.set(url!, this.asked(url!) + 1)
       if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
-      if (url === '/v2/health/ready') response.writeHead(this.ready ? 200 : 400)
+      if (this.drains && url !== '/metrics') return void response.destroy()
       if (this.hidden !== '' && url?.endsWith(`/${this.hidden}`)) response.writeHead(403)
       response.end(this.#answer(url ?? ''))
     })
+    server.on('connection', (socket) => this.sockets.push(socket))
     this.#server = server
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve))
     this.#port = (server.address() as AddressInfo).port
@@ -61,7 +65,7 @@ export class TritonStandIn {
   }
 
   #answer(url: string): string {
-    const count = Math.floor((RATE_PER_S * (performance.now() - this.#startedMs)) / 1000)
+    const count = Math.floor((this.ratePerS * (performance.now() - this.#startedMs)) / 1000)
     if (url === '/metrics') return `nv_inference_pending_request_count{model="${this.counted}",version="1"} 0\n`
     if (url.endsWith('/config'))
       return JSON.stringify({ max_batch_size: this.maxBatchSize, dynamic_batching: {}, instance_group: [{ count: 1 }] })

@@ -49,6 +49,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
   let last: GovernStep | null = null
   /** Whether the last step could not be logged, for example because the disk is full. */
   let isLost = false
+  let saidMs = Number.NEGATIVE_INFINITY
   const server = host === undefined ? null : await startMetricsServer(host, Number(port), () => last)
   const view = newView(terminal.stdout, dryRun)
   const onMessage = (message: string) => terminal.stderr.write(`pctodl govern: ${message}\n`)
@@ -59,8 +60,11 @@ export const govern: CommandFunction = async (argv, terminal) => {
       if (log !== null) appendFileSync(log, `${isLost ? '\n' : ''}${JSON.stringify(step)}\n`)
       isLost = false
     } catch (error) {
-      if (!isLost) onMessage(`--log ${options.log}: ${reasonOf(error)}; steps are lost until it can be written`)
       isLost = true
+      // A disk that is nearly full fails often.
+      if (performance.now() - saidMs < 3_600_000) return
+      saidMs = performance.now()
+      onMessage(`--log ${options.log}: ${reasonOf(error)}; steps are lost until it can be written`)
     }
   }
   try {

@@ -13,8 +13,9 @@ interface Series {
 }
 
 /** Each takes time in proportion to the text, also if a line is malformed. */
-const LABEL = /[{,][ \t]*(?:([a-zA-Z_]\w*|"[^"\\\n]*(?:\\.[^"\\\n]*)*")="([^"\\\n]*(?:\\.[^"\\\n]*)*)"[ \t]*)?/y
-const VALUE = /(?:\}[ \t]*|[ \t]+)(\S+)/y
+const LABEL =
+  /[ \t]*[{,][ \t]*(?:([a-zA-Z_]\w*|"[^"\\\n]*(?:\\.[^"\\\n]*)*")[ \t]*=[ \t]*"([^"\\\n]*(?:\\.[^"\\\n]*)*)"[ \t]*)?/y
+const VALUE = /[ \t]*(?:\}[ \t]*|[ \t])(\S+)/y
 
 /** Sum of the series of a name that have the labels; null if there are none. */
 export function sumOf(text: string, name: string, wanted: Labels): number | null {
@@ -45,9 +46,10 @@ export function latenciesOf(text: string, name: string, wanted: Labels): Latenci
 function seriesOf(text: string, name: string, wanted: Labels): Series[] {
   const found: Series[] = []
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const isQuoted = text.startsWith('{"', at - 2)
-    const startOfLine = isQuoted ? at - 2 : at
-    if (startOfLine > 0 && text[startOfLine - 1] !== '\n') continue
+    const isQuoted = text[at - 1] === '"'
+    let before = lastToken(text, isQuoted ? at - 1 : at)
+    if (isQuoted && text[before] === '{') before = lastToken(text, before)
+    if (before >= 0 && text[before] !== '\n') continue
     const labels = new Map<string, string>()
     let end = at + name.length + (isQuoted ? 1 : 0)
     LABEL.lastIndex = end
@@ -63,6 +65,13 @@ function seriesOf(text: string, name: string, wanted: Labels): Series[] {
       found.push({ labels, value })
   }
   return found
+}
+
+/** Index of the last character before a place that is no blank. */
+function lastToken(text: string, at: number): number {
+  let before = at - 1
+  while (text[before] === ' ' || text[before] === '\t') before--
+  return before
 }
 
 function plain(text: string): string {

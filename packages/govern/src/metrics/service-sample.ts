@@ -17,15 +17,14 @@ export function wasReset(before: ServiceSample, after: ServiceSample): boolean {
   return after.completed < before.completed || after.failed < before.failed || after.latencyMs < before.latencyMs - 1e-6
 }
 
-/** @param after null if the server did not answer @param ready true if the server has no readiness probe */
+/** @param after null if the server did not answer @param drains whether this is because it drains */
 export function endpointState(
   before: ServiceSample | null,
   after: ServiceSample | null,
-  ready: boolean,
+  drains: boolean,
 ): EndpointState {
-  if (after === null) return 'gone'
+  if (after === null) return drains ? 'draining' : 'gone'
   if (before !== null && wasReset(before, after)) return 'reset'
-  if (!ready) return 'draining'
   const works = after.queued + after.running > 0 || (before !== null && after.completed > before.completed)
   return works ? 'serving' : 'idle'
 }
