@@ -19,8 +19,6 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
-/** Fractions of the caution to try in turn for a memory clock. Full caution may ask for more than any clock serves. */
-const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
 /** A queue must drain within this share of the service's objective. */
 const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
@@ -224,16 +222,9 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.perS)
   }
 
-  /**
-   * Arrival rates for which a memory clock is chosen, requests/s: the present rates, raised by as much of the caution
-   * as the tenants can serve under the cap.
-   */
+  /** Arrival rates to prepare for, requests/s: with caution. */
   get #readyPerS(): number[] {
-    for (const part of CAUTION_PARTS) {
-      const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
-      if (this.#memories.some((clocks) => this.#canServe(clocks, ratesPerS))) return ratesPerS
-    }
-    return this.#ratesPerS
+    return this.#watches.map(({ readyPerS }) => readyPerS)
   }
 
   get #burstiness(): number[] {
@@ -257,7 +248,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   /** The constraint that a clock violates; undefined if the clock suffices. */
   #lacking(smClockMhz: number, cautious: boolean): string | undefined {
-    const ratesPerS = cautious ? this.#watches.map(({ readyPerS }) => readyPerS) : this.#ratesPerS
+    const ratesPerS = cautious ? this.#readyPerS : this.#ratesPerS
     const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
     for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
       const watch = this.#watches[i]!
@@ -372,15 +363,17 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /**
-   * Chooses the memory clock with the lowest power at the present rates. Only memory clocks at which the tenants can
-   * also serve the rates with caution are considered.
+   * Chooses the memory clock with the lowest power at the present rates, among those at which the tenants can also serve
+   * the rates with caution, if there are any.
    */
   #weighMemory(): Action {
     const dueMs = this.#short ? SHED_MS : MEMORY_MS
     if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
     this.#memoryMs = this.#timeMs
+    const isReady = this.#memories.some((clocks) => this.#canServe(clocks, this.#readyPerS))
+    const servedPerS = isReady ? this.#readyPerS : this.#ratesPerS
     const powerW = this.#memories.map((clocks) =>
-      this.#canServe(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
+      this.#canServe(clocks, servedPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
     )
     const minW = Math.min(...powerW)
     if (!(minW < (1 - MEMORY_GAIN) * powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
