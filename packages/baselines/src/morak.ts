@@ -1,4 +1,4 @@
-import { type GpuSpec, snapDown } from '@pctodl/platform'
+import { type GpuSpec, snapDown, type Tenant } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { BatchLimits } from './batch-limits.js'
 import { guardedIndex, highestMemClock, middleIndex, workingSmClocks } from './clock-table.js'

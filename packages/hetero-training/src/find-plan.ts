@@ -3,7 +3,7 @@ import { PctodlError } from '@pctodl/platform'
 import { assertInput } from './input-checks.js'
 import { DeadlineSearch, type Objective, SAME_TIME, type Split } from './search/best-deadline.js'
 import { LEFT_OUT } from './search/option-table.js'
-import { PowerSearch } from './search/within-power.js'
+import { PowerSearch, type SplitWithinPower } from './search/within-power.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
 

@@ -1,6 +1,6 @@
 import { findGpuSpec, gpuSpecs } from './boards.js'
 import { PctodlError, UnknownNameError } from './errors.js'
-import { findMigGeometry, type MigGeometry, migGeometries } from './mig-geometry.js'
+import { findMigGeometry, type MigGeometry, type MigSlot, migGeometries } from './mig-geometry.js'
 
 /** Possible sizes of a MIG instance in compute slices (GPCs). */
 export const segmentSizes = [1, 2, 3, 4, 7] as const

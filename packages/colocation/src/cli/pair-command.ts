@@ -13,7 +13,14 @@ import {
 } from '@pctodl/command-line'
 import { membersLabel } from '../colocation.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
-import { type ColocationGroup, GroupJudge, type GroupLimits, memoryOf, type Objective } from '../select/group-judge.js'
+import {
+  type ColocationGroup,
+  GroupJudge,
+  type GroupLimits,
+  type GroupPower,
+  memoryOf,
+  type Objective,
+} from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
 import { type RankedGroup, rankPartners, undecided } from '../select/rank-partners.js'
 import { allColocations, readStudy } from '../tables/study-tables.js'

@@ -8,7 +8,7 @@ import { CoRunnerProcess, type FittedProcess, type ProcessView } from './co-runn
 import { fitVariances } from './fit-variances.js'
 import { type FittedGroupPower, GroupPowerModel } from './group-power.js'
 import { Acquaintance } from './novelty.js'
-import { around, type ColocationPrediction, logSpread } from './prediction.js'
+import { around, type ColocationPrediction, type Interval, logSpread } from './prediction.js'
 import { colocationSpans, coRunnerExponent, MIN_KEPT, namesOfRow, trainingRows } from './training-rows.js'
 
 /** Rank of the process, which is exact for at most this number of rows. */

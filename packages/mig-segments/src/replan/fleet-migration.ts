@@ -1,3 +1,4 @@
+import type { MigSlot } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 import { type FleetSegment, keepWatts } from '../fleet/place-fleet.js'
 import type { MappedBoard } from '../map/fleet-map.js'

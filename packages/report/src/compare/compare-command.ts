@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type CommandFunction, integerFrom, jsonText, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { formatDifferences } from '../table/comparison-table.js'
-import { compareRuns } from './compare-runs.js'
+import { type ComparedRun, compareRuns } from './compare-runs.js'
 import { readResultFolder } from './read-result-folder.js'
 
 /** `bench-runner compare A B`: compares two folders of result files. */

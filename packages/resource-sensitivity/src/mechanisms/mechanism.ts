@@ -1,4 +1,4 @@
-import type { EngineJob } from '../engine/engine-job.js'
+import type { EngineJob, Seat } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import { inOrder, type WaitingQueue } from '../engine/service-order.js'
 import type { ShareRules } from './share-rules.js'
