@@ -255,7 +255,7 @@ export class ClockController {
       // After a long pause, even delayed readings describe the paused load. So the rise to full load shows the delay.
       this.#history.rested(m.activeMs, Math.min(modelW, readW / this.#observer.state.ratio))
     }
-    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: modelW, readW })
+    this.#history.add({ timeMs, capW: m.capW, modelW, workedW: active ? modelW : 0, readW })
     if (!active && !loading && pauseMs === durationMs) this.#observer.explainLow(stallNoticeMs ?? SECOND_MS)
     if (active) m.activeMs = timeMs
     if (ran < m.index) {
@@ -277,8 +277,7 @@ export class ClockController {
     }
     const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    const shown = fullMs >= lateMs + windowMs + control.sampleMs
-    const lowCounts = shown && !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
+    const lowCounts = !this.#sensor.contradicted && this.#sensor.state.variedModelW > 0
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
@@ -287,6 +286,13 @@ export class ClockController {
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.meanW(endMs - windowMs + byMs, endMs + byMs)
     const spread = control.sampleMs
+    // While the delay is unknown, the window with the least work counts.
+    let workedW = Number.POSITIVE_INFINITY
+    for (let lagMs = this.#delay.known ? delayMs : 0; lagMs <= lateMs; lagMs += control.delayStepMs) {
+      const toMs = timeMs - control.sampleMs - lagMs
+      const lagWorkedW = this.#history.meanW(toMs - windowMs, toMs, (slot) => slot.workedW)
+      workedW = Math.min(workedW, lagWorkedW)
+    }
     // Firmware that trims alternates between clocks, and a sample shows only one of them.
     const ditherW = this.#history.modelSdW(Math.max(timeMs - SECOND_MS, m.changedMs, m.fullSinceMs ?? 0))
     const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, ditherW)
@@ -299,6 +305,7 @@ export class ClockController {
       durationMs,
       readW,
       modelW: meanModelW(0),
+      workedW,
       timingSdW,
       windowMs,
       full,

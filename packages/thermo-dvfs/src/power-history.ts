@@ -9,7 +9,7 @@ export interface HistorySample {
   readonly capW: number
   /** Model power of the clock that ran in the slot, W. */
   readonly modelW: number
-  /** The same, but lower if readings show that not all tenants worked, W. */
+  /** Model power of the work in the slot, W: the same if all tenants worked, 0 if the power of the others is unknown. */
   readonly workedW: number
   /** Reading that arrived at the end of the slot, W; null if none did. */
   readonly readW: number | null

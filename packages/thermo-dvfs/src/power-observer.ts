@@ -31,6 +31,8 @@ export interface Innovation {
   readonly windowMs: number
   /** True if all tenants worked throughout that window. */
   readonly full: boolean
+  /** Model power of the part of the window in which all tenants worked for certain, W. */
+  readonly workedW: number
   /** Whether readings below the expected power may change the estimate, too; otherwise only readings above it may. */
   readonly lowCounts: boolean
   /** Time for which power must be low to count as a lighter load, ms. */
@@ -40,8 +42,8 @@ export interface Innovation {
 /**
  * Estimates the ratio of board to model power, its variance, and the noise of the readings with a one-state Kalman
  * filter. High readings are believed once their excess adds up to 1 % of a second's energy, after two readings at the
- * earliest. Low readings are believed only at full load, and only after a stalled tenant would have been noticed. At
- * part load, a reading is only a lower bound of the power at full load.
+ * earliest. Low readings are believed only after a stalled tenant would have been noticed. At part load, readings give
+ * only bounds: full load draws at least the reading, and at most the reading divided by the share of time with work.
  */
 export class PowerObserver {
   readonly state: PowerObserverState
@@ -115,7 +117,7 @@ export class PowerObserver {
    * @returns reading minus expectation, W
    */
   observe(innovation: Innovation): number {
-    const { durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
+    const { durationMs, readW, modelW, workedW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
     this.#watchNoise(readW, modelW, full)
@@ -130,16 +132,17 @@ export class PowerObserver {
     // One reading alone is not evidence, however high it is.
     const excessW = Math.min(innovationW, 5 * control.noiseSd * modelW)
     s.highWMs = innovationW > boundW ? s.highWMs + excessW * durationMs : 0
-    const isLow = full && lowCounts && innovationW < -boundW
+    const isLow = lowCounts && readW < this.power(workedW) - boundW
     if (innovationW >= -boundW) s.lowMs = 0
     if (isLow) s.lowMs += durationMs
     const lighter = isLow && s.lowMs >= noticeMs
     const heavier = s.highWMs >= control.noiseSd * modelW * SECOND_MS
-    const usual = full && s.highWMs === 0 && !isLow && (innovationW >= 0 || lowCounts)
+    const usual = full && s.highWMs === 0 && !isLow && (innovationW >= 0 || (lowCounts && workedW >= modelW))
     if (!heavier && !lighter && !usual) return innovationW
-    const varW2 = usual ? priorVarW2 : Math.max(priorVarW2, innovationW ** 2)
+    const errorW = lighter ? (readW / workedW) * modelW - this.power(modelW) : innovationW
+    const varW2 = usual ? priorVarW2 : Math.max(priorVarW2, errorW ** 2)
     const gain = varW2 / (varW2 + readVarW2)
-    s.ratio += (gain * innovationW) / modelW
+    s.ratio += (gain * errorW) / modelW
     s.ratioVar = ((1 - gain) * varW2) / modelW ** 2
     s.referenceW = modelW
     return innovationW

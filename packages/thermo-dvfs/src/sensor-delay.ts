@@ -45,7 +45,7 @@ export class SensorDelay {
     if (beforeW === null) return
     const modelW = Array.from({ length: CANDIDATES + control.delayApart }, (_, i) => {
       const endMs = nowMs - control.sampleMs - i * control.delayStepMs
-      return history.meanW(endMs - windowMs, endMs, ({ workedW }) => workedW)
+      return history.meanW(endMs - windowMs, endMs, ({ modelW, workedW }) => workedW || modelW)
     })
     const changesW = losses.map((_, i) => (i < CANDIDATES ? modelW[i]! - modelW[i + control.delayApart]! : 0))
     if (Math.max(...changesW) - Math.min(...changesW) < control.outlier * noiseSdW) return

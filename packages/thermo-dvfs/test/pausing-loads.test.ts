@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ClockController } from '../src/index.js'
 import { type PausingCase, pausingRun } from './pausing-board.js'
 
 const cases: PausingCase[] = [
@@ -20,5 +21,32 @@ describe('a load that pauses again and again, nothing but the clock holding the 
     expect(violationPercent).toBeLessThanOrEqual(1)
     expect(longestMs).toBeLessThanOrEqual(2000)
     expect(full).toBeGreaterThan(0.94)
+  })
+})
+
+describe('a load that works for 500 ms and pauses for 300 ms, on a board that reads only one-second averages', () => {
+  it('gets the clock that the cap allows after it has become lighter', () => {
+    const smClocksMhz = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
+    const modelW = (mhz: number) => 60 + 0.14 * (mhz - 210)
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    const second: number[] = []
+    let smClockMhz = 210
+    let fullW = 0
+    let workedMs = 0
+    for (let timeMs = 0; timeMs < 120_000; timeMs += 100) {
+      const works = timeMs < 8000 || timeMs % 800 < 500
+      if (works) workedMs = timeMs
+      fullW = (timeMs < 40_000 ? 1 : 0.7) * modelW(smClockMhz)
+      second.push(works ? fullW : 40)
+      if (second.length > 10) second.shift()
+      const powerAverageW = second.reduce((sum, powerW) => sum + powerW) / second.length + 0.1 * Math.sin(timeMs)
+      const activeShare = timeMs - workedMs <= 100 ? 1 : 0
+      const reading = { timeMs, powerCapW: 130, powerAverageW, powerInstantW: null, smClockMhz, loading: false }
+      ;({ smClockMhz } = controller.step({ ...reading, activeShare, stallNoticeMs: 100 }))
+    }
+    // 89 W if readings at part load never lower the estimate.
+    expect(fullW).toBeGreaterThan(105)
+    expect(fullW).toBeLessThanOrEqual(130)
   })
 })
