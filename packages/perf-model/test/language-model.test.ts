@@ -74,6 +74,13 @@ describe('a pass of a language model', () => {
     expect(times).toEqual([...times].sort((a, b) => a - b))
   })
 
+  // The measurements draw loads from another distribution once there are more choices than experts, here above 4 sequences.
+  it.each(['H100', 'GB200', 'L40S'])('decodes no fewer tokens/s with experts when sequences join on %s', (gpu) => {
+    const batches = [1, 2, 3, 4, 5, 6, 8, 12, 16, 17, 32]
+    const rates = batches.map((batch) => batch / pass(mixtral, gpu, 'bfloat16', 'decode', batch, 1024))
+    expect(rates).toEqual([...rates].sort((a, b) => a - b))
+  })
+
   it('does not take the times of experts from a single other model', () => {
     // With vLLM on GB200, the experts of only one model were measured.
     const experts = {

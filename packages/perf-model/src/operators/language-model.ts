@@ -77,7 +77,12 @@ function costed(operator: DecoderOperator, board: OperatorBoard, dtype: Operator
     const unquantised = operator.name === 'vocabulary' || operator.name === 'router'
     return streamed({ ...operator, kind, dtype: unquantised ? 'bfloat16' : denseDtype(dtype) }, board)
   }
-  if (kind === 'moe') return streamed({ ...operator, kind, dtype, skewed: true }, board)
+  if (kind === 'moe') {
+    const { tokens, topk, experts } = operator
+    // Tokens choose independently. The routing of the measurements changes abruptly at one choice per expert.
+    const hit = experts * (1 - (1 - topk / experts) ** tokens)
+    return streamed({ ...operator, kind, dtype, skewed: true, hit }, board)
+  }
   // A shorter context never takes longer than a longer one. The fit may say otherwise, above all for unmeasured heads.
   const lengths = Array.from({ length: kind === 'decode' ? 18 : 1 }, (_, i) => operator.length * 2 ** i)
   return lengths

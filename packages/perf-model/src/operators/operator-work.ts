@@ -54,6 +54,8 @@ export interface Moe {
   readonly experts: number
   /** True if some experts receive far more tokens than others. */
   readonly skewed: boolean
+  /** Number of experts that receive a token (default: as in the measurements). */
+  readonly hit?: number
 }
 
 export type Operator = Gemm | Attention | Moe
@@ -177,9 +179,11 @@ function hitBySkewed(choices: number, topk: number, experts: number, tokens: num
   return Math.max(topk, (experts * tail(oneToken)) / tail(lowest))
 }
 
-function moeWork({ dtype, tokens, hidden, inter, topk, experts, skewed }: Moe, board: OperatorBoard): OperatorWork {
+function moeWork(operator: Moe, board: OperatorBoard): OperatorWork {
+  const { dtype, tokens, hidden, inter, topk, experts, skewed } = operator
   const [, activation, weight] = formats[dtype]
-  const hit = skewed ? hitBySkewed(tokens * topk, topk, experts, tokens) : Math.min(experts, tokens * topk)
+  const measured = skewed ? hitBySkewed(tokens * topk, topk, experts, tokens) : Math.min(experts, tokens * topk)
+  const { hit = measured } = operator
   const rows = (tokens * topk) / hit
   const bytes = 3 * hit * hidden * inter * weight + tokens * topk * (hidden * (activation + 4) + 3 * inter * activation)
   const peak = peakFlops(board, dtype)
