@@ -76,9 +76,14 @@ export class Endpoint {
   async #read(get: PageReader, timeMs: number): Promise<Sample | null> {
     const sample = await readSample(this.#config, get)
     if (sample === null || timeMs - this.#goalMs < GOAL_MS) return sample
-    const goal = await readGoal(this.#config, get, sample)
-    if (JSON.stringify(goal) !== JSON.stringify(this.goal)) this.goal = goal
+    const isKnown = Number.isFinite(this.#goalMs)
     this.#goalMs = timeMs
+    const goal = await readGoal(this.#config, get, sample).catch((error) => {
+      // The sample is good; the limits may be read a minute later.
+      if (isKnown) return this.goal
+      throw error
+    })
+    if (JSON.stringify(goal) !== JSON.stringify(this.goal)) this.goal = goal
     return sample
   }
 

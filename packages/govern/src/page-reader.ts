@@ -12,17 +12,16 @@ export type PageReader = (address: string) => Promise<string>
 
 /** Connections are kept for this time only, ms: Triton waits with its shutdown until they are closed, for up to 30 s. */
 const KEPT_MS = 2000
-const newConnections = () => new http.Agent({ keepAlive: true })
-let connections = newConnections()
-let openedMs = performance.now()
+const connections = new http.Agent({ keepAlive: true })
+let closedMs = performance.now()
 
 /** Creates a reader that requests each page only once, because services of one server share its metrics. */
 export function pageReader(timeoutMs: number): PageReader {
   const pages = new Map<string, Promise<string>>()
-  if (performance.now() - openedMs > KEPT_MS) {
-    connections.destroy()
-    connections = newConnections()
-    openedMs = performance.now()
+  if (performance.now() - closedMs > KEPT_MS) {
+    // Not those in use: another governor of this process may wait for an answer.
+    for (const socket of Object.values(connections.freeSockets).flat()) socket?.destroy()
+    closedMs = performance.now()
   }
   return (address) => {
     const page = pages.get(address) ?? request(address, timeoutMs)

@@ -512,6 +512,18 @@ describe('a server that restarts before its first request', () => {
     expect(endpoint.goal.limits).toMatchObject({ maxBatchSize: 32 })
     await triton.stop()
   })
+
+  it('is governed on while only its limits cannot be read', async () => {
+    const triton = new TritonStandIn()
+    await triton.start()
+    const endpoint = await Endpoint.open(triton.service('a'), pageReader(1000), 0)
+    triton.hidden = 'config'
+    expect(await endpoint.scrape(pageReader(1000), () => 60_000)).toBeNull()
+    expect(endpoint.sampleMs).toBe(60_000)
+    expect(await endpoint.scrape(pageReader(1000), () => 61_000)).toBeNull()
+    expect(triton.asked('/v2/models/m/config')).toBe(2)
+    await triton.stop()
+  })
 })
 
 describe('the law under hostile numbers', () => {
