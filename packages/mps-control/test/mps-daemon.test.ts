@@ -236,6 +236,16 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
       await mps.start({ staticPartitioning: true })
       expect(readFileSync(notes, 'utf8').trim()).toBe('-S')
       expect(await mps.control.askIfKnown('lspart')).toEqual(['GPU-0  16 chunks free'])
+      expect(await mps.control.askIfKnown('sm_partition add GPU-0 4')).toEqual(['Partition GPU-0/Xy created'])
+      await expect(mps.control.askIfKnown('sm_partition add GPU-0 99')).rejects.toMatchObject({ code: 'MPS_REFUSED' })
+    })
+
+    it.each([
+      [41, /refuses 'set_default_active_thread_percentage 41': Failed to set/],
+      [42, /accepted 'set_default_active_thread_percentage 42', but reads back '100\.0'/],
+    ])('does not start with a share of %d %% that the daemon does not set', async (defaultPercent, message) => {
+      await expect(mps.start({ defaultPercent })).rejects.toMatchObject({ code: 'MPS_REFUSED', message })
+      expect(await mps.status()).toMatchObject({ state: 'stopped', daemon: null })
     })
   })
 
