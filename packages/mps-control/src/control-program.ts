@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { cleanEnvironment } from '@pctodl/nvml-control'
+import { InvalidInputError } from '@pctodl/platform'
 import { type FoundProgram, findProgram, noProgram } from './find-program.js'
 import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
@@ -51,6 +52,8 @@ export class ControlProgram {
 
   /** Sends one command, and returns the lines of the answer. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, ... */
   async ask(line: string, timeoutMs: number = this.#timeoutMs, signal?: AbortSignal): Promise<string[]> {
+    // The daemon would take a second line for another command, such as `quit`.
+    if (/[\r\n]/.test(line)) throw new InvalidInputError('command', line, 'one line')
     const outcome = await this.#run([], `${line}\n`, { timeoutMs, signal })
     if (outcome.exitCode !== 0) {
       const why = `${outcome.output || `exit code ${outcome.exitCode}`}; start one with \`pctodl mps start\``
@@ -59,7 +62,11 @@ export class ControlProgram {
     return outcome.output.split('\n').filter((text) => text.trim() !== '')
   }
 
-  /** Sends a command that only some versions have. @throws MpsError `NOT_SUPPORTED`, `MPS_REFUSED` */
+  /**
+   * Sends a command that only some versions have. A refusal is known by its words (`failed`, `invalid`, `not found`); an
+   * answer in other words is returned, so look in it for what was asked, such as the id of a new partition.
+   * @throws MpsError `NOT_SUPPORTED`, `MPS_REFUSED`
+   */
   async askIfKnown(line: string): Promise<string[]> {
     const answer = await this.ask(line)
     if (answer.some((text) => /unrecognized command|unknown command/i.test(text))) {

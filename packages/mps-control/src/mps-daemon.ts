@@ -191,7 +191,8 @@ export class MpsDaemon {
   /**
    * Changes a setting for servers that start later, or for later clients of one server, and reads it back:
    * `set('default_client_priority', 1)`, `set('active_thread_percentage', 40, server)`,
-   * `set('default_device_pinned_mem_limit', '2G', device)`.
+   * `set('default_device_pinned_mem_limit', '2G', device)`. The daemon does not check the device: it accepts a limit for
+   * an unknown number or UUID, which then has no effect.
    * @param target arguments that select the target of the setting
    * @throws MpsError `MPS_REFUSED` unless the new value is read back; `NOT_SUPPORTED` if the version lacks the setting
    */

@@ -137,6 +137,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     await expect(mps.set('device_pinned_mem_limit', '1024M', server!, 0)).rejects.toMatchObject({
       code: 'NOT_SUPPORTED',
     })
+    await expect(mps.set('default_client_priority 1\nquit', 1)).rejects.toMatchObject({ field: 'command' })
     await expect(mps.control.askIfKnown('lspart')).rejects.toMatchObject({
       code: 'NOT_SUPPORTED',
       message: /newer driver/,
