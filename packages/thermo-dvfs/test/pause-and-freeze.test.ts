@@ -36,7 +36,7 @@ function endMhz(reading: (typeof pauseReadings)[number], gain: number, noticeMs:
 }
 
 describe('a load that works for 500 ms and pauses for 200 ms, and readings that freeze while the cap falls', () => {
-  it('leave the clock at its lowest in at most 10 of 135 cases', () => {
+  it('leave the clock at its lowest in at most 7 of 135 cases', () => {
     const ends = pauseReadings.flatMap((reading) =>
       [0.8, 0.9, 1, 1.1, 1.2].flatMap((gain) =>
         [0, 100, 300].flatMap((noticeMs) =>
@@ -45,7 +45,7 @@ describe('a load that works for 500 ms and pauses for 200 ms, and readings that 
       ),
     )
     expect(ends).toHaveLength(135)
-    expect(ends.filter((mhz) => mhz <= 300).length).toBeLessThanOrEqual(10)
+    expect(ends.filter((mhz) => mhz <= 300).length).toBeLessThanOrEqual(7)
   })
 })
 
