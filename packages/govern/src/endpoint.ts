@@ -60,7 +60,8 @@ export class Endpoint {
       return null
     })
     const timeMs = now()
-    const drains = sample === null && (await this.#drains(get))
+    // A server that was gone starts: it then serves its metrics first.
+    const drains = sample === null && this.state !== 'gone' && (await this.#drains(get))
     const before = this.state
     this.state = endpointState(this.sample, sample, drains)
     if (sample !== null) {

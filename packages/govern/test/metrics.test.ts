@@ -219,6 +219,10 @@ describe('a server', () => {
     expect(endpoint.isAway(3000)).toBe(true)
     await triton.stop()
     expect(await endpoint.scrape(pageReader(1000), () => 4000)).toMatch(/^a: gone /)
+    await triton.start()
+    await endpoint.scrape(pageReader(1000), () => 5000)
+    expect(endpoint.state, 'while it starts').toBe('gone')
+    await triton.stop()
   })
 
   it('whose end waits for open connections waits for none of these for long', async () => {
