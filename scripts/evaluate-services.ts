@@ -1,13 +1,13 @@
 /**
  * Compares the law for services with opponents that know more: the same arrivals on random boards, tasks and rates.
  *
- *   pnpm evaluate:services [--seed 8450000] [--cells 12] [--out node_modules/.cache/services.jsonl]
+ *   pnpm evaluate:services [--seed 8450000] [--cells 12]
  *
  * Opponents: `latency-governor`; `lock`, equal shares at the best locked clock; `schedule`, pctodl's first tenants at the
  * better of their best locked clock and a schedule of clocks that knows the arrivals of each half second. Both know the
  * judged arrivals, and use the least energy at which 99 % of each service's requests meet the objective. Prints energy per
  * request answered in time relative to each, in cells where both keep 99 % and the cap, and the attainment of the worst
- * service. A cell takes about 15 s of processor time; each is written to `--out`, and an interrupted call resumes.
+ * service. A cell takes about 15 s of processor time; an interrupted call resumes.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -53,7 +53,6 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '8450000' },
     cells: { type: 'string', default: '12' },
-    out: { type: 'string', default: 'node_modules/.cache/services.jsonl' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -144,9 +143,11 @@ function ratio(cells: readonly CellResult[], opponent: 'latency-governor' | 'loc
   return `${text[0]} (${text[1]} to ${text[2]}), ${text[3]}, n ${both.length}`
 }
 
-const known = existsSync(values.out) ? readFileSync(values.out, 'utf8').trim().split('\n').filter(Boolean) : []
+// One file for each seed, so that no table mixes the cells of two.
+const out = path.resolve(import.meta.dirname, `../node_modules/.cache/services-${Number(values.seed)}.jsonl`)
+const known = existsSync(out) ? readFileSync(out, 'utf8').trim().split('\n').filter(Boolean) : []
 const results: CellResult[] = known.map((line) => JSON.parse(line))
-mkdirSync(path.dirname(values.out), { recursive: true })
+mkdirSync(path.dirname(out), { recursive: true })
 const random = new SeededRandom(Number(values.seed))
 for (let i = 0; i < Number(values.cells); i++) {
   const [kind, tasks] = Object.entries(kinds)[i % 3]!
@@ -155,7 +156,7 @@ for (let i = 0; i < Number(values.cells); i++) {
   if (results.some((result) => result.cell === cell)) continue
   const result = await runCell(kind, cell, Number(values.seed) + i)
   results.push(result)
-  appendFileSync(values.out, `${JSON.stringify(result)}\n`)
+  appendFileSync(out, `${JSON.stringify(result)}\n`)
 }
 console.table(
   Object.keys(kinds).map((kind) => {

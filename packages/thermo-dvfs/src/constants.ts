@@ -60,7 +60,8 @@ export const control = {
    */
   delayEvidence: 30,
   /**
-   * Time of three readings, ms. A raise needs a reading that is newer than this. One-second windows that end more than this time ahead are kept within the cap's energy.
+   * Time of three readings, ms. A raise needs a reading that is newer than this. One-second windows that end more
+   * than this time ahead are kept within the cap's energy.
    */
   shortMs: 300,
   /**
