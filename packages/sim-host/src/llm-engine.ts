@@ -1,3 +1,4 @@
+import { CudaError } from './attached-process.js'
 import type { GivenWork, StepReply } from './control-protocol.js'
 import type { MessageClient } from './message-socket.js'
 
@@ -51,14 +52,15 @@ export class LlmEngine {
   readonly #firstToken = new Histogram('time_to_first_token_seconds', firstTokenBounds)
   readonly #laterToken = new Histogram('inter_token_latency_seconds', perTokenBounds)
   readonly #whole = new Histogram('e2e_request_latency_seconds', latencyBounds)
-  /** Resolves when the connection to the board is lost. */
-  readonly ended: Promise<void>
+  #failure = 'the simulated host closed the connection'
+  /** Resolves with the reason when the connection to the board is lost or a step fails. */
+  readonly ended: Promise<string>
 
   private constructor(client: Board, now: () => number) {
     this.#client = client
     this.#now = now
     this.ended = new Promise((resolve) => {
-      client.onClose = resolve
+      client.onClose = () => resolve(this.#failure)
     })
   }
 
@@ -72,6 +74,15 @@ export class LlmEngine {
     const elements = 2 * Math.round(Math.sqrt(weights / 12))
     const { client } = await attach({ work: { kernels: KERNELS, flops: 2 * weights, elements, weights } })
     return new LlmEngine(client, now)
+  }
+
+  /**
+   * Executes one step of the largest batch, as vLLM does before it serves.
+   *
+   * @throws CudaError if the model does not fit into the board's memory
+   */
+  warmUp(): Promise<void> {
+    return this.#execute(MAX_BATCHED_TOKENS)
   }
 
   get waiting(): number {
@@ -127,7 +138,8 @@ export class LlmEngine {
         if (this.#running.length === 0) break
         await this.#step()
       }
-    } catch {
+    } catch (error) {
+      this.#failure = (error as Error).message
       for (const each of [...this.#running.splice(0), ...this.#waiting.splice(0)]) each.onFailure()
       this.close()
     } finally {
@@ -144,16 +156,17 @@ export class LlmEngine {
       if (tokens > 0) read.set(each, tokens)
       room -= tokens
     }
-    const { cudaError, message } = await this.#client.request<StepReply>({
-      kind: 'step',
-      batchSize: MAX_BATCHED_TOKENS - room,
-    })
-    if (cudaError !== 0) throw new Error(message)
+    await this.#execute(MAX_BATCHED_TOKENS - room)
     for (const [each, tokens] of read) {
       each.promptLeft -= tokens
       this.#tokens.prompt += tokens
     }
     for (const each of [...this.#running]) if (each.promptLeft === 0) this.#token(each)
+  }
+
+  async #execute(tokens: number): Promise<void> {
+    const { cudaError, message } = await this.#client.request<StepReply>({ kind: 'step', batchSize: tokens })
+    if (cudaError !== 0) throw new CudaError(cudaError, message)
   }
 
   #token(sequence: Running): void {

@@ -153,16 +153,19 @@ export function parseLoad(text: string): HostTenantLoad[] {
   })
 }
 
-async function llm({ parameters, model, port }: LlmOptions, { stdout, signal }: Terminal): Promise<number> {
+async function llm({ parameters, model, port }: LlmOptions, terminal: Terminal): Promise<number> {
+  const { stdout, stderr, signal } = terminal
   const engine = await LlmEngine.start(parameters, (given) =>
     attachProcess(process.env, { name: `pctodl sim llm ${model}`, ...given, stepwise: true }),
   )
+  await engine.warmUp()
   const server = await serveLlm(engine, model, port)
   stdout.write(`${JSON.stringify({ url: server.url })}\n`)
-  await Promise.race([
+  const failure = await Promise.race([
     engine.ended,
-    new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })),
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
   ])
+  if (failure) stderr.write(`${failure}\n`)
   server.close()
   engine.close()
   return signal.aborted ? 130 : 1

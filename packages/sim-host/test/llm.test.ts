@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { physicsOfBoard } from '@pctodl/gpu-sim'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { attachProcess } from '../src/attached-process.js'
 import { LlmEngine } from '../src/llm-engine.js'
 import { serveLlm } from '../src/llm-server.js'
@@ -19,7 +19,7 @@ describe.skipIf(missingCompiler)(`a stand-in for vLLM${missingCompiler ? ` (${mi
 
   beforeAll(async () => {
     const physics = physicsOfBoard('A100')
-    const process = { ...physics.process, startMs: 10 }
+    const process = { ...physics.process, startMs: 10, loadGBs: 1000 }
     const options = { board: 'A100', cacheFolder, programsFolder: tmpdir() }
     host = await SimulatedHost.start({ ...options, physics: { ...physics, process } })
     const name = 'llm'
@@ -104,6 +104,17 @@ describe.skipIf(missingCompiler)(`a stand-in for vLLM${missingCompiler ? ` (${mi
     expect(await fetch(`${server.url}/nothing`)).toMatchObject({ status: 404 })
   })
 
+  it('says what ended it: a model too large for the board, at its first step', async () => {
+    const large = await LlmEngine.start(40e9, (given) =>
+      attachProcess(host.environment, { name: 'large', ...given, stepwise: true }),
+    )
+    await expect(large.warmUp()).rejects.toThrow(/^CUDA error 2: out of memory/)
+    const onFailure = vi.fn()
+    large.add({ promptTokens: 1, maxTokens: 1, onToken() {}, onFailure })
+    expect(await large.ended).toMatch(/^CUDA error 2/)
+    expect(onFailure).toHaveBeenCalledOnce()
+  })
+
   it('drops its connections when the host ends', async () => {
     const chunks = await client.chat.completions.create({ model: 'tiny', messages, max_tokens: 30_000, stream: true })
     host.close()
@@ -112,6 +123,6 @@ describe.skipIf(missingCompiler)(`a stand-in for vLLM${missingCompiler ? ` (${mi
         for await (const _ of chunks);
       })(),
     ).rejects.toThrow()
-    await engine.ended
+    expect(await engine.ended).toBe('the simulated host closed the connection')
   })
 })
