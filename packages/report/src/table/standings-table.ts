@@ -147,8 +147,6 @@ function ownMerit(own: RunSummary | null): string {
   return own.verdict.status === 'violates' ? brokenWords(own.verdict) : meritText(own)
 }
 
-export const standingsHeading = 'Against the best other algorithm of each task'
-
 /** Caption of the first table. */
 export function standingsCaption({ subject, outcomes: counted, ratio }: Standings): string {
   const shown = outcomes.filter((outcome) => counted[outcome] > 0 || ['win', 'tie', 'loss'].includes(outcome))
