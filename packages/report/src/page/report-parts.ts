@@ -1,11 +1,6 @@
 import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
 import { figure, type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
-import {
-  headlineCaption,
-  headlineTable,
-  standingsCaption,
-  standingsTable,
-} from '../table/standings-table.js'
+import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
 import { explanation, taskHeading, taskTable } from '../table/task-table.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'

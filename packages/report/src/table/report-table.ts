@@ -49,7 +49,10 @@ export function textTable({ head, rows }: ReportTable): string {
 
 /** Replaces all characters that are not printable ASCII, because text from logs could control the terminal. */
 export function printable(text: string): string {
-  return text.replaceAll('\u2192', '->').replaceAll('\u2019', "'").replace(/[^ -~]/gu, '?')
+  return text
+    .replaceAll('\u2192', '->')
+    .replaceAll('\u2019', "'")
+    .replace(/[^ -~]/gu, '?')
 }
 
 export function tableAsCsv({ head, rows }: ReportTable): string {

@@ -36,9 +36,7 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
 const ratioText = (ratio: Ratio | null) => ratio?.value.toFixed(3) ?? '-'
 
 const withSpread = (ratio: Ratio | null) =>
-  ratio?.spread
-    ? `${ratioText(ratio)} (${ratio.spread.low.toFixed(3)} to ${ratio.spread.high.toFixed(3)})`
-    : ratioText(ratio)
+  ratio?.spread ? `${ratioText(ratio)} (${spreadText(ratio.spread)})` : ratioText(ratio)
 
 /**
  * Text of the numbers of wins, ties and losses. Other outcomes, and the number of caps that the algorithm itself
@@ -151,8 +149,7 @@ function ownMerit(own: RunSummary | null): string {
 export function standingsCaption({ subject, outcomes: counted, ratio }: Standings): string {
   const shown = outcomes.filter((outcome) => counted[outcome] > 0 || ['win', 'tie', 'loss'].includes(outcome))
   const text = shown.map((outcome) => `${outcomeWords[outcome]} ${counted[outcome]}`).join(', ')
-  const within = ratio?.spread ? ` (${spreadText(ratio.spread)})` : ''
-  const geometric = ratio === null ? '' : `; geometric mean of the ratios ${ratioText(ratio)}${within}`
+  const geometric = ratio === null ? '' : `; geometric mean of the ratios ${withSpread(ratio)}`
   return (
     `${subject} compared with the best other algorithm that holds the cap, chosen for each board on the other boards: ${text}${geometric}. ` +
     `A ratio within ${100 * TIE_TOLERANCE} % of 1, or with 1 in its interval or range, is a tie. It is a loss to break the cap or miss a latency ` +
