@@ -12,7 +12,7 @@ import {
   tallyOf,
 } from '../verdict/standings.js'
 import { latencyText } from './latency-text.js'
-import type { ReportTable } from './report-table.js'
+import { figure, type ReportTable } from './report-table.js'
 
 /** Names of the sets of tasks as tables show them. */
 const setWords: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
   nobody: 'nobody holds',
 }
 
-const ratioText = (ratio: Ratio | null) => ratio?.value.toFixed(3) ?? '-'
+const ratioText = (ratio: Ratio | null) => figure(ratio?.value, 3)
 
 const withSpread = (ratio: Ratio | null) =>
   ratio?.spread ? `${ratioText(ratio)} (${spreadText(ratio.spread)})` : ratioText(ratio)
