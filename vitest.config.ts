@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
-import { LongestFirst } from './scripts/longest-first.js'
-import { moduleKeys } from './scripts/module-keys.js'
+import { LongestFirst } from './test/longest-first.js'
+import { moduleKeys } from './test/module-keys.js'
 
 // Disables the telemetry of onnxruntime if a test's own process loads it. Our workers disable it themselves.
 process.env['ORT_DISABLE_TELEMETRY'] = '1'
@@ -31,7 +31,7 @@ const pure = [
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
   'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
   'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle}.test.ts',
-  'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,paper,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
+  'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
@@ -62,7 +62,7 @@ const weekMs = 7 * 24 * 60 * 60 * 1000
 
 /**
  * Folder of compiled modules that all projects and runs share. The key of a module is its source and the files to which its imports
- * resolve (`scripts/module-keys.ts`). The folder's name depends on the files that determine compilation and the packages' exports.
+ * resolve (`test/module-keys.ts`). The folder's name depends on the files that determine compilation and the packages' exports.
  * Single modules are not removed: a new folder is used each week, and folders that were not written to for a week are removed.
  */
 function moduleCache(): string {
@@ -95,7 +95,7 @@ const config: ViteUserConfig = defineConfig({
     reporters: [
       'default',
       ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []),
-      path.resolve(root, 'scripts/summary-reporter.ts'),
+      path.resolve(root, 'test/summary-reporter.ts'),
     ],
     setupFiles: [path.resolve(root, 'test/property-runs.ts')],
     // The limit is only for tests that hang: on a machine with ten other busy processes, a correct test takes ten times as long.

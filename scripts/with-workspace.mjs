@@ -7,7 +7,7 @@
  * A step with nothing to do is quick, so the script can be run any number of times and in any order.
  */
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -67,7 +67,6 @@ try {
       '--config.lockfile=true',
     ),
   )
-  removeLeftovers()
   // Builds only what the job runs. `check-all` builds by itself, after checks that fail faster.
   const built = { demo: ['--filter=@pctodl/bench-runner...'], bench: [] }[job]
   if (built) await step('Building', () => pnpm('run', 'build', '--output-logs=errors-only', ...built))
@@ -112,23 +111,6 @@ function homeVariables() {
     process.stderr.write(`No home that can be written; what is fetched is kept in ${path.relative(root, spareHome)}\n`)
     // `npm run` has set the cache to the home that cannot be written.
     return { HOME: spareHome, npm_config_cache: path.join(spareHome, '.npm') }
-  }
-}
-
-/**
- * Removes the compiled configuration files that interrupted builds have left. No build of this process runs now, but
- * another command's may.
- */
-function removeLeftovers() {
-  const minute = 60_000
-  for (const name of readdirSync(path.join(root, 'packages'))) {
-    const folder = path.join(root, 'packages', name)
-    for (const file of readdirSync(folder)) {
-      if (!file.startsWith('tsup.config.bundled_')) continue
-      const leftover = path.join(folder, file)
-      if (Date.now() - statSync(leftover, { throwIfNoEntry: false })?.mtimeMs > minute)
-        rmSync(leftover, { force: true })
-    }
   }
 }
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { localFile, specifiersOf } from '../scripts/local-imports.js'
-import { importsKey } from '../scripts/module-keys.js'
+import { localFile, specifiersOf } from './local-imports.js'
+import { importsKey } from './module-keys.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'local-imports-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

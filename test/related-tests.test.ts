@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { RelatedTests } from '../scripts/related-tests.js'
+import { RelatedTests } from './related-tests.js'
 
 const root = mkdtempSync(path.join(tmpdir(), 'related-tests-'))
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }))

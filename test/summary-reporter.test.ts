@@ -4,9 +4,9 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { allowedSkips } from '../scripts/allowed-skips.js'
+import { allowedSkips } from './allowed-skips.js'
 
-const reporter = path.resolve(import.meta.dirname, '..', 'scripts', 'summary-reporter.ts')
+const reporter = path.resolve(import.meta.dirname, 'summary-reporter.ts')
 const vitest = path.join(path.dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
 let folder: string
 

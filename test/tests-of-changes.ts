@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import { RelatedTests } from '../scripts/related-tests.js'
+import { RelatedTests } from './related-tests.js'
 
 const root = path.resolve(import.meta.dirname, '..')
 const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n')

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { type CommandFunction, jsonText, UsageError, writeFileAtomically } from '@pctodl/command-line'
-import { compareResults, formatRuns, reportContent, writeCharts } from '@pctodl/report'
+import { compareResults, reportContent, textReport, writeCharts } from '@pctodl/report'
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { assertCapsFeasible } from './demands.js'
@@ -42,11 +42,11 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   assertCapsFeasible(options.tasks, options.params)
   const outcome = await runMatrix(cells, options, terminal)
   const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
+  const store = new ResultStore(options.resultDir)
+  const content = reportContent({
+    runs: outcome.finished.map((manifest) => reportedRun(manifest, store.recordFile(manifest.cell))),
+  })
   if (options.chart) {
-    const store = new ResultStore(options.resultDir)
-    const content = reportContent({
-      runs: outcome.finished.map((manifest) => reportedRun(manifest, store.recordFile(manifest.cell))),
-    })
     files.push(...(await writeCharts(content, path.join(options.resultDir, 'charts'), terminal.signal)))
   }
   const summaries = outcome.finished.map(({ summary }) => summary)
@@ -55,7 +55,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   })
   const json = (files: readonly string[]) => jsonText({ summaries, failures, files })
   const failed = outcome.failures.map(({ cell, message }) => `FAILED ${cellLabel(cell)}: ${message}`)
-  const table = [formatRuns(summaries), ...failed].filter(Boolean).join('\n\n')
+  const table = [textReport(content), ...failed].filter(Boolean).join('\n\n')
   if (options.saveSummary) {
     // The summary lies in the folder and moves with it, so its paths are relative to it.
     const inFolder = files.map((file) => path.relative(options.resultDir, file))

@@ -119,7 +119,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
     .option('--slurm-elements <n>', 'elements of the job array; the work is spread over them', integerFrom(1), 8)
     .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--gres=gpu:a100:1')
-    .option('--chart', 'draw power against the cap and throughput over time, as SVG and PNG')
+    .option('--chart', 'draw power against the cap and throughput over time, as SVG, PNG and PDF')
     .option('--save-summary', 'write the closing table to <result-dir>/summary.txt and .json')
     .option('--dry-run', 'print the runs, and write nothing')
     .option('--json', 'print a JSON report on standard output')

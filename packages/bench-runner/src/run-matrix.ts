@@ -139,6 +139,5 @@ async function runInProcesses(
  * `dist`.
  */
 function thisProgram(): readonly [string, string] {
-  const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
-  return [process.execPath, path.resolve(here, '../bin/bench-runner.js')]
+  return [process.execPath, fileURLToPath(new URL('../bin/bench-runner.js', import.meta.url))]
 }

@@ -38,6 +38,14 @@ describe('comparisonChart', () => {
     for (const label of ['cap 200 W', 'cap 160 W', 'cap 120 W', 'time, min']) expect(words).toContain(label)
   })
 
+  it('shows the power of a run far below its cap', () => {
+    const [{ power, ...run }] = runs as [(typeof runs)[number]]
+    const { trueW: _, ...readings } = power
+    const low = { ...run, power: { ...readings, sensorW: power.timeMs.map(() => 60) } }
+    expect(JSON.stringify(comparisonChart([low]))).toContain('axis from 40 W')
+    expect(JSON.stringify(comparisonChart(runs))).toContain('axis from 100 W')
+  })
+
   it('draws a run whose power is partly or never known', async () => {
     const [first, second] = runs
     const { timeMs, powerCapW, sensorW } = first!.power

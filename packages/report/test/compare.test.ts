@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compareRuns } from '../src/compare/compare-runs.js'
+import { formatDifferences } from '../src/table/comparison-table.js'
 import { fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
 
 describe('comparing runs', () => {
@@ -34,5 +35,12 @@ describe('comparing runs', () => {
     // t = 5 / sqrt(100 / 3 + 100 / 3) = 0.6124 with 4 degrees of freedom.
     expect(difference!.pValue).toBeCloseTo(0.5734, 3)
     expect(difference).toMatchObject({ throughputA: 100, throughputB: 105, powerAW: null })
+  })
+
+  it('says nothing of the change where the first side completed nothing', () => {
+    const idle = { run: 'x', throughput: [0, 0, 0], powerW: [] }
+    const { differences } = compareRuns([idle], [idle], 1)
+    expect(differences[0]).toMatchObject({ throughputA: 0, throughputB: 0, throughputChangePercent: null })
+    expect(formatDifferences(differences)).not.toMatch(/NaN|Infinity/)
   })
 })

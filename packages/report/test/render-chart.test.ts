@@ -1,5 +1,6 @@
+import { inflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { chartConfig, renderPng, renderSvg, type TopLevelSpec } from '../src/charts.js'
+import { chartConfig, renderPdf, renderPng, renderSvg, type TopLevelSpec } from '../src/charts.js'
 
 const chart: TopLevelSpec = {
   config: chartConfig,
@@ -31,6 +32,21 @@ describe('a chart', () => {
     expect(view.getUint32(16)).toBe(800)
     const withoutText = await renderPng(svg.replaceAll(/<text[\s\S]*?<\/text>/g, ''), 800)
     expect(png.length).toBeGreaterThan(withoutText.length)
+  })
+
+  it('fills the page of a PDF of the width asked for', async () => {
+    const { svg } = await draw()
+    const pdf = Buffer.from(await renderPdf(svg, 8.5))
+    const [, width] = /\/MediaBox \[0 0 ([\d.]+) [\d.]+\]/.exec(pdf.toString('latin1'))!.map(Number)
+    expect(width! / (72 / 2.54)).toBeCloseTo(8.5, 3)
+    const streams = pdf
+      .toString('latin1')
+      .split(/(?<!end)stream\n/)
+      .slice(1)
+    const texts = streams.map((text) => inflateSync(Buffer.from(text, 'latin1')).toString('latin1'))
+    const scales = [...texts.join('\n').matchAll(/^([\d.]+) 0 0 \1 0 0 cm$/gm)].map(([, scale]) => Number(scale))
+    const [, pixels] = /viewBox="0 0 ([\d.]+) /.exec(svg)!.map(Number)
+    expect(scales.reduce((all, scale) => all * scale, pixels!)).toBeCloseTo(width!, 1)
   })
 
   it('that is malformed is an error and does not stop the next', async () => {

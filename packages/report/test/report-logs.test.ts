@@ -161,13 +161,17 @@ describe('logs as a report', () => {
       return file
     })
     const out = path.join(folder, 'out')
-    const { code, stdout, stderr } = await call(logs[0]!, `hot=${logs[1]}`, '--out', out, '--json')
+    writeFileSync(path.join(folder, 'cut'), asText([start, ...steady(130)]))
+    const cut = `cut=${path.join(folder, 'cut')}`
+    const { code, stdout, stderr } = await call(logs[0]!, `hot=${logs[1]}`, cut, '--out', out, '--json')
     expect(stderr).toBe('')
     expect(code).toBe(0)
     expect(JSON.parse(stdout).files).toContain(path.join(out, 'index.html'))
     const markdown = readFileSync(path.join(out, 'report.md'), 'utf8')
     expect(markdown).toMatch(/\| mine \| 200\.0 \|.*\| holds \|/)
     expect(markdown).toMatch(/\| hot \| 200\.0 \|.*\| VIOLATES \|/)
+    expect(markdown).toMatch(/\n- hot: 1 s average more than 1 % above the cap/)
+    expect(markdown).toContain('\n- cut: its log breaks off\n')
     expect(markdown).toContain('Made by mine on A100, begun 2026-01-01T00:00:00.000Z.')
   })
 
@@ -179,10 +183,13 @@ describe('logs as a report', () => {
       return file
     })
     const out = path.join(folder, 'deep/in')
-    const { stdout } = await call(...logs, '--out', out, '--paper', path.join(out, 'paper'), '--pictures', '--json')
+    const { stdout } = await call(...logs, '--out', out, '--pictures', '--json')
     const { files } = JSON.parse(stdout) as { files: string[] }
     expect(files.filter((file) => !file.startsWith(out + path.sep))).toEqual([])
     expect(files).toContain(path.join(out, '..-..-evil_algorithms.csv'))
+    expect(new Set(files.map((file) => path.extname(file)))).toEqual(
+      new Set(['.html', '.md', '.csv', '.svg', '.png', '.pdf']),
+    )
     const markdown = readFileSync(path.join(out, 'report.md'), 'utf8')
     const pictures = [...markdown.matchAll(/\]\((charts\/[^)]+)\)/g)].map(([, picture]) => path.join(out, picture!))
     expect(pictures).toHaveLength(3)

@@ -1,11 +1,12 @@
 import { UnknownNameError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { type ReportedRun, reportContent } from '../src/page/report-content.js'
+import { textReport } from '../src/page/text-report.js'
 import { algorithmTable } from '../src/table/algorithm-table.js'
-import { formatRuns } from '../src/table/format-runs.js'
 import { textTable } from '../src/table/report-table.js'
 import { aggregateByAlgorithm } from '../src/verdict/algorithm-aggregate.js'
 import { rankRuns } from '../src/verdict/ranking.js'
-import { type RunSummary, summarizeRun } from '../src/verdict/run-summary.js'
+import { type RunSummary, summarizeRun, taskKey } from '../src/verdict/run-summary.js'
 import { fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
 
 const template = summarizeRun(syntheticRun({ ...fixedSetting, durationMs: 20_000 }, manners[0]!))
@@ -26,6 +27,22 @@ function summary(
   }
 }
 
+const reported = (run: RunSummary): ReportedRun => ({
+  task: { board: run.board, id: run.taskId, model: run.model, dataset: run.dataset, capsW: [180], stem: taskKey(run) },
+  summary: run,
+  repetition: 1,
+  record: () => expect.fail('a text has no chart'),
+  madeBy: 'a test',
+})
+
+const textOf = (runs: readonly RunSummary[], oracle?: number) =>
+  textReport(
+    reportContent({
+      runs: runs.map(reported),
+      ...(oracle === undefined ? {} : { oracle: { throughput: () => oracle, explanation: 'Made up.' } }),
+    }),
+  )
+
 const task = [
   summary('morak', 900, 'violates', { timeAboveCapPercent: 17.97, steadyThroughput: null }),
   summary('powercap', 500),
@@ -41,10 +58,10 @@ describe('ranking', () => {
 
 describe('the table of a task', () => {
   it('is plain ASCII with violations marked and explained', () => {
-    const text = formatRuns(task)
+    const text = textOf(task)
     expect(text).toMatch(/^[ -~\n]*$/)
     const lines = text.split('\n')
-    expect(lines[0]).toBe('Task 20: resnet50 on imagenet, NVIDIA A100-PCIE-40GB, 180 W')
+    expect(lines).toContain('Task 20: resnet50 on imagenet, NVIDIA A100-PCIE-40GB, 180 W')
     const rowOf = (name: string) => lines.find((line) => line.startsWith(`| ${name} `))!
     expect(rowOf('morak')).toMatch(/900\.0 \| +- \|.* 17\.97 \|.* VIOLATES \|$/)
     expect(rowOf('pctodl')).toMatch(/holds \|$/)
@@ -59,13 +76,13 @@ describe('the table of a task', () => {
   })
 
   it('lets no control character of a note through to the terminal', () => {
-    const text = formatRuns([summary('pctodl', 1, 'holds', { notes: ['a\u001B[2Jb'] })])
+    const text = textOf([summary('pctodl', 1, 'holds', { notes: ['a\u001B[2Jb'] })])
     expect(text).toContain('pctodl: a?[2Jb')
   })
 
   it('lets no control character of a name through to the terminal, even for many tasks', () => {
     const named = [1, 2, 3, 4, 5].map((taskId) => summary('mine\u001B[2J', 1, 'holds', { taskId, board: 'A\u001B[2J' }))
-    for (const text of [formatRuns(named), formatRuns(named.slice(0, 2))]) expect(text).toMatch(/^[ -~\n]*$/)
+    for (const text of [textOf(named), textOf(named.slice(0, 2))]) expect(text).toMatch(/^[ -~\n]*$/)
   })
 
   it('of services shows the worst attainment, and the requests that were shed', () => {
@@ -79,15 +96,31 @@ describe('the table of a task', () => {
       energyPerRequestJ: 1,
       maxLoad: 2.5,
     }
-    expect(formatRuns([summary('pctodl', 100, 'holds', { requests })])).toMatch(
+    expect(textOf([summary('pctodl', 100, 'holds', { requests })])).toMatch(
       /\| pctodl +\| +100\.0 \| +2\.50 \| +95\.00 % search \| +7 \|/,
     )
     const nothing = { requests: { ...requests, services: [] } }
-    expect(formatRuns([summary('pctodl', 100, 'holds', nothing)])).toContain('| pctodl')
+    expect(textOf([summary('pctodl', 100, 'holds', nothing)])).toContain('| pctodl')
   })
 
-  it('refuses runs of different tasks under one number', () => {
-    expect(() => formatRuns([task[0]!, { ...task[1]!, dataset: 'other' }])).toThrow('summaries[1].dataset')
+  it('shows no figure where there is none, also for runs that completed nothing', () => {
+    const nothing = { energyPerSampleJ: null, steadyThroughput: 0 }
+    const runs = ['pctodl', 'powercap'].flatMap((name) =>
+      [1, 2].map((taskId) => summary(name, 0, 'holds', { ...nothing, taskId })),
+    )
+    expect(textOf(runs, 0)).not.toMatch(/NaN|Infinity/)
+  })
+
+  it('of many tasks is that of the algorithms of each board', () => {
+    const runs = [1, 2, 3, 4, 5].flatMap((taskId) => [
+      summary('pctodl', 800, 'holds', { taskId }),
+      summary('powercap', 400, 'holds', { taskId }),
+    ])
+    const text = textOf(runs)
+    expect(text).toMatch(/^Against the best other algorithm of each task\n/)
+    expect(text).toMatch(/\| pctodl +\| +5 \| +0 \| +5 \| +2\.000 \|/)
+    expect(text).not.toContain('Task 1:')
+    expect(textOf([])).toBe('')
   })
 })
 

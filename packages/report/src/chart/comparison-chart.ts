@@ -11,8 +11,11 @@ import { powerStrip } from './power-strip.js'
 /** Width of the plots, px. With axis and labels, the picture is about 1200 px wide. */
 const PLOT_WIDTH = 900
 
-/** The power axis starts at this fraction of the lowest cap, so that differences near the cap are visible. */
-const POWER_AXIS_START = 0.6
+/**
+ * The power axis starts at this fraction of the lowest cap, so that differences near the cap are visible, or at this
+ * fraction of the lowest mean power if that is less.
+ */
+const POWER_AXIS_START = { ofCap: 0.6, ofMean: 0.7 }
 
 const MAX_CAPS_NAMED = 6
 
@@ -68,7 +71,9 @@ function powerRange(strips: readonly ChartedRun[]): [number, number] {
   }
   // Leaves space above the highest cap for its label, and a little above the highest power.
   const topW = Math.max(1.14 * highestCapW, ...strips.map(({ summary }) => 1.03 * (summary.peakPowerW ?? 0)))
-  return [Math.floor((POWER_AXIS_START * lowestCapW) / 10) * 10, Math.ceil(topW / 10) * 10]
+  const meansW = strips.map(({ summary }) => summary.meanPowerW ?? Number.POSITIVE_INFINITY)
+  const startW = Math.min(POWER_AXIS_START.ofCap * lowestCapW, POWER_AXIS_START.ofMean * Math.min(...meansW))
+  return [Math.floor(startW / 10) * 10, Math.ceil(topW / 10) * 10]
 }
 
 function powerSources(strips: readonly ChartedRun[]): string {

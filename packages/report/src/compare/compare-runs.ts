@@ -17,8 +17,8 @@ export interface RunDifference {
   /** Mean throughput on side A over the windows that are not skipped, samples/s. */
   readonly throughputA: number
   readonly throughputB: number
-  /** Change of mean throughput from side A to side B, percent. */
-  readonly throughputChangePercent: number
+  /** Change of mean throughput from side A to side B, percent; null if side A completed nothing. */
+  readonly throughputChangePercent: number | null
   /**
    * p-value of Welch's t-test between the sides. Observations are runs if each side has several runs of this name,
    * otherwise windows. Null if no test is possible.
@@ -58,7 +58,7 @@ function differenceOf(run: string, a: Observations, b: Observations): RunDiffere
     run,
     throughputA,
     throughputB,
-    throughputChangePercent: 100 * (throughputB / throughputA - 1),
+    throughputChangePercent: throughputA > 0 ? 100 * (throughputB / throughputA - 1) : null,
     pValue: welchTest(a.throughput, b.throughput),
     powerAW: meanOrNull(a.powerW),
     powerBW: meanOrNull(b.powerW),

@@ -5,7 +5,6 @@ import { createRequire } from 'node:module'
  * fonts of the machine.
  */
 export function fontFiles(): string[] {
-  // `__filename` exists only in the CommonJS build, `import.meta.url` only in the ESM build.
-  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
+  const require = createRequire(import.meta.url)
   return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((file) => require.resolve(`dejavu-fonts-ttf/ttf/${file}`))
 }

@@ -11,7 +11,7 @@ export async function compileChart(spec: TopLevelSpec): Promise<object> {
 
 /** Source text of the Vega library, about 0.5 MB, for a `<script>` in a page that must work offline. */
 export function vegaForBrowsers(): string {
-  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
+  const require = createRequire(import.meta.url)
   // Vega's package exports only its entry and its schema. The browser bundle is in the schema's folder.
   const bundle = path.join(path.dirname(require.resolve('vega/vega-schema.json')), 'vega.min.js')
   // A closing tag inside a string of the library would end the `<script>` element.

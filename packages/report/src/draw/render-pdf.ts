@@ -33,11 +33,18 @@ export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Arra
   const [regular, bold] = fontFiles()
   document.registerFont(CHART_FONT, regular!)
   document.registerFont(`${CHART_FONT} bold`, bold!)
-  drawSvg(document, svg, 0, 0, {
-    width: width * scale,
-    height: height * scale,
-    fontCallback: (_family: string, isBold: boolean) => (isBold ? `${CHART_FONT} bold` : CHART_FONT),
-  })
+  // Without the picture's own size, which is in pixels, the picture fills the page.
+  drawSvg(
+    document,
+    svg.replace(/^<svg[^>]*>/, (tag) => tag.replace(/ (?:width|height)="[^"]*"/g, '')),
+    0,
+    0,
+    {
+      width: width * scale,
+      height: height * scale,
+      fontCallback: (_family: string, isBold: boolean) => (isBold ? `${CHART_FONT} bold` : CHART_FONT),
+    },
+  )
   document.end()
   await ended
   return new Uint8Array(Buffer.concat(parts))

@@ -20,7 +20,7 @@ export interface HtmlReportOptions {
 /** Returns the report as one HTML page that works offline. */
 export async function htmlReport(content: ReportContent, options: HtmlReportOptions): Promise<string> {
   const charts: Record<string, object> = {}
-  for (const [name, chart] of chartsOf(content)) charts[name] = await compileChart(chart)
+  for (const [name, chart] of chartsOf(content)) charts[name] = await compileChart(chart())
   const algorithms = [...new Set(content.boards.flatMap((board) => board.algorithms.map(({ algorithm }) => algorithm)))]
   const boards = content.boards.map(({ board }) => board)
   const data = JSON.stringify({ charts, algorithms, inTheDark }).replaceAll('<', '\\u003c')

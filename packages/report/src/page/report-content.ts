@@ -63,7 +63,7 @@ export interface Oracle {
   readonly explanation: string
 }
 
-/** Content of a report, independent of its format (page, Markdown or CSV). */
+/** Content of a report, independent of its format (page, Markdown, CSV or text). */
 export interface ReportContent {
   /**
    * pctodl compared with the best other algorithm of each task; absent if there are no runs of pctodl or none of
@@ -71,8 +71,8 @@ export interface ReportContent {
    */
   readonly standings?: Standings
   readonly boards: readonly BoardContent[]
-  /** Runs that are excluded from all ratios, with reasons. */
-  readonly excluded: readonly string[]
+  /** Runs without a result, with reasons. */
+  readonly failures: readonly string[]
   readonly madeBy: readonly string[]
   /** How the oracle's throughput was found; absent without an oracle. */
   readonly oracle?: string
@@ -83,15 +83,20 @@ export interface BoardContent {
   readonly baseline: string
   readonly algorithms: readonly AlgorithmAggregate[]
   readonly tasks: readonly TaskContent[]
-  /** Chart of all tasks of the board; absent if there is only one task. */
-  readonly chart?: TopLevelSpec
+  /** Returns the chart of all tasks of the board; absent if there is only one task. */
+  readonly chart?: () => TopLevelSpec
 }
 
 export interface TaskContent {
   readonly task: ReportedTask
   readonly oracle: number | null
   readonly rows: readonly TaskRow[]
-  readonly chart: TopLevelSpec
+  /**
+   * Returns the chart of the task.
+   *
+   * @throws InvalidInputError if a record belongs to another task than its run
+   */
+  readonly chart: () => TopLevelSpec
 }
 
 export interface TaskRow {
@@ -102,11 +107,7 @@ export interface TaskRow {
   readonly playgroundFragment?: string
 }
 
-/**
- * Converts runs to the content of a report.
- *
- * @throws InvalidInputError if a record belongs to another task than its run
- */
+/** Converts runs to the content of a report. */
 export function reportContent({ runs, failures = [], oracle }: ReportInput): ReportContent {
   const tasks = [...groupBy(runs, ({ task }) => task.stem).values()]
   const boards = [...groupBy(tasks, sectionOf)].map(([board, ofBoard]): BoardContent => {
@@ -117,7 +118,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       baseline,
       algorithms: aggregateByAlgorithm(summaries, baseline),
       tasks: ofBoard.map((ofTask) => taskContent(ofTask, oracle?.throughput(ofTask[0]!.task) ?? null)),
-      ...(ofBoard.length > 1 ? { chart: matrixChart(summaries) } : {}),
+      ...(ofBoard.length > 1 ? { chart: () => matrixChart(summaries) } : {}),
     }
   })
   // Runs are sorted by repetition, so that runs of two algorithms with the same seed are compared with each other.
@@ -126,7 +127,9 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
   return {
     ...(headline ? { standings: headline } : {}),
     boards,
-    excluded: excludedRuns(failures, boards),
+    failures: failures.map(
+      ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
+    ),
     madeBy: [...new Set(runs.map(({ madeBy }) => madeBy))],
     ...(oracle ? { oracle: oracle.explanation } : {}),
   }
@@ -154,19 +157,6 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): Tas
         recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []),
       }
     }),
-    chart: comparisonChart(shown.map(({ record }) => record())),
+    chart: () => comparisonChart(shown.map(({ record }) => record())),
   }
-}
-
-function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]): string[] {
-  const failed = failures.map(
-    ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
-  )
-  const judged = boards.flatMap(({ board, tasks }) =>
-    tasks.flatMap(({ task, rows }) => rows.map(({ summary }) => ({ ...summary, what: `task ${task.id} on ${board}` }))),
-  )
-  const violating = judged
-    .filter(({ verdict }) => verdict.status !== 'holds')
-    .map(({ what, algorithm, verdict }) => `${what}, ${algorithm}: enters no ratio: ${verdict.reason}`)
-  return [...failed, ...violating]
 }

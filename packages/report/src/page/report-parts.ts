@@ -1,16 +1,11 @@
 import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
 import { figure, type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
-import {
-  headlineCaption,
-  headlineTable,
-  standingsCaption,
-  standingsHeading,
-  standingsTable,
-} from '../table/standings-table.js'
+import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
 import { explanation, taskHeading, taskTable } from '../table/task-table.js'
+import type { RunSummary } from '../verdict/run-summary.js'
 import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
 
-/** A part of a report. The page and the Markdown file show the same parts. */
+/** A part of a report. The page, the Markdown file and the terminal show the same parts. */
 export type ReportPart =
   | ReportSection
   | {
@@ -25,6 +20,8 @@ export type ReportPart =
 export interface ReportSection {
   readonly heading: string
   readonly parts: readonly ReportPart[]
+  /** Whether the section compares one algorithm with the best other ones. */
+  readonly isStandings?: true
   /** The board that the section is about, for the page's filter. */
   readonly board?: string
   /** The task that the section is about, by its stem. The page shows such a section folded. */
@@ -32,13 +29,14 @@ export interface ReportSection {
 }
 
 export function reportParts(content: ReportContent): ReportSection[] {
-  const { standings, boards, excluded, madeBy, oracle } = content
+  const { standings, boards, failures, madeBy, oracle } = content
   const runs = boards.flatMap(({ tasks }) => tasks.flatMap(({ rows }) => rows.map(({ summary }) => summary)))
   return [
     ...(standings
       ? [
           {
-            heading: standingsHeading,
+            heading: 'Against the best other algorithm of each task',
+            isStandings: true as const,
             parts: [
               { table: withoutEmptyColumns(headlineTable(standings)), caption: headlineCaption },
               { table: withoutEmptyColumns(standingsTable(standings)), caption: standingsCaption(standings) },
@@ -60,7 +58,7 @@ export function reportParts(content: ReportContent): ReportSection[] {
       ],
     },
     ...boards.map(boardSection),
-    ...(excluded.length > 0 ? [{ heading: 'Excluded', parts: [{ list: excluded }] }] : []),
+    ...(failures.length > 0 ? [{ heading: 'Runs without a result', parts: [{ list: failures }] }] : []),
   ]
 }
 
@@ -84,11 +82,25 @@ function matrixStem(board: string): string {
 function taskSection({ task: { stem, capsW }, oracle, rows }: TaskContent): ReportSection {
   const best = oracle === null ? '' : `, oracle ${oracle.toFixed(0)} images/s`
   const runs = rows.map(({ summary }) => summary)
+  const remarks = runs.flatMap(remarksOn)
   return {
     heading: `${taskHeading(runs[0]!, `${capsW.join(' \u2192 ')} W`)}${best}`,
     stem,
-    parts: [{ table: withoutEmptyColumns(taskTable(runs, oracle)), rows }, { chart: stem }],
+    parts: [
+      { table: withoutEmptyColumns(taskTable(runs, oracle)), rows },
+      ...(remarks.length > 0 ? [{ list: remarks }] : []),
+      { chart: stem },
+    ],
   }
+}
+
+/** Reasons of verdicts other than `holds`, and notes of a run. */
+function remarksOn({ algorithm, verdict, startUp, notes }: RunSummary): string[] {
+  return [
+    ...(verdict.status === 'holds' ? [] : [`${algorithm}: ${verdict.reason}`]),
+    ...(startUp?.status === 'violates' ? [`${algorithm}, start-up: ${startUp.reason}`] : []),
+    ...notes.map((note) => `${algorithm}: ${note}`),
+  ]
 }
 
 /** All charts of a report, by their names. */

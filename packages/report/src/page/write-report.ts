@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import type { Command } from 'commander'
-import { renderPng, renderSvg } from '../charts.js'
-import { writePaper } from '../paper/write-paper.js'
+import { renderPdf, renderPng, renderSvg } from '../charts.js'
 import { algorithmTable } from '../table/algorithm-table.js'
 import { tableAsCsv } from '../table/report-table.js'
 import { headlineTable, standingsTable } from '../table/standings-table.js'
@@ -14,43 +13,34 @@ import { chartsOf, everyTaskTable } from './report-parts.js'
 /** Options shared by the commands that write a report. */
 export interface RawReportOptions {
   readonly pictures?: boolean
-  readonly paper?: string
   readonly json?: boolean
 }
 
 export function addReportOptions(command: Command): Command {
   return command
-    .option('--pictures', 'also draw every chart as SVG and PNG')
-    .option('--paper <folder>', 'also write figures of 8.5 and 17.5 cm (PDF) and tables (LaTeX) for a paper')
+    .option('--pictures', 'also draw every chart as SVG, PNG and PDF')
     .option('--json', 'print the list of files as JSON')
 }
 
 /**
- * Writes a report as a command does: into `out`, with a paper's files if requested, and prints the paths of the files.
- * Without `--json`, it prints only the first three.
+ * Writes a report as a command does: into `out`, and prints the paths of the files. Without `--json`, it prints only the
+ * first three.
  *
  * @returns the exit code
  */
 export async function writeReports(
   input: ReportInput,
-  {
-    out,
-    paper,
-    json,
-    ...options
-  }: RawReportOptions & { readonly out: string; readonly playground?: string | undefined },
+  { out, json, ...options }: RawReportOptions & { readonly out: string; readonly playground?: string | undefined },
   { stdout, signal }: Terminal,
 ): Promise<number> {
-  const content = reportContent(input)
-  const files = await writeReport(content, out, { ...options, signal })
-  if (paper !== undefined) files.push(...(await writePaper(content, paper, signal)))
+  const files = await writeReport(reportContent(input), out, { ...options, signal })
   const more = files.length > 3 ? `and ${files.length - 3} more in ${out}\n` : ''
   stdout.write(json ? jsonText({ files }) : `${files.slice(0, 3).join('\n')}\n${more}`)
   return 0
 }
 
 export interface WriteReportOptions {
-  /** Whether to also draw every chart as SVG and PNG. Default false. */
+  /** Whether to also draw every chart as SVG, PNG and PDF. Default false. */
   readonly pictures?: boolean
   /** Address of a playground page, relative to the report. Default: no links to it. */
   readonly playground?: string | undefined
@@ -89,8 +79,11 @@ export async function writeReport(
   return pictures ? [...files, ...(await writeCharts(content, path.join(folder, 'charts'), signal))] : files
 }
 
+/** Width of the text of a two-column paper, cm. */
+const PAGE_WIDTH_CM = 17.5
+
 /**
- * Draws the charts of a report as SVG and PNG: one per task, and `<board>_matrix` for a board with several tasks.
+ * Draws the charts of a report as SVG, PNG and PDF: one per task, and `<board>_matrix` for a board with several tasks.
  *
  * @returns the paths of the files
  */
@@ -98,9 +91,11 @@ export async function writeCharts(content: ReportContent, folder: string, signal
   const files: string[] = []
   for (const [name, chart] of chartsOf(content)) {
     signal?.throwIfAborted()
-    const svg = await renderSvg(chart)
-    files.push(written(path.join(folder, `${name}.svg`), svg))
-    files.push(written(path.join(folder, `${name}.png`), await renderPng(svg)))
+    const svg = await renderSvg(chart())
+    const pictures = { svg, png: await renderPng(svg), pdf: await renderPdf(svg, PAGE_WIDTH_CM) }
+    for (const [type, picture] of Object.entries(pictures)) {
+      files.push(written(path.join(folder, `${name}.${type}`), picture))
+    }
   }
   return files
 }

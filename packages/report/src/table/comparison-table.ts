@@ -14,7 +14,9 @@ export function formatDifferences(differences: readonly RunDifference[]): string
       run,
       throughputA.toFixed(1),
       throughputB.toFixed(1),
-      `${throughputChangePercent >= 0 ? '+' : ''}${throughputChangePercent.toFixed(2)} %`,
+      throughputChangePercent === null
+        ? '-'
+        : `${throughputChangePercent >= 0 ? '+' : ''}${throughputChangePercent.toFixed(2)} %`,
       pValue === null ? '-' : `${pValue < 0.001 ? '< 0.001' : pValue.toFixed(3)}${marked}`,
       figure(powerAW, 1),
       figure(powerBW, 1),

@@ -1,14 +1,14 @@
 import Table from 'cli-table3'
 
-/** A table as rows of text, for the terminal, the page, Markdown, CSV and LaTeX. */
+/** A table as rows of text, for the terminal, the page, Markdown and CSV. */
 export interface ReportTable {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Text of a cell; `-` if there is no value. */
+/** Text of a cell; `-` if there is no value, or no finite one. */
 export function figure(value: number | null | undefined, decimals: number): string {
-  return value?.toFixed(decimals) ?? '-'
+  return Number.isFinite(value) ? value!.toFixed(decimals) : '-'
 }
 
 /** Returns the table without the columns that have no value in any row. */
@@ -49,7 +49,10 @@ export function textTable({ head, rows }: ReportTable): string {
 
 /** Replaces all characters that are not printable ASCII, because text from logs could control the terminal. */
 export function printable(text: string): string {
-  return text.replace(/[^ -~]/gu, '?')
+  return text
+    .replaceAll('\u2192', '->')
+    .replaceAll('\u2019', "'")
+    .replace(/[^ -~]/gu, '?')
 }
 
 export function tableAsCsv({ head, rows }: ReportTable): string {

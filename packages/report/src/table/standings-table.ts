@@ -12,7 +12,7 @@ import {
   tallyOf,
 } from '../verdict/standings.js'
 import { latencyText } from './latency-text.js'
-import type { ReportTable } from './report-table.js'
+import { figure, type ReportTable } from './report-table.js'
 
 /** Names of the sets of tasks as tables show them. */
 const setWords: Readonly<Record<string, string>> = {
@@ -33,12 +33,10 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
   nobody: 'nobody holds',
 }
 
-const ratioText = (ratio: Ratio | null) => ratio?.value.toFixed(3) ?? '-'
+const ratioText = (ratio: Ratio | null) => figure(ratio?.value, 3)
 
 const withSpread = (ratio: Ratio | null) =>
-  ratio?.spread
-    ? `${ratioText(ratio)} (${ratio.spread.low.toFixed(3)} to ${ratio.spread.high.toFixed(3)})`
-    : ratioText(ratio)
+  ratio?.spread ? `${ratioText(ratio)} (${spreadText(ratio.spread)})` : ratioText(ratio)
 
 /**
  * Text of the numbers of wins, ties and losses. Other outcomes, and the number of caps that the algorithm itself
@@ -147,14 +145,11 @@ function ownMerit(own: RunSummary | null): string {
   return own.verdict.status === 'violates' ? brokenWords(own.verdict) : meritText(own)
 }
 
-export const standingsHeading = 'Against the best other algorithm of each task'
-
 /** Caption of the first table. */
 export function standingsCaption({ subject, outcomes: counted, ratio }: Standings): string {
   const shown = outcomes.filter((outcome) => counted[outcome] > 0 || ['win', 'tie', 'loss'].includes(outcome))
   const text = shown.map((outcome) => `${outcomeWords[outcome]} ${counted[outcome]}`).join(', ')
-  const within = ratio?.spread ? ` (${spreadText(ratio.spread)})` : ''
-  const geometric = ratio === null ? '' : `; geometric mean of the ratios ${ratioText(ratio)}${within}`
+  const geometric = ratio === null ? '' : `; geometric mean of the ratios ${withSpread(ratio)}`
   return (
     `${subject} compared with the best other algorithm that holds the cap, chosen for each board on the other boards: ${text}${geometric}. ` +
     `A ratio within ${100 * TIE_TOLERANCE} % of 1, or with 1 in its interval or range, is a tie. It is a loss to break the cap or miss a latency ` +

@@ -1,5 +1,5 @@
 import { mean } from '@pctodl/numerics'
-import { groupBy } from '@pctodl/platform'
+import { given, groupBy } from '@pctodl/platform'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { spreadOf } from './spread.js'
 import type { Verdict } from './verdict.js'
@@ -16,19 +16,14 @@ export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummar
 function combined(runs: readonly RunSummary[]): RunSummary {
   const first = runs[0]!
   if (runs.length === 1) return first
-  const throughputs = runs.map((run) => run.throughput)
-  const spread = spreadOf(throughputs)
+  const throughputSpread = spreadOf(runs.map(({ throughput }) => throughput)) ?? undefined
   const { instance: _, ...shared } = first
   return {
     ...shared,
-    throughput: mean(throughputs),
-    ...(spread === null ? {} : { throughputSpread: spread }),
+    ...figuresOf(runs, mean, 'throughput', 'steadyThroughput', 'meanPowerW', 'timeAboveCapPercent', 'energyPerSampleJ'),
+    ...figuresOf(runs, max, 'peakPowerW'),
+    ...given({ throughputSpread }),
     runs: runs.length,
-    steadyThroughput: meanOf(runs, (run) => run.steadyThroughput),
-    meanPowerW: meanOf(runs, (run) => run.meanPowerW),
-    peakPowerW: worst(runs.map((run) => run.peakPowerW)),
-    timeAboveCapPercent: meanOf(runs, (run) => run.timeAboveCapPercent),
-    energyPerSampleJ: meanOf(runs, (run) => run.energyPerSampleJ),
     ...combinedLatency(runs),
     ...combinedRequests(runs),
     verdict: combinedVerdict(runs.map((run) => run.verdict)),
@@ -37,13 +32,23 @@ function combined(runs: readonly RunSummary[]): RunSummary {
   }
 }
 
+const max = (values: readonly number[]) => Math.max(...values)
+const min = (values: readonly number[]) => Math.min(...values)
+
 /**
- * Mean over the runs. It is null if any run lacks the figure, because a mean over the others would be a different
- * quantity.
+ * Combines figures of several runs. A figure is null if any run lacks it, because it would be a different quantity for
+ * the others.
  */
-function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number | null): number | null {
-  const values = runs.map(figure)
-  return values.includes(null) ? null : mean(values as number[])
+function figuresOf<Figure extends string, Run extends Readonly<Record<Figure, number | null>>>(
+  runs: readonly Run[],
+  combine: (values: readonly number[]) => number,
+  ...figures: readonly Figure[]
+): Pick<Run, Figure> {
+  const entries = figures.map((figure) => {
+    const values = runs.map((run) => run[figure])
+    return [figure, values.includes(null as never) ? null : combine(values as number[])]
+  })
+  return Object.fromEntries(entries)
 }
 
 /**
@@ -56,43 +61,28 @@ function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency
     latency: first.map((network) => {
       const same = runs.flatMap(({ latency }) => latency!.filter(({ model }) => model === network.model))
       const means = same.flatMap(({ meanMs }) => meanMs ?? [])
-      const p99s = same.map(({ p99Ms }) => p99Ms)
-      return {
-        ...network,
-        ...(means.length === 0 ? {} : { meanMs: mean(means) }),
-        p99Ms: worst(p99s),
-      }
+      return { ...network, ...figuresOf(same, max, 'p99Ms'), ...(means.length === 0 ? {} : { meanMs: mean(means) }) }
     }),
   }
 }
 
-function worst(values: readonly (number | null)[], of: typeof Math.max = Math.max): number | null {
-  return values.includes(null) ? null : of(...(values as number[]))
-}
-
 /** Combines the results of requests: means of figures, but the worst attainment and p99. */
 function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'requests'> {
-  const first = runs[0]!.requests
-  if (!first || !runs.every(({ requests }) => requests)) return {}
-  const maxLoads = runs.flatMap(({ requests }) => requests!.maxLoad ?? [])
+  const all = runs.flatMap(({ requests }) => requests ?? [])
+  if (all.length < runs.length) return {}
+  const maxLoads = all.flatMap(({ maxLoad }) => maxLoad ?? [])
   return {
     requests: {
-      meanPowerW: mean(runs.map(({ requests }) => requests!.meanPowerW)),
-      energyPerRequestJ: meanOf(runs, ({ requests }) => requests!.energyPerRequestJ),
+      ...figuresOf(all, mean, 'meanPowerW', 'energyPerRequestJ'),
       ...(maxLoads.length === 0 ? {} : { maxLoad: mean(maxLoads) }),
-      services: first.services.map(({ service }) => {
-        const same = runs.flatMap(({ requests }) => requests!.services.filter((each) => each.service === service))
+      services: all[0]!.services.map(({ service }) => {
+        const same = all.flatMap(({ services }) => services.filter((each) => each.service === service))
         return {
           service,
-          goodputPerS: mean(same.map(({ goodputPerS }) => goodputPerS)),
-          attainment: worst(
-            same.map(({ attainment }) => attainment),
-            Math.min,
-          ),
+          ...figuresOf(same, mean, 'goodputPerS', 'shed', 'failed'),
+          ...figuresOf(same, min, 'attainment'),
+          ...figuresOf(same, max, 'p99Ms'),
           objectiveMet: same.every(({ objectiveMet }) => objectiveMet !== false),
-          p99Ms: worst(same.map(({ p99Ms }) => p99Ms)),
-          shed: mean(same.map(({ shed }) => shed)),
-          failed: mean(same.map(({ failed }) => failed)),
         }
       }),
     },

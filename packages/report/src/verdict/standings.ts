@@ -160,34 +160,33 @@ function boardsOf(runs: readonly RunSummary[]): Boards {
   return boards
 }
 
-/** Finds a run on a board, by the board's name. */
-type RunOn = (instance: string) => RunSummary | undefined
+/** The run of one side on each board, by the board's name. */
+type Side = ReadonlyMap<string, RunSummary | undefined>
 
 /**
  * Chooses the opponent for each board: the best algorithm on the other boards, among those that hold the cap on this
  * one. If there is only one board, it is the best algorithm there.
  */
-function opponents(boards: Boards, candidates: readonly string[]): RunOn {
-  const chosen = new Map(
+function opponents(boards: Boards, candidates: readonly string[]): Side {
+  return new Map(
     [...boards].map(([instance, runs]) => {
       const others =
         boards.size === 1 ? [runs] : [...boards].flatMap(([other, each]) => (other === instance ? [] : [each]))
       const score = (name: string) =>
         mean(others.map((each) => (holds(each.get(name)) ? merit(each.get(name)!) / scaleOf(each) : 0)))
       const ranked = candidates.filter((name) => holds(runs.get(name))).sort((a, b) => score(b) - score(a))
-      return [instance, runs.get(ranked[0] ?? '')] as const
+      return [instance, runs.get(ranked[0] ?? '')]
     }),
   )
-  return (instance) => chosen.get(instance)
 }
 
 /** Highest merit on a board. Each merit is divided by it, so that all boards have the same weight. */
 const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
 
-function ratioOf(boards: Boards, own: RunOn, rival: RunOn): Ratio | null {
+function ratioOf(own: Side, rival: Side): Ratio | null {
   const byBoard = new Map<string, number>()
-  for (const instance of boards.keys()) {
-    const [a, b] = [own(instance), rival(instance)]
+  for (const [instance, a] of own) {
+    const b = rival.get(instance)
     if (holds(a) && holds(b) && merit(a) > 0 && merit(b) > 0) byBoard.set(instance, merit(a) / merit(b))
   }
   if (byBoard.size === 0) return null
@@ -199,18 +198,15 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const { board, taskId, model, capW, set } = runs[0]!
   const boards = boardsOf(runs)
   const names = [...new Set(runs.map(({ algorithm }) => algorithm))].filter((name) => name !== subject)
-  const bestOf = (group: readonly string[]) =>
-    opponents(
-      boards,
-      names.filter((name) => group.includes(name)),
-    )
-  const [rivalOn, planned] = [bestOf(names), bestOf(planOnly)]
-  const ownOn: RunOn = (instance) => boards.get(instance)!.get(subject)
-  const ratio = ratioOf(boards, ownOn, rivalOn)
-  const standing = [...boards.keys()].map((instance): BoardStanding => {
-    const rival = rivalOn(instance)?.algorithm ?? null
+  const inGroup = (group: readonly string[]) => names.filter((name) => group.includes(name))
+  const rivals = opponents(boards, names)
+  const planned = opponents(boards, inGroup(planOnly))
+  const own: Side = new Map([...boards].map(([instance, ofBoard]) => [instance, ofBoard.get(subject)]))
+  const ratio = ratioOf(own, rivals)
+  const standing = [...own].map(([instance, run]): BoardStanding => {
+    const rival = rivals.get(instance)?.algorithm ?? null
     const ofBoard = ratio?.byBoard.get(instance) ?? null
-    const outcome = outcomeOf(holds(ownOn(instance)), rival !== null, ofBoard, null)
+    const outcome = outcomeOf(holds(run), rival !== null, ofBoard, null)
     return { instance, rival, ratio: ofBoard, outcome }
   })
   const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
@@ -231,8 +227,8 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
     ratio,
     boards: standing,
     worst: standing.length > 1 ? worst : null,
-    planning: ratioOf(boards, planned, bestOf(planLess)),
-    control: planOnly.includes(subject) ? null : ratioOf(boards, ownOn, planned),
+    planning: ratioOf(planned, opponents(boards, inGroup(planLess))),
+    control: planOnly.includes(subject) ? null : ratioOf(own, planned),
     outcome: outcome === 'win' && blind ? 'no-feedback' : outcome,
   }
 }

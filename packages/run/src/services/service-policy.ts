@@ -62,12 +62,7 @@ export function createServerPolicy(
       return new ServicesPolicy({
         model,
         services: firstServices(task),
-        expectedPerS: Object.fromEntries(
-          task.services.map(({ service, meanPerS, toldFactor = 1 }) => [
-            service.name,
-            meanPerS * toldFactor * (options.loadFactor ?? 1),
-          ]),
-        ),
+        expectedPerS: toldPerS(task, options),
       })
     case 'plan-limit-step':
       return new LimitPolicy(start(plannedShares))
@@ -110,20 +105,26 @@ export function limitOptions(
   name: string,
   task: ToldServices,
   plan: SharePlan,
-  { model, loadFactor = 1 }: ServerPolicyOptions,
+  options: ServerPolicyOptions,
 ): LimitPolicyOptions & { readonly services: readonly Service[] } {
-  const toldPerS = ({ name }: Service) => {
-    const told = task.services.find(({ service }) => service.name === name)
-    return told ? loadFactor * (told.toldFactor ?? 1) * told.meanPerS : 1
-  }
+  const { model } = options
+  const told = toldPerS(task, options)
+  const ratesOf = (services: readonly Service[]) => services.map((service) => told[service.name] ?? 1)
   return {
     name,
     spec: model.spec,
     services: firstServices(task),
-    plan: (powerCapW, services) => plan(model, { services, ratesPerS: services.map(toldPerS), powerCapW }),
+    plan: (powerCapW, services) => plan(model, { services, ratesPerS: ratesOf(services), powerCapW }),
     planClocks: (tenants, powerCapW, memClocksMhz) => planClocks(model, tenants, powerCapW, memClocksMhz),
     clock: new FeedbackClock({ step: true }),
   }
+}
+
+/** Rates that policies expect at the start, by service, requests/s. */
+function toldPerS({ services }: ToldServices, { loadFactor = 1 }: ServerPolicyOptions): Record<string, number> {
+  return Object.fromEntries(
+    services.map(({ service, meanPerS, toldFactor = 1 }) => [service.name, meanPerS * toldFactor * loadFactor]),
+  )
 }
 
 /** Returns the services that are present at the start. */
