@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { jsonText, type Terminal, UsageError } from '@pctodl/command-line'
 import { geometryOf, PctodlError } from '@pctodl/platform'
 import { boardsOf, parseDeploymentMap } from '../map/deployment-map.js'
-import { isFleetMap, type MappedBoard, parseFleetMap, readMap } from '../map/fleet-map.js'
+import { isFleetMap, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
 import { healthBy, leaseGpus, loadBoardControl } from './board-control.js'
@@ -45,13 +45,16 @@ export async function deployMaps(
 ): Promise<number> {
   const { directory, settle, node } = options
   const command = splitWords(options.command ?? '')
-  const maps = [files ?? []].flat().map((file) => boardsIn(readMap(file, 'map'), file, options.gpusPerNode))
-  const layout = await layoutOrNothing(options, terminal)
-  const board = geometryOf(options.gpu ?? productOfNode(layout.gpus)).key
-  const targets = files === null ? [[]] : maps.map((of) => segmentsOfNode(of(board), board, node))
-  if (typeof files === 'string' && targets[0]!.length === 0) {
+  const maps = [files ?? []].flat().map((file) => readBoards(readMap(file, 'map'), file, options))
+  const assertNamed = (isNamed: boolean) => {
+    if (isNamed || typeof files !== 'string') return
     throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${node}; to take a node down, use --down`)
   }
+  assertNamed(maps[0]?.isNamed ?? false)
+  const layout = await layoutOrNothing(options, terminal)
+  const board = geometryOf(options.gpu ?? productOfNode(layout.gpus)).key
+  const targets = files === null ? [[]] : maps.map(({ of }) => segmentsOfNode(of(board), board, node))
+  assertNamed(targets[0]?.length !== 0)
   const stateFile = path.join(directory, 'deployment.json')
   const withWorkers = command.length > 0
   const rendered = (actions: readonly DeployAction[]) =>
@@ -91,14 +94,15 @@ export async function deployMaps(
   }
 }
 
-/** Parses a map. Returns a function for its boards, because a map of one type does not name this type. */
-function boardsIn(text: string, file: string, gpusPerNode: number): (board: string) => readonly MappedBoard[] {
+/** Reads a map: whether it names the node, and a function for its boards, which may need the type of board. */
+function readBoards(text: string, file: string, { node, gpusPerNode }: DeployOptions) {
   if (isFleetMap(text)) {
     const boards = parseFleetMap(text, file)
-    return () => boards
+    return { isNamed: boards.some((each) => each.node === node), of: () => boards }
   }
   const gpus = parseDeploymentMap(text, file, gpusPerNode)
-  return (board) => boardsOf(gpus, board, gpusPerNode)
+  const isNamed = gpus.some(({ index }) => Math.floor(index / gpusPerNode) === node)
+  return { isNamed, of: (board: string) => boardsOf(gpus, board, gpusPerNode) }
 }
 
 /** Reads the layout of the node. For a dry run without a driver, it is that of an empty machine. */
