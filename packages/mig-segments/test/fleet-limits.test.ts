@@ -169,3 +169,17 @@ describe('a fleet of two groups under limits of boards, nodes and all', () => {
     await expect(async () => replanFleet([], fleet, [...asked(5), ...asked(6)])).rejects.toThrow(/one objective/)
   })
 })
+
+it('a fleet whose watts suffice in sum but do not pack is told from one that needs more work', async () => {
+  const points: ProfilePoint[] = [
+    { profile: '2g.12gb', batchSize: 1, processes: 1, processThroughput: 10, latencyMs: 5, powerW: 60 },
+  ]
+  const group = { gpu: 'A30', idleW: 20, boardCapW: 115, profiles: [{ model: 'net', points }] }
+  const asked = [{ model: 'net', ratePerS: 30, latencyMs: 100 }]
+  // One instance a board: two draw more than the cap, three no more than two boards may in sum.
+  await expect(planFleet({ groups: [{ ...group, boards: 3 }] }, asked)).resolves.toMatchObject({ cost: 3 })
+  const unpacked = planFleet({ groups: [{ ...group, boards: 2 }] }, asked)
+  await expect(unpacked).rejects.toThrow(
+    expect.objectContaining({ code: 'NO_PLAN', message: expect.not.stringMatching(/iterations/) }),
+  )
+})

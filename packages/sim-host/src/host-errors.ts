@@ -16,10 +16,3 @@ export class BoardLostError extends PctodlError {
     this.busId = busId
   }
 }
-
-/** Thrown if the native library cannot be built on this machine. */
-export class CompilerError extends PctodlError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('NO_COMPILER', message, options)
-  }
-}

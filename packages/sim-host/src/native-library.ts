@@ -6,19 +6,18 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { readOwnFile, trustedPath } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { boardFileHeaderC } from './board-file-layout.js'
-import { CompilerError } from './host-errors.js'
 
 export const NVML_LIBRARY = 'libnvidia-ml.so.1'
+const MAX_LIBRARY_BYTES = 2 ** 24
 
 /** @internal */
 export const compilerArguments: readonly string[] = [
@@ -55,8 +54,8 @@ export interface NativeLibraryOptions {
  * is compiled now and cached per user. The cache key is a hash of the sources, the layout of the board files and the
  * compiler.
  *
- * @throws CompilerError if there is no C compiler, or it fails
- * @throws PctodlError `HOST_PROGRAM_MISSING` if other users could replace the library
+ * @throws PctodlError `NO_COMPILER` if there is no C compiler, or it fails
+ * @throws PctodlError `NOT_OWN` if other users could replace the library, or it belongs to another user
  */
 export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compiler }: NativeLibraryOptions): string {
   const prebuilt = prebuiltFolder === undefined ? null : prebuiltLibrary(sourceFolder, prebuiltFolder)
@@ -67,12 +66,12 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
     `${process.arch}\0${cc}\0${compilerArguments.join('\0')}\0${sourcesHash(sourceFolder)}`,
   )
   const root = cacheFolder ?? join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'pctodl-gpu-sim')
-  const folder = join(root, hash.digest('hex').slice(0, 24))
-  const library = join(folder, NVML_LIBRARY)
-  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  const wantedFolder = join(root, hash.digest('hex').slice(0, 24))
+  mkdirSync(wantedFolder, { recursive: true, mode: 0o755 })
   // Host programs load this library, so no other user may be able to change it.
-  assertOurs(existsSync(library) ? library : folder)
-  if (existsSync(library)) return library
+  const folder = trustedPath(wantedFolder)
+  const library = join(folder, NVML_LIBRARY)
+  if (readOwnFile(library, MAX_LIBRARY_BYTES) !== null) return library
 
   // Two hosts may compile at the same time. Each compiles in a folder of its own, then moves the finished file into
   // place.
@@ -91,7 +90,7 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
  * Compiles the library from its sources.
  *
  * @param options.output path of the library; a C header is written into the same folder
- * @throws CompilerError if there is no C compiler, or it fails
+ * @throws PctodlError `NO_COMPILER` if there is no C compiler, or it fails
  */
 export function compileLibrary({
   sourceFolder,
@@ -146,40 +145,21 @@ function hasGlibc(): boolean {
   return header.glibcVersionRuntime !== undefined
 }
 
-/**
- * Checks that only root and this user can modify a file or folder and the folders that contain it.
- *
- * @throws PctodlError `HOST_PROGRAM_MISSING` if another user can modify one
- */
-function assertOurs(place: string): void {
-  const own = [0, process.geteuid?.() ?? 0]
-  for (let at = realpathSync(place); ; at = dirname(at)) {
-    const { uid, mode } = statSync(at)
-    const isShared = (mode & 0o022) !== 0 && (mode & 0o1000) === 0
-    if (!own.includes(uid) || isShared) {
-      const why = isShared ? 'can be written by others' : `belongs to user ${uid}`
-      throw new PctodlError(
-        'HOST_PROGRAM_MISSING',
-        `${at} ${why}: no library is kept there; name another folder in XDG_CACHE_HOME`,
-      )
-    }
-    if (at === dirname(at)) return
-  }
-}
-
 function compile(cc: string, args: readonly string[]): void {
   try {
     execFileSync(cc, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   } catch (cause) {
     const { code, stderr } = cause as NodeJS.ErrnoException & { readonly stderr?: Buffer }
     if (code === 'ENOENT') {
-      throw new CompilerError(
+      throw new PctodlError(
+        'NO_COMPILER',
         `host mode compiles a small C library, and there is no C compiler '${cc}' on PATH; install one ` +
           '(Debian, Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc glibc-devel) or name it in CC',
         { cause },
       )
     }
-    throw new CompilerError(
+    throw new PctodlError(
+      'NO_COMPILER',
       `'${cc}' could not compile the simulated NVML library (C headers missing? Debian, Ubuntu: apt install libc6-dev; ` +
         `Fedora: dnf install glibc-devel):\n${stderr?.toString().trim() ?? String(cause)}`,
       { cause },

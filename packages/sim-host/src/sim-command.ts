@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
 import {
   type CommandFunction,
   integerFrom,
@@ -13,13 +12,13 @@ import {
 import { assertFaultScenario, type FaultScenario, simulatedBoards } from '@pctodl/gpu-sim'
 import { given, InvalidInputError, PctodlError } from '@pctodl/platform'
 import { version } from '../package.json'
-import { attachProcess, CudaError } from './attached-process.js'
+import { attachProcess } from './attached-process.js'
 import { LlmEngine } from './llm-engine.js'
 import { serveLlm } from './llm-server.js'
 import { runInHost } from './run-in-host.js'
 import { addSimulateOptions, type SimulateOptions, simulate } from './simulate-command.js'
 import { type HostTenantLoad, SimulatedHost } from './simulated-host.js'
-import { runTenant } from './tenant-command.js'
+import { type TenantOptions, tenant } from './tenant-command.js'
 
 const startSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -33,13 +32,6 @@ interface HostOptions {
   readonly mig?: string
   readonly denyRoot?: true
   readonly allowAll?: true
-}
-
-interface TenantOptions {
-  readonly network: string
-  readonly batch: number
-  readonly seconds?: number
-  readonly control?: true
 }
 
 interface LlmOptions {
@@ -84,7 +76,6 @@ export const sim: CommandFunction = async (argv, terminal) => {
     .requiredOption('--network <name>', 'network to run')
     .option('--batch <samples>', 'batch size', Number, 32)
     .option('--seconds <s>', 'duration (default: until it is ended)', numberBetween(0, Number.MAX_VALUE))
-    .option('--control', 'read commands from standard input: batch <size>')
     .action(subcommands.action((options: TenantOptions) => tenant(options, terminal)))
   subcommands
     .add('llm', "inside a host: serve the OpenAI chat protocol like vLLM, with random words at the board's speed")
@@ -169,30 +160,4 @@ async function llm({ parameters, model, port }: LlmOptions, terminal: Terminal):
   server.close()
   engine.close()
   return signal.aborted ? 130 : 1
-}
-
-async function tenant(
-  { network, batch, seconds, control }: TenantOptions,
-  { stdout, stderr, signal }: Terminal,
-): Promise<number> {
-  const commands = control ? createInterface({ input: process.stdin }) : undefined
-  try {
-    await runTenant({
-      ...(commands ? { commands } : {}),
-      model: network,
-      batchSize: batch,
-      ...(seconds === undefined ? {} : { durationMs: 1000 * seconds }),
-      environment: process.env,
-      signal,
-      print: (line) => stdout.write(`${line}\n`),
-    })
-    return 0
-  } catch (error) {
-    if (!(error instanceof CudaError)) throw error
-    stderr.write(`${error.message}\n`)
-    return 1
-  } finally {
-    commands?.close()
-    if (commands) process.stdin.destroy()
-  }
 }

@@ -101,7 +101,7 @@ export class SimulatedHost {
   /**
    * Starts a host.
    *
-   * @throws CompilerError if the native library cannot be built
+   * @throws PctodlError `NO_COMPILER` if the native library cannot be built
    * @throws UnknownNameError if the board cannot be simulated
    */
   static async start(options: SimulatedHostOptions): Promise<SimulatedHost> {

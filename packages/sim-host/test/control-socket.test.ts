@@ -2,11 +2,11 @@ import { tmpdir } from 'node:os'
 import { physicsOfBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../src/board-file-layout.js'
-import type { AttachReply, BoardsReply, SetReply, StepReply } from '../src/control-protocol.js'
+import type { AttachReply, BoardsReply, CountersReply, SetReply, StepReply } from '../src/control-protocol.js'
 import { controlSocket, settersSocket } from '../src/host-folder-layout.js'
 import { MessageClient } from '../src/message-socket.js'
 import { SimulatedHost } from '../src/simulated-host.js'
-import { cacheFolder, missingCompiler } from './built-host.js'
+import { cacheFolder, eventually, missingCompiler } from './built-host.js'
 
 const board = '3080Ti'
 const vgg = { model: 'vgg19', batchSize: 1, mpsPercent: 100 }
@@ -84,6 +84,19 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
       expect(to.busyPercent).toBeGreaterThan(50)
       expect(after.boards[1]).toMatchObject({ index: 1, busyPercent: 0 })
     }
+    client.close()
+  })
+
+  it('changes the batch size of a process that is not stepwise', async () => {
+    const { client } = await attached({ stepwise: false })
+    const runsWith = (batchSize: number) =>
+      eventually(async () => {
+        const { lastBatchSize } = await client.request<CountersReply>({ kind: 'counters' })
+        return lastBatchSize === batchSize
+      }, `it runs with batches of ${batchSize}`)
+    await runsWith(1)
+    expect(await client.request({ kind: 'batch-size', batchSize: 16 })).toBeNull()
+    await runsWith(16)
     client.close()
   })
 

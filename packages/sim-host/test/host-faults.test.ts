@@ -30,8 +30,8 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   }
   const control = async (line: string) => (await outcome('nvidia-cuda-mps-control', [], env, `${line}\n`)).stdout.trim()
 
-  function tenant(...more: string[]) {
-    const args = [built.cli, 'tenant', '--network', 'mnasnet1_0', '--batch', '8', ...more]
+  function tenant() {
+    const args = [built.cli, 'tenant', '--network', 'mnasnet1_0', '--batch', '8']
     const child = spawn(process.execPath, args, { env })
     let [printed, error] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => {
@@ -100,16 +100,5 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
       '|ERR!  ERR!    N/A          ERR! /   350W |      ERR! /   12288MiB |    ERR!      Default |',
     )
     expect((await outcome('nvidia-smi', ['-q', '-x'], env)).stdout).toContain('<gpu_temp>Unknown Error</gpu_temp>')
-  })
-
-  it('a process changes its batch size when it is told to', async () => {
-    await start()
-    const work = tenant('--control')
-    await eventually(async () => work.printed().includes('"batchSize":8'), 'it runs with the first batch size')
-    work.child.stdin.write('batch 16\nfaster\n')
-    await eventually(async () => work.printed().includes('"batchSize":16'), 'it runs with the second')
-    expect(work.printed()).toContain(`{"error":"'faster' is no command; known: batch <size>"}`)
-    work.child.kill()
-    expect(await work.ended).toMatchObject({ code: 0 })
   })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { numberBetween, oneOf, UsageError } from '@pctodl/command-line'
 import { SeededRandom } from '@pctodl/numerics'
-import { type ArrivalProcess, faster, replayedTimes } from '@pctodl/traffic'
+import { type ArrivalProcess, faster, markovModulatedArrivals, poissonArrivals, replayedTimes } from '@pctodl/traffic'
 import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
 import type { Command } from 'commander'
 import type { FleetOptions } from '../fleet/plan-fleet.js'
@@ -90,30 +90,13 @@ function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
   }
 }
 
-/**
- * A Poisson process that is switched on and off, with exponential durations of both states. Its gaps are independent
- * and hyperexponential (A. Kuczura, "The interrupted Poisson process as an overflow process", 1973), so the computing
- * time per request is the same at every rate.
- */
-export function onOffArrivals(ratePerS: number, shareOn: number, meanOnS: number): ArrivalProcess {
-  const onPerS = ratePerS / shareOn
-  const returnPerS = shareOn / ((1 - shareOn) * meanOnS)
-  const sum = onPerS + 1 / meanOnS + returnPerS
-  const fastPerS = (sum + Math.sqrt(sum * sum - 4 * onPerS * returnPerS)) / 2
-  const slowPerS = (onPerS * returnPerS) / fastPerS
-  const shareFast = (onPerS - slowPerS) / (fastPerS - slowPerS)
-  return {
-    meanRatePerS: ratePerS,
-    start: (seed) => {
-      const random = new SeededRandom(seed)
-      let timeMs = 0
-      return {
-        nextMs: () => {
-          const perS = random.uniform() < shareFast ? fastPerS : slowPerS
-          timeMs -= (1000 * Math.log(1 - random.uniform())) / perS
-          return timeMs
-        },
-      }
-    },
-  }
+/** Cycles per request above which on/off traffic is taken as Poisson; the burstiness of its gaps is then at most 1.02. */
+const MANY_CYCLES = 100
+
+/** A Poisson process that is switched on and off, with exponential durations of both states. */
+function onOffArrivals(ratePerS: number, shareOn: number, meanOnS: number): ArrivalProcess {
+  const cycleMs = (1000 * meanOnS) / shareOn
+  if (ratePerS * cycleMs * MANY_CYCLES < 1000) return poissonArrivals({ ratePerS })
+  const on = { ratePerS: ratePerS / shareOn, meanDwellMs: shareOn * cycleMs }
+  return markovModulatedArrivals({ states: [on, { ratePerS: 0, meanDwellMs: (1 - shareOn) * cycleMs }] })
 }

@@ -81,6 +81,10 @@ export function fleetRows(
     const { group, idleW } = fleet.lanes[lane]!
     return powerW <= fleet.groups[group]!.boardCapW - idleW
   }
+  const kept = (rows: readonly FleetRow[]) => {
+    const possible = rows.filter(within)
+    return which === 'all' ? possible : undominated(possible, frugal)
+  }
   const own = objectives.flatMap((objective, service) => {
     const { model } = objective
     const ways = waysOf(candidatesOf(fleet, model), objective, gate, which === 'best').map((rated) => {
@@ -88,16 +92,12 @@ export function fleetRows(
         const watts = point.powerW === undefined ? {} : { powerW: point.powerW }
         return { lane, profile, parts: [{ service, model, point, ratePerS }], ...watts }
       })
-      const possible = rows.filter(within)
-      if (which === 'all') return possible
-      const places = groupBy(possible, ({ lane, profile }) => `${lane} ${profile}`)
-      return [...places.values()].flatMap((each) => best(each, frugal))
+      return kept(rows)
     })
     // Power limits may have removed all rows of a way.
     return ways.filter((rows) => rows.length > 0).flatMap((rows, way) => rows.map((row) => ({ ...row, way })))
   })
-  const shared = sharedRows(fleet, objectives, gate).map((rows) => rows.filter(within))
-  return [...own, ...shared.flatMap((rows) => (which === 'all' ? rows : undominated(rows, objectives, frugal)))]
+  return [...own, ...kept(sharedRows(fleet, objectives, gate))]
 }
 
 function candidatesOf({ lanes, groups }: CheckedFleet, model: string): Candidate[] {
@@ -150,10 +150,10 @@ function waysOf(
 }
 
 /** Groups of models that share an instance, by lane and profile. None if services have one queue for all instances. */
-function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[][] {
+function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[] {
   if (gate.kind === 'tail' && gate.dispatch === 'shared') return []
   return fleet.lanes.flatMap(({ group, coRunners }, lane) =>
-    fleet.groups[group]!.geometry.profiles.map((slot, profile) =>
+    fleet.groups[group]!.geometry.profiles.flatMap((slot, profile) =>
       coRunners
         .filter((each) => each.profile === slot.name)
         .flatMap((each) => groupsOf(each, slot, objectives, gate).map((shared) => ({ lane, profile, ...shared }))),
@@ -202,37 +202,22 @@ function groupsOf(
   })
 }
 
-/** Points of one service in one instance that are Pareto-optimal in rate and, if it matters, power. */
-function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
-  const rate = ({ parts }: FleetRow) => parts[0]!.ratePerS
-  const batch = ({ parts }: FleetRow) => parts[0]!.point.batchSize
-  rows.sort((a, b) => rate(b) - rate(a) || (a.powerW ?? 0) - (b.powerW ?? 0) || batch(a) - batch(b))
-  if (!frugal) return rows.slice(0, 1)
-  let least = Infinity
-  return rows.filter(({ powerW = 0 }) => {
-    if (powerW >= least) return false
-    least = powerW
-    return true
+/**
+ * Rows of the same models in the same kind of instance that are Pareto-optimal in rates and, if it matters, power. Of
+ * equal rows, the one with the smallest batch remains.
+ */
+function undominated(rows: readonly FleetRow[], frugal: boolean): FleetRow[] {
+  const watts = ({ powerW = 0 }: FleetRow) => (frugal ? powerW : 0)
+  const beats = (a: FleetRow, b: FleetRow) =>
+    watts(a) <= watts(b) && a.parts.every(({ ratePerS }, i) => ratePerS >= b.parts[i]!.ratePerS)
+  const alike = groupBy(rows, ({ lane, profile, parts }) => [lane, profile, ...parts.map(({ model }) => model)].join())
+  return [...alike.values()].flatMap((same) => {
+    same.sort(
+      ({ parts: [a], powerW: aW = 0 }, { parts: [b], powerW: bW = 0 }) =>
+        b!.ratePerS - a!.ratePerS || aW - bW || a!.point.batchSize - b!.point.batchSize,
+    )
+    const isBeaten = (row: FleetRow, i: number) =>
+      same.some((other, k) => beats(other, row) && (k < i || !beats(row, other)))
+    return same.filter((row, i) => !isBeaten(row, i))
   })
-}
-
-/** Pareto-optimal groups of models. A rate above a service's objective counts only as much as the objective. */
-function undominated(
-  rows: readonly FleetRow[],
-  objectives: readonly ServiceObjective[],
-  frugal: boolean,
-): readonly FleetRow[] {
-  const worth = ({ parts }: FleetRow) =>
-    parts.map(({ service, ratePerS }) => Math.min(ratePerS, objectives[service]!.ratePerS))
-  const beats = (a: FleetRow, b: FleetRow) => {
-    const theirs = worth(b)
-    return (!frugal || (a.powerW ?? 0) <= (b.powerW ?? 0)) && worth(a).every((each, i) => each >= theirs[i]!)
-  }
-  const byModels = groupBy(rows, ({ parts }) => parts.map(({ service }) => service).join())
-  return [...byModels.values()].flatMap((alike) =>
-    alike.reduce<FleetRow[]>((known, row) => {
-      if (known.some((other) => beats(other, row))) return known
-      return [...known.filter((other) => !beats(row, other)), row]
-    }, []),
-  )
 }

@@ -1,11 +1,11 @@
 import { IndexedHeap } from '@pctodl/numerics'
+import type { MigPlacement } from '@pctodl/platform'
 import type { MappedBoard, MappedFleetSegment } from '../map/fleet-map.js'
 import { throughputOf } from '../profile.js'
 import { countsOf, patternsOf } from './board-patterns.js'
 import { type CheckedFleet, type CheckedGroup, laneOf } from './check-fleet.js'
-import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
-import type { ProgramCounts, RunningBoard } from './program.js'
+import type { ProgramCounts, RunningBoard, RunningInstance } from './program.js'
 
 /** The processes of one model in an instance, with their throughput, latency and power. */
 export interface FleetSegment extends MappedFleetSegment {
@@ -27,6 +27,22 @@ export interface FleetBoard extends MappedBoard {
   readonly powerW: number
 }
 
+/** A board while it is being filled. */
+interface OpenBoard {
+  /** Index among the running boards; absent for a board that was not in use. */
+  readonly at?: number
+  readonly lane: number
+  /** Places for new instances. */
+  readonly layout: readonly MigPlacement[]
+  /** Number of free places of each profile. */
+  readonly free: number[]
+  /** New instances. */
+  readonly rows: FleetRow[]
+  /** Running instances that stay. */
+  readonly kept: readonly Required<RunningInstance>[]
+  drawnW: number
+}
+
 type PlacedCounts = Pick<ProgramCounts, 'kept' | 'placed'> & {
   readonly instances: ArrayLike<number>
   readonly boards: readonly ArrayLike<number>[]
@@ -34,8 +50,7 @@ type PlacedCounts = Pick<ProgramCounts, 'kept' | 'placed'> & {
 
 /**
  * Assigns the instances of a solution to boards, and boards to nodes. The instance with the highest power is placed
- * first, on the board with the lowest power that has a free place; boards are assigned to nodes in the same way. If a
- * board exceeds its cap, instances are swapped as long as that helps.
+ * first, on the board with the lowest power that has a free place; boards are assigned to nodes in the same way.
  *
  * @param running boards in use. They keep their places, and new boards take free places. Null for a plan from scratch,
  *   which divides the boards of each group evenly among nodes.
@@ -52,7 +67,8 @@ export function placeBoards(
     const filled = fillLane(fleet, l, rows, counts, running ?? [])
     // Boards without instances draw no power.
     const used = filled?.filter((board) => board.rows.length + board.kept.length > 0)
-    if (!used || !coolDown(used, fleet.groups[group]!.boardCapW)) return null
+    const { boardCapW } = fleet.groups[group]!
+    if (!used?.every(({ drawnW }) => drawnW <= boardCapW * (1 + 1e-9))) return null
     open.push(...used)
   }
   const added = open.filter(({ at }) => at === undefined).sort((a, b) => b.drawnW - a.drawnW)
