@@ -9,7 +9,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { calibratedBoards, physicsOfBoard, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { findGpuSpec, formatTraceCsv, networkNames, VirtualClock } from '@pctodl/platform'
-import { makePlan, type ProfileRow, runPlan } from '@pctodl/profiler'
+import { makePlan, mixSweep, type ProfileRow, runPlan } from '@pctodl/profiler'
 
 /** Number of mixes at each memory clock. */
 const MIXES = 900
@@ -19,8 +19,11 @@ if (folder === undefined) throw new Error('name the folder to write to')
 mkdirSync(folder, { recursive: true })
 for (const board of boards.length > 0 ? boards : calibratedBoards) {
   const spec = findGpuSpec(board)
-  const memClocksMhz = spec.performanceMemClocksMhz
-  const plan = makePlan(spec, { models: networkNames, memClocksMhz, mixes: MIXES, seed: 20_260 })
+  const seed = 20_260
+  const mixes = spec.performanceMemClocksMhz.flatMap((memClockMhz) =>
+    mixSweep(spec, networkNames, memClockMhz, { count: MIXES, seed }),
+  )
+  const plan = makePlan(spec, mixes, { seed })
   const clock = new VirtualClock()
   const physics = physicsOfBoard(board)
   const sensor = { ...physics.sensor, gainSigma: 0, gainRange: [1, 1] as const, offsetSigmaW: 0 }

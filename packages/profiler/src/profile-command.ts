@@ -5,7 +5,7 @@ import { openAsked } from './board-options.js'
 import { expectedDuration } from './plan/expected-duration.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
 import { type ProfileOptions, parseOptions, requestedPlan } from './profile-options.js'
-import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
+import { describeDuration, describePlan, describeRow, showProgress } from './report/describe.js'
 import { reportOf } from './report/report.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
@@ -51,17 +51,16 @@ async function measure(
     if (rows.length > 0 && rows.length < plan.rows.length) {
       stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
     }
-    const progress = new ProfileProgress(stderr, plan, rows.length)
+    const { onBegin, onRow } = showProgress(stderr, plan, plan.rows.length - rows.length)
     await runPlan(backend, plan, {
       measured: store.measured,
       retries: store.retries,
-      leaveClocksAlone: !options.sudo,
       signal,
-      onBegin: (planned, row) => progress.begin(planned, row),
+      onBegin,
       onRow: (row) => {
         store.append(row)
         rows.push(row)
-        progress.end(row)
+        onRow(row)
       },
     })
   } catch (error) {

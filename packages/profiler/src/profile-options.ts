@@ -14,11 +14,12 @@ import {
 } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec, networkNames, reasonOf, type Tenant } from '@pctodl/platform'
 import { version } from '../package.json'
-import { knownOfBoard } from './active-design.js'
 import { addBoardOptions, type BoardOptions, measureOf, networkOf, tenantsOf } from './board-options.js'
-import { anchorGrid, parseMatrix } from './plan/anchor-grid.js'
-import { makePlan } from './plan/make-plan.js'
-import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
+import { activeSweep, knownOfBoard } from './plan/active-design.js'
+import { anchorGrid, clocksGrid, parseMatrix, tenantsOfGrid } from './plan/anchor-grid.js'
+import { makePlan, type SweepRequest, sweepRows } from './plan/make-plan.js'
+import { mixSweep } from './plan/mix-sweep.js'
+import { type PlannedRow, type ProfilePlan, parsePlan, requestsClock, type SweepName } from './plan/profile-plan.js'
 
 /** Options of `pctodl profile`, as typed. */
 interface RawOptions extends BoardOptions {
@@ -146,7 +147,7 @@ function hasSweep(options: RawOptions): boolean {
  */
 export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
   const plan = options.plan === undefined ? await planOf(options, spec) : readPlan(options.plan, spec)
-  if (!options.sudo && plan.rows.some((row) => row.smClockMhz !== null || row.memClockMhz !== null)) {
+  if (!options.sudo && plan.rows.some(requestsClock)) {
     throw new UsageError('--no-sudo leaves clocks alone, and this asks for some; drop one of them')
   }
   return plan
@@ -161,29 +162,32 @@ function readPlan(file: string, spec: GpuSpec): ProfilePlan {
 }
 
 async function planOf(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
-  const { models, tenants, matrix, mixes, smClock, memClock, sudo, repeats, seed, rows = 150, standardError } = options
+  const { models, tenants, matrix, mixes, sudo, repeats, seed, rows: count = 150, standardError } = options
   const range = given({ fromMhz: options.fStart, toMhz: options.fEnd, stepMhz: options.fStep })
-  const when = <T>(wanted: unknown, value: T): T | undefined => (wanted ? value : undefined)
-  const smClockMhz = smClock ?? null
+  const smClockMhz = options.smClock ?? null
+  const isGrid = options.stress || matrix !== undefined || !hasSweep(options)
   const grid = matrix === undefined ? anchorGrid : parseMatrix(readJsonFile(matrix), matrix)
-  const known = options.design === undefined ? undefined : await knownOfBoard(spec, models, options.params)
-  return makePlan(spec, {
-    models,
-    memClocksMhz: memClock ?? [sudo ? spec.performanceMemClocksMhz[0]! : null],
-    ...given({
-      grid: when(options.stress || matrix !== undefined || !hasSweep(options), grid),
-      clocks: when(options.clocks, range),
-      scaling: when(options.profileFreqScaling, range),
-      static: when(options.static, !sudo || smClock !== undefined ? { smClockMhz } : range),
-      sweep: when(options.sweep, { tenants, range }),
-      single: when(options.single, { tenants, smClockMhz }),
-      mixes,
-      active: known && { ...known, count: rows },
-    }),
-    repeats,
-    seed,
-    measure: { ...measureOf(options), ...given({ standardErrorPercent: standardError }) },
-  })
+  const known = options.design && (await knownOfBoard(spec, models, options.params))
+  const rows: PlannedRow[] = []
+  for (const memClockMhz of options.memClock ?? [sudo ? spec.performanceMemClocksMhz[0]! : null]) {
+    const add = (
+      sweep: SweepName,
+      configurations: SweepRequest['configurations'],
+      smClocks: SweepRequest['smClocks'],
+    ) => rows.push(...sweepRows(spec, { sweep, configurations, smClocks, memClockMhz }))
+    if (options.single) add('single', [tenants], smClockMhz)
+    if (options.sweep) add('single', [tenants], range)
+    for (const model of models) {
+      if (isGrid) add('anchor', tenantsOfGrid(model, grid), null)
+      if (options.clocks) add('clocks', tenantsOfGrid(model, clocksGrid), range)
+      if (options.profileFreqScaling) add('scaling', [[{ model, mpsPercent: 100, batchSize: 128 }]], range)
+    }
+    if (mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: mixes, seed }))
+    if (known) rows.push(...activeSweep(spec, models, memClockMhz, { ...known, count, seed }))
+    if (options.static) add('static', [[]], sudo && options.smClock === undefined ? range : smClockMhz)
+  }
+  const measure = { ...measureOf(options), ...given({ standardErrorPercent: standardError }) }
+  return makePlan(spec, rows, { seed, repeats, measure })
 }
 
 /**

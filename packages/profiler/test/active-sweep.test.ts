@@ -1,7 +1,6 @@
 import { findGpuSpec } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { knownOfBoard } from '../src/active-design.js'
-import { activeSweep } from '../src/plan/active-sweep.js'
+import { activeSweep, knownOfBoard } from '../src/plan/active-design.js'
 
 const spec = findGpuSpec('A100')
 const at = (model: string, mpsPercent: number, smClockMhz = 1005) => ({

@@ -65,7 +65,6 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
           overMs ??= backend.clock.now() + 60_000 * options.minutes
           return backend.clock.now() + ONE_ROW_MS > overMs
         },
-        leaveClocksAlone: !preflight.settings.works,
         signal,
         onRow: (row) => {
           store.append(row)
