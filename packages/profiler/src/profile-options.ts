@@ -16,7 +16,7 @@ import { findGpuSpec, type GpuSpec, networkNames, reasonOf, type Tenant } from '
 import { version } from '../package.json'
 import { addBoardOptions, type BoardOptions, measureOf, networkOf, tenantsOf } from './board-options.js'
 import { activeSweep, knownOfBoard } from './plan/active-design.js'
-import { anchorGrid, clocksGrid, parseMatrix, tenantsOfGrid } from './plan/anchor-grid.js'
+import { anchorGrid, clocksGrid, tenantsOfGrid } from './plan/anchor-grid.js'
 import { makePlan, type SweepRequest, sweepRows } from './plan/make-plan.js'
 import { mixSweep } from './plan/mix-sweep.js'
 import { type PlannedRow, type ProfilePlan, parsePlan, requestsClock, type SweepName } from './plan/profile-plan.js'
@@ -42,17 +42,13 @@ interface RawOptions extends BoardOptions {
   readonly standardError?: number
   readonly sudo: boolean
   readonly plan?: string
-  readonly matrix?: string
   readonly writePlan?: string
   readonly out?: string
   readonly resume?: boolean
   readonly dryRun?: boolean
 }
 
-const sweepOptions = [
-  ...(['single', 'static', 'sweep', 'profileFreqScaling', 'stress'] as const),
-  ...(['matrix', 'clocks', 'mixes', 'design'] as const),
-]
+const sweepOptions = ['single', 'static', 'sweep', 'profileFreqScaling', 'stress', 'clocks', 'mixes', 'design'] as const
 
 /** The options of one call of `pctodl profile`, after checking. */
 export interface ProfileOptions extends RawOptions {
@@ -108,7 +104,6 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--f-start <MHz>', 'first SM clock of a sweep (default: the lowest)', positiveNumber('MHz'))
     .option('--f-end <MHz>', 'last SM clock of a sweep (default: the highest)', positiveNumber('MHz'))
     .option('--f-step <MHz>', 'step between them (default 150)', positiveNumber('MHz'))
-    .option('--matrix <file>', 'another grid for --stress, in the format of profiler_matrix.json')
     .option('--repeats <n>', 'measure everything so often', integerFrom(1), 1)
     .option(
       '--standard-error <percent>',
@@ -129,7 +124,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     throw new UsageError('--rows and --params belong to --design active; give that, too, or leave them out')
   }
   if (plan !== undefined && (hasSweep(options) || model || shares || batches)) {
-    throw new UsageError('--plan defines the rows; omit --model, --shares, --batches, --matrix and sweeps')
+    throw new UsageError('--plan defines the rows; omit --model, --shares, --batches and sweeps')
   }
   const models = (model ?? networkNames).map((name) => networkOf(name, options.worker))
   return { ...options, models, tenants: tenantsOf({ ...options, model: [models[0]!] }, { model: [], batches: [8] }) }
@@ -154,7 +149,13 @@ export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Pro
 }
 
 function readPlan(file: string, spec: GpuSpec): ProfilePlan {
-  const plan = parsePlan(readJsonFile(file), file)
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`)
+  }
+  const plan = parsePlan(json, file)
   if (findGpuSpec(plan.board).key !== spec.key) {
     throw new UsageError(`${file} is a plan for ${plan.board}, this is ${spec.name}; make one with --write-plan`)
   }
@@ -162,11 +163,10 @@ function readPlan(file: string, spec: GpuSpec): ProfilePlan {
 }
 
 async function planOf(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
-  const { models, tenants, matrix, mixes, sudo, repeats, seed, rows: count = 150, standardError } = options
+  const { models, tenants, mixes, sudo, repeats, seed, rows: count = 150, standardError } = options
   const range = given({ fromMhz: options.fStart, toMhz: options.fEnd, stepMhz: options.fStep })
   const smClockMhz = options.smClock ?? null
-  const isGrid = options.stress || matrix !== undefined || !hasSweep(options)
-  const grid = matrix === undefined ? anchorGrid : parseMatrix(readJsonFile(matrix), matrix)
+  const isGrid = options.stress || !hasSweep(options)
   const known = options.design && (await knownOfBoard(spec, models, options.params))
   const rows: PlannedRow[] = []
   for (const memClockMhz of options.memClock ?? [sudo ? spec.performanceMemClocksMhz[0]! : null]) {
@@ -178,7 +178,7 @@ async function planOf(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePl
     if (options.single) add('single', [tenants], smClockMhz)
     if (options.sweep) add('single', [tenants], range)
     for (const model of models) {
-      if (isGrid) add('anchor', tenantsOfGrid(model, grid), null)
+      if (isGrid) add('anchor', tenantsOfGrid(model, anchorGrid), null)
       if (options.clocks) add('clocks', tenantsOfGrid(model, clocksGrid), range)
       if (options.profileFreqScaling) add('scaling', [[{ model, mpsPercent: 100, batchSize: 128 }]], range)
     }
@@ -188,17 +188,4 @@ async function planOf(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePl
   }
   const measure = { ...measureOf(options), ...given({ standardErrorPercent: standardError }) }
   return makePlan(spec, rows, { seed, repeats, measure })
-}
-
-/**
- * Reads a JSON file.
- *
- * @throws UsageError if the file cannot be read or is not JSON
- */
-function readJsonFile(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`)
-  }
 }

@@ -26,6 +26,7 @@ function proofIn(name: string, open: (mps: boolean) => Backend, options: Partial
 /** A board that does not live in this process, as far as resuming is concerned. */
 const likeReal = (backend: Backend, more: Partial<Backend> = {}): Backend => ({
   ...backend,
+  kind: 'nvml',
   livesInProcess: false,
   ...more,
 })

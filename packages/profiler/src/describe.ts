@@ -1,9 +1,9 @@
 import { Progress, type TextOutput } from '@pctodl/command-line'
 import { groupBy } from '@pctodl/platform'
-import type { ProfileRow } from '../measure/profile-row.js'
-import { expectedDuration, type PlannedDuration } from '../plan/expected-duration.js'
-import type { PlannedRow, ProfilePlan } from '../plan/profile-plan.js'
-import type { RunPlanOptions } from '../run-plan.js'
+import type { ProfileRow } from './measure/profile-row.js'
+import { expectedDuration, type PlannedDuration } from './plan/expected-duration.js'
+import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
+import type { RunPlanOptions } from './run-plan.js'
 
 /** Describes a row in one line, e.g. `resnet50 4 x 25 % at batch 16, 1005/1215 MHz`. */
 export function describeRow({ tenants, smClockMhz, memClockMhz }: PlannedRow): string {
