@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
+import { groupBy } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { runPlan } from '../run-plan.js'
 import { type Manifest, newManifest } from '../trace/manifest.js'
@@ -89,15 +90,9 @@ async function evaluated(
 ): Promise<Proof> {
   const rows = readTrace(path.join(out, 'rows.csv'))
   const done = new Set(rows.map(({ row }) => row))
-  const reasons = new Map<string | undefined, number>()
-  for (const [i, planned] of plan.rows.entries()) {
-    if (done.has(i)) continue
-    const because = whyNot(found.preflight, planned)
-    reasons.set(because, (reasons.get(because) ?? 0) + 1)
-  }
-  const left = reasons.get(undefined) ?? 0
-  reasons.delete(undefined)
-  const result = await evaluateProof(rows, backend.gpu.spec, board.powerLimitW)
+  const missing = plan.rows.filter((_, i) => !done.has(i))
+  const byReason = [...groupBy(missing, (planned) => whyNot(found.preflight, planned) ?? '')]
+  const { parameters, ...result } = await evaluateProof(rows, backend.gpu.spec, board.powerLimitW)
   const proof: Proof = {
     version: 1,
     tool,
@@ -106,17 +101,16 @@ async function evaluated(
     description: backend.description,
     ...found,
     planned: plan.rows.length,
-    left,
-    skipped: [...reasons].map(([because, count]) => ({ rows: count, because: because! })),
-    evaluation: typeof result === 'string' ? null : result.evaluation,
-    notEvaluated: typeof result === 'string' ? result : null,
+    left: byReason.find(([because]) => because === '')?.[1].length ?? 0,
+    skipped: byReason.flatMap(([because, { length }]) => (because === '' ? [] : [{ rows: length, because }])),
+    ...result,
     rows,
   }
   const write = (name: string, text: string) => writeFileAtomically(path.join(out, name), text)
   const table = (own: readonly ProfileRow[]) => `${[profileTable.header, ...own.map(profileTable.format)].join('\n')}\n`
   write('fit.csv', table(rows.filter(isToFit)))
   write('test.csv', table(rows.filter(isToTest)))
-  if (typeof result !== 'string') write(`${board.key}.json`, `${JSON.stringify(result.parameters, null, 1)}\n`)
+  if (parameters) write(`${board.key}.json`, `${JSON.stringify(parameters, null, 1)}\n`)
   write('proof.json', `${JSON.stringify(proof, null, 1)}\n`)
   write('proof.md', proofPage(proof))
   return proof
