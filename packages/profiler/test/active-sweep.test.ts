@@ -41,7 +41,7 @@ describe('activeSweep', () => {
 
 describe('knownOfBoard', () => {
   it('knows the plans of a network over the caps, and what fits', async () => {
-    const { plans, fits } = await knownOfBoard(spec, ['resnet50'], undefined)
+    const { plans, fits } = await knownOfBoard(spec, ['resnet50'])
     expect(plans.length).toBeGreaterThan(4)
     expect(new Set(plans.flatMap(({ tenants }) => tenants.map(({ model }) => model)))).toEqual(new Set(['resnet50']))
     for (const plan of plans) expect(fits(plan)).toBe(true)
@@ -50,7 +50,7 @@ describe('knownOfBoard', () => {
   })
 
   it('says what a board without parameters lacks', async () => {
-    await expect(knownOfBoard(findGpuSpec('T4'), ['resnet50'], undefined)).rejects.toThrow(
+    await expect(knownOfBoard(findGpuSpec('T4'), ['resnet50'])).rejects.toThrow(
       /unknown parameter set 'T4'; known: 3080Ti, A100/,
     )
   })

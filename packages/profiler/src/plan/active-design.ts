@@ -55,11 +55,7 @@ export function activeSweep(
  * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not
  *   fitted
  */
-export async function knownOfBoard(
-  spec: GpuSpec,
-  models: readonly string[],
-  folder: string | undefined,
-): Promise<KnownOfBoard> {
+export async function knownOfBoard(spec: GpuSpec, models: readonly string[], folder?: string): Promise<KnownOfBoard> {
   const [{ modelOf }, { partition }] = await Promise.all([
     import('@pctodl/perf-model/node'),
     import('@pctodl/greedy-partition'),
