@@ -21,7 +21,7 @@ import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { addNetwork, fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { type Configuration, findGpuSpec, type GpuSpec, networkNames, smClocksAt, type Tenant } from '@pctodl/platform'
 import { activeSweep, mixSweep } from '@pctodl/profiler'
-import { knownOfBoard } from '../packages/profiler/src/active-design.js'
+import { knownOfBoard } from '../packages/profiler/src/plan/active-design.js'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
 import { errorText, fits, type Judged, judged } from './evaluation/prediction-errors.js'
@@ -117,12 +117,13 @@ function evaluateNewNetworks(board: string): void {
 /** Configurations of a design, in equal parts at the board's performance memory clocks. */
 async function designOf(design: string, spec: GpuSpec, count: number): Promise<Configuration[]> {
   const clocks = spec.performanceMemClocksMhz
-  const known = design === 'active' ? await knownOfBoard(spec, networkNames, undefined) : undefined
+  const known = design === 'active' ? await knownOfBoard(spec, networkNames) : undefined
   return clocks.flatMap((memClockMhz, i) => {
     const own = Math.floor(((i + 1) * count) / clocks.length) - Math.floor((i * count) / clocks.length)
+    const options = { count: own, seed: 1 }
     const rows = known
-      ? activeSweep(spec, networkNames, memClockMhz, { ...known, count: own, seed: 1 })
-      : mixSweep(spec, networkNames, memClockMhz, { count: own, seed: 1 })
+      ? activeSweep(spec, networkNames, memClockMhz, { ...known, ...options })
+      : mixSweep(spec, networkNames, memClockMhz, options)
     return rows.map(({ tenants, smClockMhz }) => ({ tenants, smClockMhz: smClockMhz!, memClockMhz }))
   })
 }

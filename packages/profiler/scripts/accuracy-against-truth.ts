@@ -3,15 +3,14 @@
  *
  *   pnpm --filter @pctodl/profiler accuracy <trace.csv> <board>
  */
-import { readFileSync } from 'node:fs'
 import { simulateSteadyState } from '@pctodl/gpu-sim'
-import { parseProfileCsv } from '@pctodl/profiler'
+import { readTrace } from '@pctodl/profiler'
 
 const [file, board] = process.argv.slice(2)
 if (file === undefined || board === undefined) throw new Error('name a trace and its board')
 const truth = simulateSteadyState(board)
 const errors = { throughput: [] as number[], power: [] as number[], energy: [] as number[] }
-for (const row of parseProfileCsv(readFileSync(file, 'utf8'))) {
+for (const row of readTrace(file)) {
   if (row.failed || row.targetSmClockMhz === null) continue
   const settled = truth({ tenants: row.tenants, smClockMhz: row.targetSmClockMhz, memClockMhz: row.memClockMhz })
   errors.throughput.push(100 * Math.abs(row.throughput / settled.throughput - 1))

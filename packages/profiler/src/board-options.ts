@@ -40,7 +40,11 @@ export function addBoardOptions(command: ReturnType<typeof newCommand>): ReturnT
     )
     .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
     .option('--seed <n>', 'seed of the order, of random mixes, and of a simulated board', integerFrom(0), 1)
-    .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
+    .option(
+      '--shares <percent...>',
+      'MPS shares of the tenants, percent (default 100)',
+      listOf(numberBetween(0.01, 100)),
+    )
     .option(
       '--warmup-seconds <s>',
       'shortest warm-up (default 5; it ends when power and throughput are stable)',
@@ -114,16 +118,8 @@ export function networkOf(name: string, worker: string | undefined): string {
  * Converts the command line's measuring times from seconds to milliseconds. Options that were not given are absent.
  */
 export function measureOf({ warmupSeconds, measureSeconds }: BoardOptions): Partial<MeasureOptions> {
-  const ms = (seconds: number | undefined) => (seconds === undefined ? undefined : 1000 * seconds)
-  return given({ settleMinMs: ms(warmupSeconds), windowMinMs: ms(measureSeconds) })
-}
-
-/** Parser of an option that is a tenant's share, percent. */
-function shareOf(option: string) {
-  const parse = numberBetween(0, 100)
-  return (text: string): number => {
-    const value = parse(text)
-    if (value === 0) throw new UsageError(`${option}: a share of 0 % runs nothing`)
-    return value
-  }
+  return given({
+    settleMinMs: warmupSeconds && 1000 * warmupSeconds,
+    windowMinMs: measureSeconds && 1000 * measureSeconds,
+  })
 }

@@ -1,12 +1,14 @@
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { type CommandFunction, jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { upperMedian } from '@pctodl/numerics'
 import { openAsked } from './board-options.js'
+import { describeDuration, describePlan, describeRow, duration, showProgress } from './describe.js'
+import type { ProfileRow } from './measure/profile-row.js'
+import { rowStatuses } from './measure/row-status.js'
 import { expectedDuration } from './plan/expected-duration.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
 import { type ProfileOptions, parseOptions, requestedPlan } from './profile-options.js'
-import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
-import { reportOf } from './report/report.js'
 import { runPlan } from './run-plan.js'
 import { newManifest } from './trace/manifest.js'
 import { TraceStore } from './trace/trace-store.js'
@@ -41,9 +43,7 @@ async function measure(
   const { stdout, stderr, signal } = terminal
   const manifest = await newManifest(backend, plan, backend.inputs)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
-  // On a simulated board a row that failed would fail again, so it is not retried.
-  const { resume = false } = options
-  const store = new TraceStore(out, manifest, resume && !backend.livesInProcess ? 'retry' : resume)
+  const store = new TraceStore(out, manifest, options.resume ?? false)
   const rows = [...store.measured]
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
@@ -51,17 +51,16 @@ async function measure(
     if (rows.length > 0 && rows.length < plan.rows.length) {
       stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
     }
-    const progress = new ProfileProgress(stderr, plan, rows.length)
+    const { onBegin, onRow } = showProgress(stderr, plan, plan.rows.length - rows.length)
     await runPlan(backend, plan, {
       measured: store.measured,
       retries: store.retries,
-      leaveClocksAlone: !options.sudo,
       signal,
-      onBegin: (planned, row) => progress.begin(planned, row),
+      onBegin,
       onRow: (row) => {
         store.append(row)
         rows.push(row)
-        progress.end(row)
+        onRow(row)
       },
     })
   } catch (error) {
@@ -70,14 +69,38 @@ async function measure(
   } finally {
     store.close()
   }
-  const report = reportOf(rows, {
-    boardMs: backend.clock.now() - boardStartedMs,
-    wallMs: performance.now() - startedMs,
-    files: store.files,
-  })
+  const boardMs = backend.clock.now() - boardStartedMs
+  const report = reportOf(rows, boardMs, performance.now() - startedMs, store.files)
   stdout.write(options.json ? jsonText(report) : report.text)
   // That a configuration does not fit in memory is a valid result. Any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
+}
+
+/** @param boardMs time on the board's clock, which is virtual on a simulated board; `wallMs`: on the wall clock */
+function reportOf(rows: readonly ProfileRow[], boardMs: number, wallMs: number, files: readonly string[]) {
+  const counts = rowStatuses.map((status) => [status, rows.filter((row) => row.status === status).length] as const)
+  const byStatus = counts.filter(([, count]) => count > 0)
+  const measured = rows.filter((row) => !row.failed)
+  const settleMs = upperMedian(measured.map((row) => row.settleMs))
+  const windowMs = upperMedian(measured.map((row) => row.windowMs))
+  const text = [
+    `${rows.length} rows: ${byStatus.map(([status, count]) => `${count} ${status}`).join(', ')}`,
+    `${duration(boardMs)} on the board, ${duration(wallMs)} here`,
+    `settling ${(settleMs / 1000).toFixed(1)} s, window ${(windowMs / 1000).toFixed(1)} s (medians)`,
+    'Written:',
+    ...files.map((file) => `  ${file}`),
+    '',
+  ].join('\n')
+  return {
+    rows: rows.length,
+    byStatus: Object.fromEntries(byStatus),
+    boardSeconds: boardMs / 1000,
+    wallSeconds: wallMs / 1000,
+    medianSettleSeconds: settleMs / 1000,
+    medianWindowSeconds: windowMs / 1000,
+    files,
+    text,
+  }
 }
 
 function listing(plan: ProfilePlan): string {

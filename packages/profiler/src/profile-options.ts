@@ -14,11 +14,12 @@ import {
 } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec, networkNames, reasonOf, type Tenant } from '@pctodl/platform'
 import { version } from '../package.json'
-import { knownOfBoard } from './active-design.js'
 import { addBoardOptions, type BoardOptions, measureOf, networkOf, tenantsOf } from './board-options.js'
-import { anchorGrid, parseMatrix } from './plan/anchor-grid.js'
-import { makePlan } from './plan/make-plan.js'
-import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
+import { activeSweep, knownOfBoard } from './plan/active-design.js'
+import { anchorGrid, clocksGrid, tenantsOfGrid } from './plan/anchor-grid.js'
+import { makePlan, type SweepRequest, sweepRows } from './plan/make-plan.js'
+import { mixSweep } from './plan/mix-sweep.js'
+import { type PlannedRow, type ProfilePlan, parsePlan, requestsClock, type SweepName } from './plan/profile-plan.js'
 
 /** Options of `pctodl profile`, as typed. */
 interface RawOptions extends BoardOptions {
@@ -41,17 +42,13 @@ interface RawOptions extends BoardOptions {
   readonly standardError?: number
   readonly sudo: boolean
   readonly plan?: string
-  readonly matrix?: string
   readonly writePlan?: string
   readonly out?: string
   readonly resume?: boolean
   readonly dryRun?: boolean
 }
 
-const sweepOptions = [
-  ...(['single', 'static', 'sweep', 'profileFreqScaling', 'stress'] as const),
-  ...(['matrix', 'clocks', 'mixes', 'design'] as const),
-]
+const sweepOptions = ['single', 'static', 'sweep', 'profileFreqScaling', 'stress', 'clocks', 'mixes', 'design'] as const
 
 /** The options of one call of `pctodl profile`, after checking. */
 export interface ProfileOptions extends RawOptions {
@@ -107,7 +104,6 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--f-start <MHz>', 'first SM clock of a sweep (default: the lowest)', positiveNumber('MHz'))
     .option('--f-end <MHz>', 'last SM clock of a sweep (default: the highest)', positiveNumber('MHz'))
     .option('--f-step <MHz>', 'step between them (default 150)', positiveNumber('MHz'))
-    .option('--matrix <file>', 'another grid for --stress, in the format of profiler_matrix.json')
     .option('--repeats <n>', 'measure everything so often', integerFrom(1), 1)
     .option(
       '--standard-error <percent>',
@@ -128,7 +124,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     throw new UsageError('--rows and --params belong to --design active; give that, too, or leave them out')
   }
   if (plan !== undefined && (hasSweep(options) || model || shares || batches)) {
-    throw new UsageError('--plan defines the rows; omit --model, --shares, --batches, --matrix and sweeps')
+    throw new UsageError('--plan defines the rows; omit --model, --shares, --batches and sweeps')
   }
   const models = (model ?? networkNames).map((name) => networkOf(name, options.worker))
   return { ...options, models, tenants: tenantsOf({ ...options, model: [models[0]!] }, { model: [], batches: [8] }) }
@@ -146,14 +142,20 @@ function hasSweep(options: RawOptions): boolean {
  */
 export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
   const plan = options.plan === undefined ? await planOf(options, spec) : readPlan(options.plan, spec)
-  if (!options.sudo && plan.rows.some((row) => row.smClockMhz !== null || row.memClockMhz !== null)) {
+  if (!options.sudo && plan.rows.some(requestsClock)) {
     throw new UsageError('--no-sudo leaves clocks alone, and this asks for some; drop one of them')
   }
   return plan
 }
 
 function readPlan(file: string, spec: GpuSpec): ProfilePlan {
-  const plan = parsePlan(readJsonFile(file), file)
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`)
+  }
+  const plan = parsePlan(json, file)
   if (findGpuSpec(plan.board).key !== spec.key) {
     throw new UsageError(`${file} is a plan for ${plan.board}, this is ${spec.name}; make one with --write-plan`)
   }
@@ -161,40 +163,29 @@ function readPlan(file: string, spec: GpuSpec): ProfilePlan {
 }
 
 async function planOf(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
-  const { models, tenants, matrix, mixes, smClock, memClock, sudo, repeats, seed, rows = 150, standardError } = options
+  const { models, tenants, mixes, sudo, repeats, seed, rows: count = 150, standardError } = options
   const range = given({ fromMhz: options.fStart, toMhz: options.fEnd, stepMhz: options.fStep })
-  const when = <T>(wanted: unknown, value: T): T | undefined => (wanted ? value : undefined)
-  const smClockMhz = smClock ?? null
-  const grid = matrix === undefined ? anchorGrid : parseMatrix(readJsonFile(matrix), matrix)
-  const known = options.design === undefined ? undefined : await knownOfBoard(spec, models, options.params)
-  return makePlan(spec, {
-    models,
-    memClocksMhz: memClock ?? [sudo ? spec.performanceMemClocksMhz[0]! : null],
-    ...given({
-      grid: when(options.stress || matrix !== undefined || !hasSweep(options), grid),
-      clocks: when(options.clocks, range),
-      scaling: when(options.profileFreqScaling, range),
-      static: when(options.static, !sudo || smClock !== undefined ? { smClockMhz } : range),
-      sweep: when(options.sweep, { tenants, range }),
-      single: when(options.single, { tenants, smClockMhz }),
-      mixes,
-      active: known && { ...known, count: rows },
-    }),
-    repeats,
-    seed,
-    measure: { ...measureOf(options), ...given({ standardErrorPercent: standardError }) },
-  })
-}
-
-/**
- * Reads a JSON file.
- *
- * @throws UsageError if the file cannot be read or is not JSON
- */
-function readJsonFile(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`)
+  const smClockMhz = options.smClock ?? null
+  const isGrid = options.stress || !hasSweep(options)
+  const known = options.design && (await knownOfBoard(spec, models, options.params))
+  const rows: PlannedRow[] = []
+  for (const memClockMhz of options.memClock ?? [sudo ? spec.performanceMemClocksMhz[0]! : null]) {
+    const add = (
+      sweep: SweepName,
+      configurations: SweepRequest['configurations'],
+      smClocks: SweepRequest['smClocks'],
+    ) => rows.push(...sweepRows(spec, { sweep, configurations, smClocks, memClockMhz }))
+    if (options.single) add('single', [tenants], smClockMhz)
+    if (options.sweep) add('single', [tenants], range)
+    for (const model of models) {
+      if (isGrid) add('anchor', tenantsOfGrid(model, anchorGrid), null)
+      if (options.clocks) add('clocks', tenantsOfGrid(model, clocksGrid), range)
+      if (options.profileFreqScaling) add('scaling', [[{ model, mpsPercent: 100, batchSize: 128 }]], range)
+    }
+    if (mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: mixes, seed }))
+    if (known) rows.push(...activeSweep(spec, models, memClockMhz, { ...known, count, seed }))
+    if (options.static) add('static', [[]], sudo && options.smClock === undefined ? range : smClockMhz)
   }
+  const measure = { ...measureOf(options), ...given({ standardErrorPercent: standardError }) }
+  return makePlan(spec, rows, { seed, repeats, measure })
 }

@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { measureRow, type RowContext } from './measure/measure-row.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import type { ProfiledBoard } from './measure/profiled-board.js'
-import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
+import { type PlannedRow, type ProfilePlan, requestsClock } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
   /**
@@ -16,42 +16,37 @@ export interface RunPlanOptions {
   readonly skips?: (planned: PlannedRow) => boolean
   /** Called before each row; returns whether to stop before it. Default: never. */
   readonly isOver?: () => boolean
-  /** Whether to take no lease and change no clock. The plan must then request no clock. Default false. */
-  readonly leaveClocksAlone?: boolean
   readonly signal?: AbortSignal | undefined
   /** Called before each row that is measured. */
-  readonly onBegin?: (planned: PlannedRow, row: number) => void
+  readonly onBegin?: (planned: PlannedRow) => void
   /** Called with each row as soon as it is measured. The row must be stored before the call returns. */
   readonly onRow: (row: ProfileRow) => void
 }
 
 /**
- * Measures a plan row by row, under one lease. At the end, including after an error or an abort, it stops the processes
- * and restores the board's settings.
+ * Measures a plan row by row, under one lease if a row requests a clock. At the end, including after an error or an
+ * abort, it stops the processes and restores the board's settings.
  *
- *
- * @throws InvalidInputError if the rows measured before do not belong to the plan, or the plan requests clocks that may
- *   not be changed
+ * @throws InvalidInputError if the rows measured before do not belong to the plan
  * @throws PctodlError `LEASE_HELD` if another program has the lease
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {
-  const { measured = [], skips = () => false, isOver = () => false, leaveClocksAlone = false } = options
+  const { measured = [], skips = () => false, isOver = () => false } = options
   const { retries = new Set(), signal, onBegin, onRow } = options
   assertOfPlan(plan, measured)
   const done = new Set(measured.map(({ row }) => row))
-  const isLeft = (planned: PlannedRow, i: number) => !done.has(i) && !skips(planned)
-  if (leaveClocksAlone) assertNoClocks(plan.rows, isLeft)
-  const lease = leaveClocksAlone ? null : await board.gpu.acquire()
+  const isLocking = plan.rows.some((row) => requestsClock(row) && !skips(row))
+  const lease = isLocking ? await board.gpu.acquire() : null
   const context: RowContext = { board, lease, options: plan.measure, signal }
   try {
     // Measuring the rows again brings a new simulated board into the state that the earlier one had.
     if (board.livesInProcess) for (const { row } of measured) await measureRow(context, plan.rows[row]!, row)
     const order = [...plan.rows.entries()].sort(([a], [b]) => Number(retries.has(a)) - Number(retries.has(b)))
     for (const [i, planned] of order) {
-      if (!isLeft(planned, i)) continue
+      if (done.has(i) || skips(planned)) continue
       signal?.throwIfAborted()
       if (isOver()) break
-      onBegin?.(planned, i)
+      onBegin?.(planned)
       onRow(await measureRow(context, planned, i))
     }
   } finally {
@@ -69,11 +64,4 @@ function assertOfPlan({ rows }: ProfilePlan, measured: readonly ProfileRow[]): v
     if (!isNext)
       throw new InvalidInputError(`measured[${i}].row`, row, `rows of the plan's ${rows.length}, in their order`)
   })
-}
-
-function assertNoClocks(rows: readonly PlannedRow[], isLeft: (planned: PlannedRow, i: number) => boolean): void {
-  const i = rows.findIndex((row, at) => isLeft(row, at) && (row.smClockMhz !== null || row.memClockMhz !== null))
-  if (i < 0) return
-  const { smClockMhz, memClockMhz } = rows[i]!
-  throw new InvalidInputError(`rows[${i}]`, { smClockMhz, memClockMhz }, 'no clocks where they must be left alone')
 }

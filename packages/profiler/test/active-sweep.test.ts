@@ -1,7 +1,6 @@
 import { findGpuSpec } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { knownOfBoard } from '../src/active-design.js'
-import { activeSweep } from '../src/plan/active-sweep.js'
+import { activeSweep, knownOfBoard } from '../src/plan/active-design.js'
 
 const spec = findGpuSpec('A100')
 const at = (model: string, mpsPercent: number, smClockMhz = 1005) => ({
@@ -42,7 +41,7 @@ describe('activeSweep', () => {
 
 describe('knownOfBoard', () => {
   it('knows the plans of a network over the caps, and what fits', async () => {
-    const { plans, fits } = await knownOfBoard(spec, ['resnet50'], undefined)
+    const { plans, fits } = await knownOfBoard(spec, ['resnet50'])
     expect(plans.length).toBeGreaterThan(4)
     expect(new Set(plans.flatMap(({ tenants }) => tenants.map(({ model }) => model)))).toEqual(new Set(['resnet50']))
     for (const plan of plans) expect(fits(plan)).toBe(true)
@@ -51,7 +50,7 @@ describe('knownOfBoard', () => {
   })
 
   it('says what a board without parameters lacks', async () => {
-    await expect(knownOfBoard(findGpuSpec('T4'), ['resnet50'], undefined)).rejects.toThrow(
+    await expect(knownOfBoard(findGpuSpec('T4'), ['resnet50'])).rejects.toThrow(
       /unknown parameter set 'T4'; known: 3080Ti, A100/,
     )
   })

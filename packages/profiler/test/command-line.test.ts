@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
-import { parseProfileCsv, parseStaticCsv } from '@pctodl/profiler'
+import { readTrace } from '@pctodl/profiler'
 import { afterAll, describe, expect, it } from 'vitest'
 import { call } from './call.js'
 
@@ -89,11 +89,12 @@ describe('pctodl profile', () => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/exists; go on with it by --resume/) })
     const resumed = await call([...sweep, '--resume'])
     expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/resuming after row 3 of 4/) })
-    const rows = [...parseProfileCsv(read('on.csv')), ...parseStaticCsv(read('on.static.csv'))]
-    expect(rows.map(({ row }) => row).sort()).toEqual([0, 1, 2, 3])
-    const without = (file: string, column: string) => read(file).replace(column, 'other')
-    expect(() => parseProfileCsv(without('on.csv', 'message'))).toThrow(/row 1.*message/)
-    expect(() => parseStaticCsv(without('on.static.csv', 'power_avg'))).toThrow(/row 1.*power_avg/)
+    expect(readTrace(at('on.csv')).map(({ row }) => row)).toEqual([0, 1, 2, 3])
+    const rename = (file: string, column: string) => writeFileSync(at(file), read(file).replace(column, 'other'))
+    rename('on.static.csv', 'power_avg')
+    expect(() => readTrace(at('on.csv'))).toThrow(/row 1.*power_avg/)
+    rename('on.csv', 'message')
+    expect(() => readTrace(at('on.csv'))).toThrow(/row 1.*message/)
   })
 
   it('repeats rows', async () => {
@@ -102,7 +103,7 @@ describe('pctodl profile', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ rows: 3, byStatus: { ok: 3 } })
     expect(
-      parseProfileCsv(read('drawn.csv'))
+      readTrace(at('drawn.csv'))
         .map(({ repeat }) => repeat)
         .sort(),
     ).toEqual([0, 1, 2])
@@ -122,7 +123,7 @@ describe('pctodl profile', () => {
     [['--backend', 'sim'], /--backend sim needs --gpu/],
     [[...a100, '--single', '--p', '60', '60'], /--shares sum to 120 %/],
     [[...a100, '--single', '--p', '20', '20', '20', '--b', '8', '16'], /--shares has 3 values and --batches 2/],
-    [[...a100, '--single', '--p', '0'], /a share of 0 % runs nothing/],
+    [[...a100, '--single', '--p', '0'], /--shares.*a number from 0.01 to 100/],
     [[...a100, '--models', 'resnet51'], /unknown network 'resnet51'; known: /],
     [[...a100, '--worker', 'torch'], /--worker is for a real board/],
     [[...a100, '--dataset', '/images'], /--dataset is for a real board/],
@@ -148,11 +149,5 @@ describe('pctodl profile', () => {
     const { code, stderr } = await call(argv)
     expect(stderr).toMatch(message)
     expect(code).toBe(1)
-  })
-
-  it('names the place in a grid that is wrong', async () => {
-    writeFileSync(at('matrix.json'), '{"stressMatrix":[{"mpsPct":20,"taskCounts":[],"batches":[8]}]}')
-    const { code, stderr } = await call([...a100, '--matrix', at('matrix.json'), '--dry-run'])
-    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/stressMatrix\.0\.taskCounts/) })
   })
 })

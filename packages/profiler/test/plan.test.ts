@@ -1,24 +1,32 @@
 import { findGpuSpec, smClocksAt } from '@pctodl/platform'
-import { makePlan, mixSweep, parsePlan } from '@pctodl/profiler'
+import { makePlan, mixSweep, parsePlan, sweepRows } from '@pctodl/profiler'
 import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { anchorGrid, parseMatrix } from '../src/plan/anchor-grid.js'
+import { anchorGrid, clocksGrid, tenantsOfGrid } from '../src/plan/anchor-grid.js'
 import { clocksOfRange } from '../src/plan/clock-range.js'
 import { expectedDuration } from '../src/plan/expected-duration.js'
-import type { PlanRequest } from '../src/plan/make-plan.js'
-import { orderRows } from '../src/plan/order-rows.js'
 import type { PlannedRow } from '../src/plan/profile-plan.js'
 
 const a100 = findGpuSpec('A100')
 const rtx3080Ti = findGpuSpec('3080Ti')
-const rowsOf = (request: Partial<PlanRequest>, model = 'resnet50') =>
-  makePlan(a100, { models: [model], memClocksMhz: [1215], seed: 1, ...request }).rows
+const anchors = sweepRows(a100, {
+  sweep: 'anchor',
+  configurations: tenantsOfGrid('resnet50', anchorGrid),
+  smClocks: null,
+  memClockMhz: 1215,
+})
+const clocks = sweepRows(a100, {
+  sweep: 'clocks',
+  configurations: tenantsOfGrid('resnet50', clocksGrid),
+  smClocks: {},
+  memClockMhz: 1215,
+})
 const canonical = (rows: readonly PlannedRow[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 describe('the anchor grid', () => {
   it('has 263 cells that fit on the board, 64 of them with one tenant', () => {
-    const rows = rowsOf({ grid: anchorGrid })
+    const { rows } = makePlan(a100, anchors, { seed: 1 })
     expect(rows).toHaveLength(263)
     expect(new Set(canonical(rows)).size).toBe(263)
     expect(rows.filter((row) => row.tenants.length === 1)).toHaveLength(64)
@@ -27,18 +35,16 @@ describe('the anchor grid', () => {
   })
 
   it('is the published one', () => {
-    expect(parseMatrix(goldenJson('pctodl/profiler_matrix.json'), 'matrix')).toEqual(anchorGrid)
-  })
-
-  it('can be another, without the cells that do not fit', () => {
-    const json = {
-      stressMatrix: [
-        { mpsPct: 40, taskCounts: [1, 2, 3], batches: [8] },
-        { mpsPct: 60, taskCounts: [2], batches: [8] },
-      ],
+    const { stressMatrix } = goldenJson('pctodl/profiler_matrix.json') as {
+      stressMatrix: readonly Readonly<Record<'mpsPct' | 'taskCounts' | 'batches', unknown>>[]
     }
-    expect(parseMatrix(json, 'm.json')).toEqual([{ mpsPercent: 40, tenantCounts: [1, 2], batchSizes: [8] }])
-    expect(() => parseMatrix({ stressMatrix: [{ mpsPct: 400 }] }, 'm.json')).toThrow(/m\.json: stressMatrix\.0\.mpsPct/)
+    expect(anchorGrid).toEqual(
+      stressMatrix.map(({ mpsPct, taskCounts, batches }) => ({
+        mpsPercent: mpsPct,
+        tenantCounts: taskCounts,
+        batchSizes: batches,
+      })),
+    )
   })
 })
 
@@ -51,11 +57,9 @@ describe('sweeps along the clock', () => {
     expect(() => clocksOfRange(a100, 877)).toThrow(/one of 1215 MHz/)
   })
 
-  it('have nine configurations, or one process with the whole board', () => {
-    expect(rowsOf({ clocks: {} }, 'vgg19')).toHaveLength(9 * 9)
-    expect(rowsOf({ scaling: {} }, 'vgg19').map((row) => row.tenants)).toEqual(
-      Array.from({ length: 9 }, () => [{ model: 'vgg19', mpsPercent: 100, batchSize: 128 }]),
-    )
+  it('have nine configurations at each clock', () => {
+    expect(clocks).toHaveLength(9 * 9)
+    expect(new Set(clocks.map(({ smClockMhz }) => smClockMhz)).size).toBe(9)
   })
 })
 
@@ -99,43 +103,39 @@ describe('mixes', () => {
   })
 })
 
-describe('orderRows', () => {
-  const rows = rowsOf({ grid: anchorGrid, clocks: {} })
+describe('makePlan', () => {
+  const rows = [...anchors, ...clocks]
+  const orderedBy = (seed: number) => makePlan(a100, rows, { seed }).rows
 
   it('permutes, by the seed', () => {
     fc.assert(
       fc.property(fc.nat(1e6), (seed) => {
-        const ordered = orderRows(rows, seed)
+        const ordered = orderedBy(seed)
         expect(canonical(ordered)).toEqual(canonical(rows))
-        expect(orderRows(rows, seed)).toEqual(ordered)
+        expect(orderedBy(seed)).toEqual(ordered)
       }),
       { numRuns: 10 },
     )
-    expect(orderRows(rows, 1)).not.toEqual(orderRows(rows, 2))
+    expect(orderedBy(1)).not.toEqual(orderedBy(2))
   })
 
   it('starts every set of processes once', () => {
-    const plan = makePlan(a100, { models: ['resnet50'], memClocksMhz: [1215], grid: anchorGrid, clocks: {}, seed: 5 })
+    const plan = makePlan(a100, rows, { seed: 5 })
     // 39 sets of (share, count) in the grid; of the sweep's three, 4 x 25 % and 10 x 10 % are among them.
     expect(expectedDuration(plan)).toMatchObject({ rows: 263 + 81, restarts: 40 })
   })
 
   it('repeats in passes, so that repeats lie far apart', () => {
-    const request = { models: ['resnet50'], memClocksMhz: [1215], grid: anchorGrid, seed: 5 }
-    const plan = makePlan(a100, { ...request, repeats: 3 })
+    const plan = makePlan(a100, anchors, { seed: 5, repeats: 3 })
     expect(plan.rows).toHaveLength(3 * 263)
     expect(new Set(plan.rows.map((row) => row.repeat))).toEqual(new Set([0, 1, 2]))
   })
 })
 
 describe('plan files', () => {
-  const plan = makePlan(a100, {
-    models: ['resnet50'],
-    memClocksMhz: [1215],
-    single: { tenants: [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }], smClockMhz: 1410 },
-    static: {},
-    seed: 1,
-  })
+  const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }]
+  const row = { sweep: 'single', tenants, smClockMhz: 1410, memClockMhz: 1215, repeat: 0 } as const
+  const plan = makePlan(a100, [row, { ...row, sweep: 'static', tenants: [] }], { seed: 1 })
 
   it('read back what was written', () => {
     expect(parsePlan(JSON.parse(JSON.stringify(plan)), 'plan.json')).toEqual(plan)
@@ -166,10 +166,9 @@ describe('plan files', () => {
   })
 
   it('refuse clocks that the board does not have', () => {
-    const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }]
-    const at = (smClockMhz: number) => () =>
-      makePlan(a100, { models: [], memClocksMhz: [1215], single: { tenants, smClockMhz }, seed: 1 })
+    const at = (smClockMhz: number) => () => makePlan(a100, [{ ...row, smClockMhz }], { seed: 1 })
     expect(at(1410)).not.toThrow()
+    expect(() => makePlan(a100, [], { seed: 1 })).toThrow(/plan: got \[\], expected at least one row/)
     expect(at(1411)).toThrow(/SM clock: got 1411, expected a state of NVIDIA A100-PCIE-40GB, 210 to 1410 MHz/)
   })
 })

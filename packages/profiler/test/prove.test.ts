@@ -5,11 +5,11 @@ import { type Backend, openSimulated } from '@pctodl/backend'
 import { fitPerfModel, PerfModel } from '@pctodl/perf-model'
 import { PctodlError, type TenantPool } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
-import { parseProfileCsv } from '@pctodl/profiler'
 import { afterAll, describe, expect, it } from 'vitest'
 import { longTests, someOf } from '../../../test/long-tests.js'
 import type { Proof } from '../src/prove/proof.js'
 import { type ProveOptions, prove } from '../src/prove/prove.js'
+import { profileTable } from '../src/trace/trace-tables.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-prove-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -26,6 +26,7 @@ function proofIn(name: string, open: (mps: boolean) => Backend, options: Partial
 /** A board that does not live in this process, as far as resuming is concerned. */
 const likeReal = (backend: Backend, more: Partial<Backend> = {}): Backend => ({
   ...backend,
+  kind: 'nvml',
   livesInProcess: false,
   ...more,
 })
@@ -199,7 +200,7 @@ describe('a proof of a board', () => {
     const whole = await proofIn('again', () => likeReal(simulated('A100')), { ...few, minutes: 9 })
     expect(statusIn(whole)).toBe('ok')
     // First came what had never been tried.
-    const lines = parseProfileCsv(readFileSync(path.join(folder, 'again', 'rows.csv'), 'utf8'))
+    const lines = profileTable.parse(readFileSync(path.join(folder, 'again', 'rows.csv'), 'utf8'))
     expect(lines.filter(({ tenants }) => tenants[0]!.model === 'stream_copy')).toHaveLength(2)
     expect(lines.at(-1)!.tenants[0]!.model).toBe('stream_copy')
     expect(lines.at(-2)!.sweep).toBe('single')

@@ -3,21 +3,22 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openSimulated } from '@pctodl/backend'
 import { SeededRandom } from '@pctodl/numerics'
-import { makePlan, parseProfileCsv, runPlan, TraceStore } from '@pctodl/profiler'
+import { makePlan, readTrace, runPlan, sweepRows, TraceStore } from '@pctodl/profiler'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tenantsOfGrid } from '../src/plan/anchor-grid.js'
 import type { Manifest } from '../src/trace/manifest.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-resume-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const spec = openSimulated({ gpu: 'A100' }).gpu.spec
-const plan = makePlan(spec, {
-  models: ['resnet50'],
-  memClocksMhz: [1215],
-  grid: [{ mpsPercent: 20, tenantCounts: [1, 3], batchSizes: [4, 32] }],
-  static: { fromMhz: 210, toMhz: 1410, stepMhz: 600 },
-  seed: 9,
-})
+const grid = tenantsOfGrid('resnet50', [{ mpsPercent: 20, tenantCounts: [1, 3], batchSizes: [4, 32] }])
+const clocks = { fromMhz: 210, toMhz: 1410, stepMhz: 600 }
+const planned = [
+  ...sweepRows(spec, { sweep: 'anchor', configurations: grid, smClocks: null, memClockMhz: 1215 }),
+  ...sweepRows(spec, { sweep: 'static', configurations: [[]], smClocks: clocks, memClockMhz: 1215 }),
+]
+const plan = makePlan(spec, planned, { seed: 9 })
 const manifest: Manifest = {
   version: 1,
   tool: 'test',
@@ -57,8 +58,9 @@ describe('a run that is resumed', () => {
   })
 
   it('has measured every row of the plan once', () => {
-    const rows = [...parseProfileCsv(trace.toString()).map(({ row }) => row)]
-    expect(rows).toHaveLength(4)
+    const rows = readTrace(out)
+    expect(rows.map(({ row }) => row)).toEqual([0, 1, 2, 3, 4, 5, 6])
+    expect(rows.filter(({ tenants }) => tenants.length === 0)).toHaveLength(3)
     expect(staticTrace.toString().trim().split('\n')).toHaveLength(1 + 3)
   })
 

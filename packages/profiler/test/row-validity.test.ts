@@ -1,6 +1,6 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type BoardOccupancy, type Tenant, VirtualClock } from '@pctodl/platform'
-import { makePlan, type ProfileRow, parseProfileCsv, parseStaticCsv, runPlan } from '@pctodl/profiler'
+import { makePlan, type ProfileRow, runPlan } from '@pctodl/profiler'
 import { describe, expect, it } from 'vitest'
 import { doubtOf } from '../src/measure/row-status.js'
 import { profileTable, staticTable } from '../src/trace/trace-tables.js'
@@ -18,9 +18,9 @@ async function rowWith(occupancy: (nowMs: number) => BoardOccupancy, tenants: re
   const board = { gpu, clock, tenants: new SimulatedTenants(gpu), occupancy: () => occupancy(clock.now()) }
   const load =
     tenants.length > 0
-      ? { single: { tenants, smClockMhz: 1005 } }
-      : { static: { fromMhz: 210, toMhz: 210, stepMhz: 15 } }
-  const plan = makePlan(gpu.spec, { models: [], memClocksMhz: [1215], seed: 1, ...load })
+      ? ({ sweep: 'single', smClockMhz: 1005 } as const)
+      : ({ sweep: 'static', smClockMhz: 210 } as const)
+  const plan = makePlan(gpu.spec, [{ ...load, tenants, memClockMhz: 1215, repeat: 0 }], { seed: 1 })
   const rows: ProfileRow[] = []
   await runPlan(board, plan, { onRow: (row) => rows.push(row) })
   return rows[0]!
@@ -36,7 +36,7 @@ describe('a row of a board that others can be on', () => {
       devices: ['NVIDIA A100-PCIE-40GB'],
     })
     expect(row.batches[0]).toBeGreaterThan(2)
-    expect(parseProfileCsv(`${profileTable.header}\n${profileTable.format(row)}\n`)[0]).toMatchObject({
+    expect(profileTable.parse(`${profileTable.header}\n${profileTable.format(row)}\n`)[0]).toMatchObject({
       boardProcesses: row.boardProcesses,
       devices: row.devices,
       batches: row.batches,
@@ -62,7 +62,7 @@ describe('a row of a board that others can be on', () => {
   it('takes no power without work while someone else works', async () => {
     const row = await rowWith(() => ({ processes: [intruder], tenants: [] }), [])
     expect(row).toMatchObject({ status: 'foreign', failed: true, powerAverageW: Number.NaN })
-    const read = parseStaticCsv(`${staticTable.header}\n${staticTable.format(row)}\n`)[0]
+    const read = staticTable.parse(`${staticTable.header}\n${staticTable.format(row)}\n`)[0]
     expect(read).toMatchObject({ status: 'foreign', failed: true, boardProcesses: '77 train.py (foreign)' })
   })
 
@@ -82,13 +82,6 @@ describe('a row of a board that others can be on', () => {
     expect(strange.throughput).toBeGreaterThan(0)
     const untold = await rowWith(() => ({ processes: [], tenants: [{ ...place, isOnBoard: null }] }))
     expect(untold).toMatchObject({ status: 'unknown', failed: false })
-  })
-
-  it('reads traces of versions that did not say', async () => {
-    const row = await rowWith(() => ({ processes: [ours], tenants: [place] }))
-    const cut = (line: string) => line.slice(0, line.indexOf(',"100 python3'))
-    const old = `${profileTable.header.replace(/,board_processes.*/, '')}\n${cut(profileTable.format(row))}\n`
-    expect(parseProfileCsv(old)[0]).toMatchObject({ status: 'ok', boardProcesses: '', devices: [], batches: [] })
   })
 })
 

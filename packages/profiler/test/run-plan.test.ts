@@ -1,8 +1,9 @@
 import { type FaultScenario, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { type Tenant, VirtualClock } from '@pctodl/platform'
-import { makePlan, type ProfileRow, runPlan } from '@pctodl/profiler'
+import { type GpuSpec, type Tenant, VirtualClock } from '@pctodl/platform'
+import { makePlan, type ProfileRow, runPlan, sweepRows } from '@pctodl/profiler'
 import { describe, expect, it } from 'vitest'
-import type { PlanRequest } from '../src/plan/make-plan.js'
+import { tenantsOfGrid } from '../src/plan/anchor-grid.js'
+import type { MeasureOptions, PlannedRow } from '../src/plan/profile-plan.js'
 
 const quarter: Tenant = { model: 'resnet50', mpsPercent: 25, batchSize: 16 }
 
@@ -12,10 +13,23 @@ function board(name: string, faults: FaultScenario['faults'] = []) {
   return { gpu, tenants: new SimulatedTenants(gpu), clock, livesInProcess: true }
 }
 
-async function profile(name: string, request: Partial<PlanRequest>, faults: FaultScenario['faults'] = []) {
+/** A row of one configuration at the board's first memory clock. */
+const single = (spec: GpuSpec, tenants: readonly Tenant[], smClockMhz: number | null = null): PlannedRow => ({
+  sweep: 'single',
+  tenants,
+  smClockMhz,
+  memClockMhz: spec.performanceMemClocksMhz[0]!,
+  repeat: 0,
+})
+
+async function profile(
+  name: string,
+  rowsOf: (spec: GpuSpec) => readonly PlannedRow[],
+  { measure = {}, faults = [] }: { measure?: Partial<MeasureOptions>; faults?: FaultScenario['faults'] } = {},
+) {
   const profiled = board(name, faults)
   const { spec } = profiled.gpu
-  const plan = makePlan(spec, { models: [], memClocksMhz: [spec.performanceMemClocksMhz[0]!], seed: 1, ...request })
+  const plan = makePlan(spec, rowsOf(spec), { seed: 1, measure })
   const rows: ProfileRow[] = []
   await runPlan(profiled, plan, { onRow: (row) => rows.push(row) })
   return { rows, plan, ...profiled }
@@ -23,7 +37,7 @@ async function profile(name: string, request: Partial<PlanRequest>, faults: Faul
 
 describe('runPlan', () => {
   it('measures what the board does', async () => {
-    const { rows, gpu, tenants } = await profile('A100', { single: { tenants: [quarter, quarter], smClockMhz: 1005 } })
+    const { rows, gpu, tenants } = await profile('A100', (spec) => [single(spec, [quarter, quarter], 1005)])
     const [row] = rows
     expect(row).toMatchObject({
       status: 'ok',
@@ -43,11 +57,12 @@ describe('runPlan', () => {
 
   it('gives a configuration that does not fit a status, and goes on', async () => {
     const large: Tenant = { model: 'vgg19', mpsPercent: 25, batchSize: 256 }
-    const { rows } = await profile('T4', {
-      models: ['vgg19'],
-      grid: [{ mpsPercent: 5, tenantCounts: [1, 20], batchSizes: [8, 64] }],
-      single: { tenants: [large, large, large, large], smClockMhz: null },
-    })
+    const { rows } = await profile('T4', (spec) =>
+      [
+        [large, large, large, large],
+        ...tenantsOfGrid('vgg19', [{ mpsPercent: 5, tenantCounts: [1, 20], batchSizes: [8, 64] }]),
+      ].map((tenants) => single(spec, tenants)),
+    )
     const failed = rows.filter((row) => row.failed)
     expect(failed.length).toBeGreaterThan(0)
     expect(failed.length).toBeLessThan(rows.length)
@@ -60,9 +75,8 @@ describe('runPlan', () => {
   })
 
   it('marks a tenant that dies while it is measured', async () => {
-    const { rows } = await profile('A100', { single: { tenants: [quarter, quarter], smClockMhz: null } }, [
-      { kind: 'client-killed', atMs: 6000, tenant: 1 },
-    ])
+    const faults = [{ kind: 'client-killed', atMs: 6000, tenant: 1 }] as const
+    const { rows } = await profile('A100', (spec) => [single(spec, [quarter, quarter])], { faults })
     expect(rows[0]).toMatchObject({ status: 'crashed', failed: true })
     expect(rows[0]!.message).toContain('tenant 1 (resnet50, 25 %, batch 16)')
   })
@@ -71,14 +85,10 @@ describe('runPlan', () => {
     ['while it settles', { atMs: 4000 }],
     ['in the midst of its window', { atMs: 9000, durationMs: 2500 }],
   ])('marks a tenant that hangs %s, whatever the board draws', async (_, when) => {
-    const { rows } = await profile(
-      'A100',
-      {
-        single: { tenants: [quarter, quarter], smClockMhz: null },
-        measure: { settleMaxMs: 8000, windowMinMs: 8000, windowMaxMs: 8000 },
-      },
-      [{ kind: 'client-hung', tenant: 1, ...when }],
-    )
+    const { rows } = await profile('A100', (spec) => [single(spec, [quarter, quarter])], {
+      measure: { settleMaxMs: 8000, windowMinMs: 8000, windowMaxMs: 8000 },
+      faults: [{ kind: 'client-hung', tenant: 1, ...when }],
+    })
     expect(rows[0]).toMatchObject({ status: 'stalled', failed: true })
     expect(rows[0]!.message).toMatch(/^tenant 1 \(resnet50, 25 %, batch 16\): it completed nothing/)
     expect(rows[0]!.throughput).toBeNaN()
@@ -96,9 +106,9 @@ describe('runPlan', () => {
           .counters()
           .map((c) => (clock.now() < 9000 ? c : { ...c, samples: c.samples / 4, batches: c.batches / 4 })),
     }
-    const single = { tenants: [quarter], smClockMhz: null }
+    const { spec } = profiled.gpu
     const measure = { settleMaxMs: 8000, windowMinMs: 6000 }
-    const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], seed: 1, single, measure })
+    const plan = makePlan(spec, [single(spec, [quarter])], { seed: 1, measure })
     const rows: ProfileRow[] = []
     await runPlan({ ...profiled, tenants: falling }, plan, { onRow: (row) => rows.push(row) })
     expect(rows[0]).toMatchObject({ status: 'unknown', failed: true, throughput: Number.NaN })
@@ -115,12 +125,7 @@ describe('runPlan', () => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const plan = makePlan(gpu.spec, {
-      models: [],
-      memClocksMhz: [1215],
-      seed: 1,
-      single: { tenants: [quarter], smClockMhz: 1005 },
-    })
+    const plan = makePlan(gpu.spec, [single(gpu.spec, [quarter], 1005)], { seed: 1 })
     const rows: ProfileRow[] = []
     await runPlan({ ...profiled, gpu: slow }, plan, { onRow: (row) => rows.push(row) })
     const { energyJ, windowMs, powerAverageW } = rows[0]!
@@ -146,11 +151,9 @@ describe('runPlan', () => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const plan = makePlan(profiled.gpu.spec, {
-      models: [],
-      memClocksMhz: [1215],
+    const { spec } = profiled.gpu
+    const plan = makePlan(spec, [single(spec, [quarter], 1005)], {
       seed: 1,
-      single: { tenants: [quarter], smClockMhz: 1005 },
       measure: { settleWindowMs: 1500, settleMinMs: 1500, settleMaxMs: 4000, windowMinMs: 3000, windowMaxMs: 3000 },
     })
     const rows: ProfileRow[] = []
@@ -170,8 +173,8 @@ describe('runPlan', () => {
         return tenants.counters().map((c) => ({ ...c, lastBatchSize: c.batches > 0 ? 8 : 0 }))
       },
     }
-    const single = { tenants: [quarter], smClockMhz: 1005 }
-    const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], seed: 1, single })
+    const { spec } = profiled.gpu
+    const plan = makePlan(spec, [single(spec, [quarter], 1005)], { seed: 1 })
     const rows: ProfileRow[] = []
     const real = { ...profiled, tenants: stubborn, livesInProcess: false }
     await runPlan(real, plan, { onRow: (row) => rows.push(row) })
@@ -179,26 +182,23 @@ describe('runPlan', () => {
   })
 
   it('says that power could not be read instead of writing zero', async () => {
-    const { rows } = await profile('A100', { single: { tenants: [quarter], smClockMhz: null } }, [
-      { kind: 'telemetry-failing', atMs: 0 },
-    ])
+    const faults = [{ kind: 'telemetry-failing', atMs: 0 }] as const
+    const { rows } = await profile('A100', (spec) => [single(spec, [quarter])], { faults })
     expect(rows[0]).toMatchObject({ status: 'no-telemetry', failed: true })
     expect(rows[0]!.powerAverageW).toBeNaN()
   })
 
   it('measures a load that never settles after the limit, and marks it', async () => {
-    const { rows } = await profile('A100', {
-      single: { tenants: [quarter], smClockMhz: null },
+    const { rows } = await profile('A100', (spec) => [single(spec, [quarter])], {
       measure: { settleTolerancePercent: 1e-6, settleMaxMs: 8000, windowMaxMs: 6000, standardErrorPercent: 1e-6 },
     })
     expect(rows[0]).toMatchObject({ status: 'unsettled', failed: false, settleMs: 8000, windowMs: 6000 })
   })
 
   it('marks rows that heat slowed down, and cools down before the next', async () => {
-    const grid = [{ mpsPercent: 25, tenantCounts: [1], batchSizes: [8, 16, 24] }]
-    const { rows } = await profile('A100', { models: ['resnet50'], grid }, [
-      { kind: 'thermal-slowdown', atMs: 5000, durationMs: 40_000 },
-    ])
+    const faults = [{ kind: 'thermal-slowdown', atMs: 5000, durationMs: 40_000 }] as const
+    const batches = (spec: GpuSpec) => [8, 16, 24].map((batchSize) => single(spec, [{ ...quarter, batchSize }]))
+    const { rows } = await profile('A100', batches, { faults })
     expect(rows[0]!.status).toBe('thermal')
     expect(rows[0]!.clocksEventReasons).toContain('sw-thermal-slowdown')
     expect(rows[1]!.coolDownMs).toBeGreaterThan(0)
@@ -206,7 +206,7 @@ describe('runPlan', () => {
   })
 
   it('measures the board without work', async () => {
-    const { rows } = await profile('A100', { static: { fromMhz: 210, toMhz: 1410, stepMhz: 600 } })
+    const { rows } = await profile('A100', (spec) => [210, 810, 1410].map((clock) => single(spec, [], clock)))
     const powers = [...rows].sort((a, b) => a.targetSmClockMhz! - b.targetSmClockMhz!).map((row) => row.powerAverageW)
     expect(powers).toHaveLength(3)
     expect(powers[0]!).toBeLessThan(powers[1]!)
@@ -215,7 +215,9 @@ describe('runPlan', () => {
 
   it('puts everything back when it is interrupted', async () => {
     const profiled = board('A100')
-    const plan = makePlan(profiled.gpu.spec, { models: ['resnet50'], memClocksMhz: [1215], clocks: {}, seed: 1 })
+    const { spec } = profiled.gpu
+    const clocks = { sweep: 'clocks', configurations: [[quarter]], smClocks: {}, memClockMhz: 1215 } as const
+    const plan = makePlan(spec, sweepRows(spec, clocks), { seed: 1 })
     const interrupted = new AbortController()
     const rows: ProfileRow[] = []
     const onRow = (row: ProfileRow) => {
@@ -228,17 +230,19 @@ describe('runPlan', () => {
     await (await profiled.gpu.acquire()).release()
   })
 
-  it('takes no lease where clocks are left alone, and refuses plans that ask for one', async () => {
+  it('takes a lease only if a row requests a clock', async () => {
     const profiled = board('A100')
+    const { spec } = profiled.gpu
     const lease = await profiled.gpu.acquire()
-    const single = { tenants: [quarter], smClockMhz: null }
-    const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [null], single, seed: 1 })
+    const row = { ...single(spec, [quarter]), memClockMhz: null }
     const rows: ProfileRow[] = []
-    await runPlan(profiled, plan, { leaveClocksAlone: true, onRow: (row) => rows.push(row) })
+    await runPlan(profiled, makePlan(spec, [row], { seed: 1 }), { onRow: (each) => rows.push(each) })
     expect(rows[0]).toMatchObject({ status: 'ok', targetSmClockMhz: null, memClockMhz: 1215 })
-    const locking = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], single, seed: 1 })
-    await expect(runPlan(profiled, locking, { leaveClocksAlone: true, onRow: () => {} })).rejects.toThrow(/no clocks/)
-    await expect(runPlan(profiled, plan, { onRow: () => {} })).rejects.toMatchObject({ code: 'LEASE_HELD' })
+    const locking = makePlan(spec, [row, { ...row, smClockMhz: 1005 }], { seed: 1 })
+    await expect(runPlan(profiled, locking, { onRow: () => {} })).rejects.toMatchObject({ code: 'LEASE_HELD' })
+    const skips = ({ smClockMhz }: PlannedRow) => smClockMhz !== null
+    await runPlan(profiled, locking, { skips, onRow: (each) => rows.push(each) })
+    expect(rows).toHaveLength(2)
     await lease.release()
   })
 })

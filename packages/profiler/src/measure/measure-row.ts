@@ -3,7 +3,7 @@ import type { MeasureOptions, PlannedRow } from '../plan/profile-plan.js'
 import { meanOf, type Observation, powerOf, slowestBatchMs } from './observation.js'
 import { type Measurements, nothingMeasured, type ProfileRow } from './profile-row.js'
 import type { ProfiledBoard } from './profiled-board.js'
-import { intrusionOf, type Provenance, provenanceOf, untoldOf } from './provenance.js'
+import { intrusionOf, provenanceOf, untoldOf } from './provenance.js'
 import { doubtOf, failureOf, isThermallySlowed, type RowFailure, statusOf } from './row-status.js'
 import { isSettled, settleStretchMs } from './settle.js'
 import { windowErrors } from './standard-error.js'
@@ -66,19 +66,21 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   const atStart = board.tenants.counters()
   const settling: Observation[] = []
   const window: Observation[] = []
-  const outcome = ({ status, message }: RowFailure, measured?: Measurements, known?: Provenance): Outcome => {
+  const outcome = ({ status, message }: RowFailure, measured: Partial<Measurements> = {}): Outcome => {
+    const failed = measured.throughput === undefined
     const last = window.at(-1) ?? settling.at(-1)
     // Reading a real board's sensors takes milliseconds, so the window is longer than its pauses.
     const windowMs = last && window.length > 0 ? last.telemetry.timeMs - settling.at(-1)!.telemetry.timeMs : 0
-    const memClockMhz = measured
-      ? meanOf(window, ({ telemetry }) => telemetry.memClockMhz)
-      : (last?.telemetry.memClockMhz ?? board.gpu.spec.performanceMemClocksMhz[0]!)
+    const memClockMhz = failed
+      ? (last?.telemetry.memClockMhz ?? board.gpu.spec.performanceMemClocksMhz[0]!)
+      : meanOf(window, ({ telemetry }) => telemetry.memClockMhz)
     return {
-      ...(measured ?? { ...nothingMeasured, ...known }),
+      ...nothingMeasured,
+      ...measured,
       memClockMhz: planned.memClockMhz ?? memClockMhz,
       status,
       message,
-      failed: measured === undefined,
+      failed,
       settleMs: settling.length * options.sampleMs,
       windowMs: Math.round(windowMs),
     }
@@ -123,7 +125,7 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   }
   const provenance = provenanceOf(start, window)
   const doubt = intrusionOf([start, ...window]) ?? doubtOf(start, window)
-  if (doubt) return outcome(doubt, undefined, provenance)
+  if (doubt) return outcome(doubt, provenance)
   // If the driver did not confirm which processes were on the board, nothing contradicts the measurement, so its
   // values are kept.
   const status = untoldOf([start, ...window]) ?? { status: statusOf(settled, window), message: '' }

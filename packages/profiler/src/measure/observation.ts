@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import type { BoardOccupancy, Telemetry, TenantCounters } from '@pctodl/platform'
 
 /** A reading of the board's sensors and, from the same moment, every tenant's counters. */
@@ -21,15 +22,7 @@ export function meanOf(
   observations: readonly Observation[],
   reading: (observation: Observation) => number | null,
 ): number {
-  let sum = 0
-  let count = 0
-  for (const observation of observations) {
-    const value = reading(observation)
-    if (value === null) continue
-    sum += value
-    count++
-  }
-  return sum / count
+  return mean(observations.flatMap((observation) => reading(observation) ?? []))
 }
 
 /**
@@ -45,13 +38,8 @@ export function tenantRate(from: Observation, to: Observation, i: number): numbe
 
 /** Throughput of all tenants, samples/s; null if one of them completed no batch. */
 export function totalRate(from: Observation, to: Observation): number | null {
-  let sum = 0
-  for (let i = 0; i < to.counters.length; i++) {
-    const rate = tenantRate(from, to, i)
-    if (rate === null) return null
-    sum += rate
-  }
-  return sum
+  const rates = to.counters.map((_, i) => tenantRate(from, to, i))
+  return rates.includes(null) ? null : rates.reduce<number>((sum, rate) => sum + rate!, 0)
 }
 
 /**
@@ -59,9 +47,8 @@ export function totalRate(from: Observation, to: Observation): number | null {
  * them.
  */
 export function slowestBatchMs({ counters }: Observation): number {
-  let slowest = 0
-  for (const { batches, latencySumMs } of counters) {
-    slowest = Math.max(slowest, batches > 0 ? latencySumMs / batches : Number.POSITIVE_INFINITY)
-  }
-  return slowest
+  const means = counters.map(({ batches, latencySumMs }) =>
+    batches > 0 ? latencySumMs / batches : Number.POSITIVE_INFINITY,
+  )
+  return Math.max(0, ...means)
 }

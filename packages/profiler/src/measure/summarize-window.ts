@@ -1,4 +1,4 @@
-import { type ClocksEventReason, LatencyHistogram } from '@pctodl/platform'
+import { LatencyHistogram } from '@pctodl/platform'
 import { meanOf, type Observation, powerOf, tenantRate } from './observation.js'
 import type { Measurements } from './profile-row.js'
 import type { Provenance } from './provenance.js'
@@ -18,13 +18,6 @@ export function summarizeWindow(
   const end = window.at(-1)!
   const errors = windowErrors(start, window, sampleMs)
   const tenantThroughput = end.counters.map((_, i) => tenantRate(start, end, i) ?? 0)
-  const reasons = new Set<ClocksEventReason>()
-  let powerMaxW = Number.NaN
-  for (const observation of window) {
-    for (const reason of observation.telemetry.clocksEventReasons) reasons.add(reason)
-    const powerW = powerOf(observation)
-    if (powerW !== null && !(powerW <= powerMaxW)) powerMaxW = powerW
-  }
   const meanReading = (field: 'smClockMhz' | 'smUtilPercent' | 'memUtilPercent' | 'temperatureC') =>
     meanOf(window, ({ telemetry }) => telemetry[field])
   const temperatureC = meanReading('temperatureC')
@@ -34,7 +27,7 @@ export function summarizeWindow(
     memUtilPercent: meanReading('memUtilPercent'),
     throughput: tenantThroughput.reduce((sum, rate) => sum + rate, 0),
     powerAverageW: meanOf(window, powerOf),
-    powerMaxW,
+    powerMaxW: Math.max(...window.flatMap((observation) => powerOf(observation) ?? [])),
     tenantThroughput,
     tenantLatencyMs: meanLatencies(start, end),
     memoryUsedBytes: end.telemetry.memoryUsedBytes,
@@ -42,7 +35,7 @@ export function summarizeWindow(
     throughputErrorPercent: errors.throughputPercent,
     energyJ: energyBetween(start, end),
     temperatureC: Number.isNaN(temperatureC) ? null : temperatureC,
-    clocksEventReasons: [...reasons].sort(),
+    clocksEventReasons: [...new Set(window.flatMap(({ telemetry }) => telemetry.clocksEventReasons))].sort(),
     latencyP50Ms: latencyQuantiles(start, end, 0.5),
     latencyP95Ms: latencyQuantiles(start, end, 0.95),
     latencyP99Ms: latencyQuantiles(start, end, 0.99),

@@ -1,6 +1,4 @@
 import type { Tenant } from '@pctodl/platform'
-import { z } from 'zod'
-import { checked } from '../checked.js'
 
 /** Identical tenants with one share: each number of tenants is measured with each batch size. */
 export interface GridCells {
@@ -40,32 +38,4 @@ export function tenantsOfGrid(model: string, grid: readonly GridCells[]): Tenant
       batchSizes.map((batchSize) => Array.from({ length: count }, () => ({ model, mpsPercent, batchSize }))),
     ),
   )
-}
-
-const matrixSchema = z.object({
-  stressMatrix: z
-    .array(
-      z.object({
-        mpsPct: z.number().gt(0).max(100),
-        taskCounts: z.array(z.int().min(1)).min(1),
-        batches: z.array(z.int().min(1)).min(1),
-      }),
-    )
-    .min(1),
-})
-
-/**
- * Reads a grid from the Python code's `profiler_matrix.json`. Configurations whose shares sum to more than 100 are
- * omitted, as in the Python code.
- *
- * @throws InvalidInputError naming the invalid field and what it should contain
- */
-export function parseMatrix(json: unknown, source: string): GridCells[] {
-  return checked(matrixSchema, json, source)
-    .stressMatrix.map(({ mpsPct, taskCounts, batches }) => ({
-      mpsPercent: mpsPct,
-      tenantCounts: taskCounts.filter((count) => count * mpsPct <= 100),
-      batchSizes: batches,
-    }))
-    .filter(({ tenantCounts }) => tenantCounts.length > 0)
 }

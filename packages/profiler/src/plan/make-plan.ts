@@ -1,9 +1,6 @@
-import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
-import { type ActiveOptions, activeSweep } from './active-sweep.js'
-import { clocksGrid, type GridCells, tenantsOfGrid } from './anchor-grid.js'
+import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { type GpuSpec, groupBy, InvalidInputError, type Tenant } from '@pctodl/platform'
 import { type ClockRange, clocksOfRange, statesAt } from './clock-range.js'
-import { mixSweep } from './mix-sweep.js'
-import { orderRows, repeated } from './order-rows.js'
 import {
   defaultMeasure,
   type MeasureOptions,
@@ -12,66 +9,56 @@ import {
   type SweepName,
 } from './profile-plan.js'
 
-/** What a plan is to measure. Sweeps that are absent are not measured. */
-export interface PlanRequest {
-  readonly models: readonly string[]
-  /** Memory clocks, MHz; null leaves the memory clock unchanged. */
-  readonly memClocksMhz: readonly (number | null)[]
-  /** Configurations of identical tenants, measured for each network. */
-  readonly grid?: readonly GridCells[]
-  /** SM clocks at which nine configurations per network are measured. */
-  readonly clocks?: ClockRange
-  /** SM clocks at which one process on the whole board is measured. */
-  readonly scaling?: ClockRange
-  /** SM clocks, or the one SM clock, at which the board without tenants is measured. */
-  readonly static?: ClockRange | { readonly smClockMhz: number | null }
-  /** Tenants to measure at every SM clock of a range. */
-  readonly sweep?: { readonly tenants: readonly Tenant[]; readonly range: ClockRange }
-  /** Tenants to measure at one SM clock; null leaves the SM clock unchanged. */
-  readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
-  /** Number of random mixes of different tenants to measure at each memory clock. */
-  readonly mixes?: number
-  /** Rows to measure at each memory clock to improve the predictions for plans: plans and random mixes. */
-  readonly active?: Omit<ActiveOptions, 'seed'>
-  readonly repeats?: number
+/** Configurations to measure at one memory clock. */
+export interface SweepRequest {
+  readonly sweep: SweepName
+  /** The tenants of each configuration; none to measure the board without work. */
+  readonly configurations: readonly (readonly Tenant[])[]
+  /** The SM clocks at which each configuration is measured, or the one, MHz; null leaves the SM clock unchanged. */
+  readonly smClocks: ClockRange | number | null
+  /** MHz; null leaves the memory clock unchanged. */
+  readonly memClockMhz: number | null
+}
+
+/**
+ * Returns a row for each configuration at each SM clock.
+ *
+ * @throws InvalidInputError for a range of clocks that the board does not have
+ */
+export function sweepRows(spec: GpuSpec, request: SweepRequest): PlannedRow[] {
+  const { sweep, configurations, smClocks, memClockMhz } = request
+  const isRange = typeof smClocks === 'object' && smClocks !== null
+  const clocks = isRange ? clocksOfRange(spec, memClockMhz, smClocks) : [smClocks]
+  return configurations.flatMap((tenants) =>
+    clocks.map((smClockMhz) => ({ sweep, tenants, smClockMhz, memClockMhz, repeat: 0 })),
+  )
+}
+
+export interface PlanOptions {
   readonly seed: number
+  /** How often each row is measured: one whole pass after another. Default 1. */
+  readonly repeats?: number
   readonly measure?: Partial<MeasureOptions>
 }
 
 /**
- * Makes the rows of all requested sweeps and orders them.
+ * Orders rows for measuring. The order is random, so that drift (heat, other users of the host) does not correlate with
+ * shares or batch sizes. Rows that need the same processes are measured one after another, because batch size and clock
+ * can change without restarting processes. These groups are shuffled, and so are the rows within each.
  *
- * @throws InvalidInputError for clocks that the board does not have, or a request without rows
+ * @throws InvalidInputError for clocks that the board does not have, or no rows
  */
-export function makePlan(spec: GpuSpec, request: PlanRequest): ProfilePlan {
-  const { models, seed } = request
-  const rows: PlannedRow[] = []
-  const { single, sweep, grid, clocks, scaling, mixes, active, static: idle } = request
-  for (const memClockMhz of request.memClocksMhz) {
-    const add = (
-      name: SweepName,
-      configurations: readonly (readonly Tenant[])[],
-      smClocksMhz: readonly (number | null)[],
-    ): void => {
-      for (const tenants of configurations) {
-        for (const smClockMhz of smClocksMhz) rows.push({ sweep: name, tenants, smClockMhz, memClockMhz, repeat: 0 })
-      }
-    }
-    const along = (range: ClockRange) => clocksOfRange(spec, memClockMhz, range)
-    if (single) add('single', [single.tenants], [single.smClockMhz])
-    if (sweep) add('single', [sweep.tenants], along(sweep.range))
-    for (const model of models) {
-      if (grid) add('anchor', tenantsOfGrid(model, grid), [null])
-      if (clocks) add('clocks', tenantsOfGrid(model, clocksGrid), along(clocks))
-      if (scaling) add('scaling', [[{ model, mpsPercent: 100, batchSize: 128 }]], along(scaling))
-    }
-    if (mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: mixes, seed }))
-    if (active) rows.push(...activeSweep(spec, models, memClockMhz, { ...active, seed }))
-    if (idle) add('static', [[]], 'smClockMhz' in idle ? [idle.smClockMhz] : along(idle))
-  }
-  if (rows.length === 0) throw new InvalidInputError('plan', request, 'at least one row')
+export function makePlan(
+  spec: GpuSpec,
+  rows: readonly PlannedRow[],
+  { seed, repeats = 1, measure: chosen }: PlanOptions,
+): ProfilePlan {
+  if (rows.length === 0) throw new InvalidInputError('plan', rows, 'at least one row')
   for (const row of rows) assertClock(spec, row)
-  const measure = { ...defaultMeasure, ...request.measure }
+  const passes = Array.from({ length: repeats }, (_, repeat) => rows.map((row) => ({ ...row, repeat })))
+  const blocks = groupBy(passes.flat(), (row) => `${row.repeat} ${processesOf(row)}`)
+  const random = new SeededRandom(seedFrom('order', seed))
+  const measure = { ...defaultMeasure, ...chosen }
   return {
     version: 1,
     board: spec.key,
@@ -81,8 +68,16 @@ export function makePlan(spec: GpuSpec, request: PlanRequest): ProfilePlan {
       settleMaxMs: Math.max(measure.settleMaxMs, measure.settleMinMs),
       windowMaxMs: Math.max(measure.windowMaxMs, measure.windowMinMs),
     },
-    rows: orderRows(repeated(rows, request.repeats ?? 1), seed),
+    rows: shuffled([...blocks.values()], random).flatMap((block) => shuffled(block, random)),
   }
+}
+
+/** A key that is equal for rows that need the same processes. */
+export function processesOf({ tenants }: PlannedRow): string {
+  return tenants
+    .map(({ model, mpsPercent }) => `${model}:${mpsPercent}`)
+    .sort()
+    .join(' ')
 }
 
 function assertClock(spec: GpuSpec, { smClockMhz, memClockMhz }: PlannedRow): void {

@@ -30,6 +30,11 @@ export interface PlannedRow {
   readonly repeat: number
 }
 
+/** Whether a row locks a clock. */
+export function requestsClock({ smClockMhz, memClockMhz }: PlannedRow): boolean {
+  return smClockMhz !== null || memClockMhz !== null
+}
+
 /** How rows are measured; all times in milliseconds. */
 export interface MeasureOptions {
   /** Time between two readings of sensors and counters. */

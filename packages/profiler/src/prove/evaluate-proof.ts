@@ -38,36 +38,44 @@ export interface ProofEvaluation {
   }[]
 }
 
+export interface ProofResult {
+  readonly evaluation: ProofEvaluation | null
+  /** A sentence that says why there is no evaluation; null if there is one. */
+  readonly notEvaluated: string | null
+  readonly parameters: PerfModelParameters | null
+}
+
 export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
 export const isToTest = ({ sweep }: ProfileRow): boolean => sweep === 'test'
 
 /**
  * Fits the predictor to the rows for fitting, then predicts the test mixes without using their measurements. If a test
  * row locked no SM clock, the highest clock whose predicted power is within the board's limit is assumed.
- *
- * @returns the evaluation, or a sentence that says why there is none
  */
 export async function evaluateProof(
   rows: readonly ProfileRow[],
   spec: GpuSpec,
   powerLimitW: number,
-): Promise<{ readonly evaluation: ProofEvaluation; readonly parameters: PerfModelParameters } | string> {
+): Promise<ProofResult> {
   const toFit = rows.filter((row) => isToFit(row) && !row.failed)
   const networks = new Set(toFit.flatMap(({ tenants }) => tenants.map(({ model }) => model)))
   const toTest = rows.filter(
     (row) => isToTest(row) && !row.failed && row.tenants.every(({ model }) => networks.has(model)),
   )
-  if (toFit.length < FEWEST_TO_FIT || toTest.length < FEWEST_TO_TEST) {
-    return `${toFit.length} rows to fit and ${toTest.length} to test: too few (${FEWEST_TO_FIT} and ${FEWEST_TO_TEST})`
-  }
-  const library = await import('@pctodl/perf-model').catch(() => undefined)
-  if (library === undefined) return '@pctodl/perf-model is not installed: npm install @pctodl/perf-model'
   try {
-    const { parameters } = library.fitPerfModel(toFit, spec, { source: 'pctodl prove', starts: 1 })
-    const model = new library.PerfModel(parameters, spec)
-    return { evaluation: compare(model, toFit.length, toTest, powerLimitW), parameters }
+    if (toFit.length < FEWEST_TO_FIT || toTest.length < FEWEST_TO_TEST) {
+      const counts = `${toFit.length} rows to fit and ${toTest.length} to test`
+      throw new PctodlError('TOO_FEW_ROWS', `${counts}: too few (${FEWEST_TO_FIT} and ${FEWEST_TO_TEST})`)
+    }
+    const { fitPerfModel, PerfModel } = await import('@pctodl/perf-model').catch((cause: unknown) => {
+      const problem = '@pctodl/perf-model is not installed: npm install @pctodl/perf-model'
+      throw new PctodlError('MISSING_PACKAGE', problem, { cause })
+    })
+    const { parameters } = fitPerfModel(toFit, spec, { source: 'pctodl prove', starts: 1 })
+    const model = new PerfModel(parameters, spec)
+    return { evaluation: compare(model, toFit.length, toTest, powerLimitW), notEvaluated: null, parameters }
   } catch (error) {
-    if (error instanceof PctodlError) return error.message
+    if (error instanceof PctodlError) return { evaluation: null, notEvaluated: error.message, parameters: null }
     throw error
   }
 }

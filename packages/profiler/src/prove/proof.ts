@@ -1,12 +1,12 @@
 import type { Backend } from '@pctodl/backend'
 import type { ProfileRow } from '../measure/profile-row.js'
 import type { Manifest } from '../trace/manifest.js'
-import type { ProofEvaluation } from './evaluate-proof.js'
+import type { ProofResult } from './evaluate-proof.js'
 import type { Preflight } from './preflight.js'
 import type { SensorStep } from './sensor-step.js'
 
 /** The content of `proof.json`. */
-export interface Proof {
+export interface Proof extends Omit<ProofResult, 'parameters'> {
   readonly version: 1
   readonly tool: string
   readonly backend: Backend['kind']
@@ -19,8 +19,5 @@ export interface Proof {
   /** Rows that this host cannot measure, counted by reason. */
   readonly skipped: readonly { readonly rows: number; readonly because: string }[]
   readonly sensorStep: SensorStep | null
-  readonly evaluation: ProofEvaluation | null
-  /** The reason why there is no evaluation; null if there is one. */
-  readonly notEvaluated: string | null
   readonly rows: readonly ProfileRow[]
 }

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type BackendKind, backendKinds, openBackend } from '@pctodl/backend'
+import { backendKinds, openBackend } from '@pctodl/backend'
 import {
   type CommandFunction,
   given,
@@ -10,20 +10,14 @@ import {
   positiveNumber,
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
-import { boardOf } from '../board-options.js'
+import { type BoardOptions, boardOf } from '../board-options.js'
 import { evaluationText, stateText } from './proof-page.js'
 import { prove } from './prove.js'
 
-interface RawOptions {
-  readonly backend: BackendKind
-  readonly gpu?: string
-  readonly worker?: string
-  readonly mps: boolean
+interface RawOptions extends Omit<BoardOptions, 'dataset' | 'model' | 'shares' | 'batches'> {
   readonly allowSettings?: boolean
   readonly minutes: number
-  readonly seed: number
   readonly out?: string
-  readonly json?: boolean
 }
 
 /** The command `pctodl prove`: runs with the given arguments and returns an exit code. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
+import { groupBy } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { runPlan } from '../run-plan.js'
 import { type Manifest, newManifest } from '../trace/manifest.js'
@@ -49,11 +50,10 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     for (const [name, { works, because }] of Object.entries(preflight))
       note(`${works ? 'yes' : 'no '} ${name}: ${because}`)
     const plan = provePlan(backend.gpu.spec, options)
-    const files = proofFiles(out)
     const manifest = await newManifest(backend, plan, 'resident on the device')
-    const store = new TraceStore(files.trace, manifest, backend.livesInProcess ? true : 'retry')
+    const store = new TraceStore(path.join(out, 'rows.csv'), manifest, true)
     try {
-      const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
+      const sensorStep = await sensorStepOf(backend, preflight, path.join(out, 'sensor-step.json'), signal)
       let measured = store.measured.length
       // A simulated board first measures the rows of earlier calls again. That time does not count.
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
@@ -65,7 +65,6 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
           overMs ??= backend.clock.now() + 60_000 * options.minutes
           return backend.clock.now() + ONE_ROW_MS > overMs
         },
-        leaveClocksAlone: !preflight.settings.works,
         signal,
         onRow: (row) => {
           store.append(row)
@@ -74,7 +73,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
           )
         },
       })
-      return await evaluated(backend, manifest, files, { preflight, sensorStep })
+      return await evaluated(backend, manifest, out, { preflight, sensorStep })
     } finally {
       store.close()
     }
@@ -86,20 +85,14 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
 async function evaluated(
   backend: Backend,
   { tool, board, plan }: Manifest,
-  files: ReturnType<typeof proofFiles>,
+  out: string,
   found: Pick<Proof, 'preflight' | 'sensorStep'>,
 ): Promise<Proof> {
-  const rows = readTrace(files.trace)
+  const rows = readTrace(path.join(out, 'rows.csv'))
   const done = new Set(rows.map(({ row }) => row))
-  const reasons = new Map<string | undefined, number>()
-  for (const [i, planned] of plan.rows.entries()) {
-    if (done.has(i)) continue
-    const because = whyNot(found.preflight, planned)
-    reasons.set(because, (reasons.get(because) ?? 0) + 1)
-  }
-  const left = reasons.get(undefined) ?? 0
-  reasons.delete(undefined)
-  const result = await evaluateProof(rows, backend.gpu.spec, board.powerLimitW)
+  const missing = plan.rows.filter((_, i) => !done.has(i))
+  const byReason = [...groupBy(missing, (planned) => whyNot(found.preflight, planned) ?? '')]
+  const { parameters, ...result } = await evaluateProof(rows, backend.gpu.spec, board.powerLimitW)
   const proof: Proof = {
     version: 1,
     tool,
@@ -108,35 +101,20 @@ async function evaluated(
     description: backend.description,
     ...found,
     planned: plan.rows.length,
-    left,
-    skipped: [...reasons].map(([because, count]) => ({ rows: count, because: because! })),
-    evaluation: typeof result === 'string' ? null : result.evaluation,
-    notEvaluated: typeof result === 'string' ? result : null,
+    left: byReason.find(([because]) => because === '')?.[1].length ?? 0,
+    skipped: byReason.flatMap(([because, { length }]) => (because === '' ? [] : [{ rows: length, because }])),
+    ...result,
     rows,
   }
-  const write = (file: string, isWanted: (row: ProfileRow) => boolean) => {
-    const lines = [profileTable.header, ...rows.filter(isWanted).map(profileTable.format)]
-    writeFileAtomically(file, `${lines.join('\n')}\n`)
-  }
-  write(files.fit, isToFit)
-  write(files.test, isToTest)
-  if (typeof result !== 'string') {
-    writeFileAtomically(files.parameters(board.key), `${JSON.stringify(result.parameters, null, 1)}\n`)
-  }
-  writeFileAtomically(files.json, `${JSON.stringify(proof, null, 1)}\n`)
-  writeFileAtomically(files.page, proofPage(proof))
+  const write = (name: string, text: string) => writeFileAtomically(path.join(out, name), text)
+  const table = (own: readonly ProfileRow[]) => `${[profileTable.header, ...own.map(profileTable.format)].join('\n')}\n`
+  write('fit.csv', table(rows.filter(isToFit)))
+  write('test.csv', table(rows.filter(isToTest)))
+  if (parameters) write(`${board.key}.json`, `${JSON.stringify(parameters, null, 1)}\n`)
+  write('proof.json', `${JSON.stringify(proof, null, 1)}\n`)
+  write('proof.md', proofPage(proof))
   return proof
 }
-
-const proofFiles = (out: string) => ({
-  trace: path.join(out, 'rows.csv'),
-  fit: path.join(out, 'fit.csv'),
-  test: path.join(out, 'test.csv'),
-  sensorStep: path.join(out, 'sensor-step.json'),
-  json: path.join(out, 'proof.json'),
-  page: path.join(out, 'proof.md'),
-  parameters: (board: string) => path.join(out, `${board}.json`),
-})
 
 /**
  * Measures the sensor's step response once per proof. A simulated board exists only in its process, so each process

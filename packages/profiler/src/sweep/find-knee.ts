@@ -72,37 +72,26 @@ function bestOf(points: readonly KneePoint[]): KneePoint {
 function nextSetting(settings: readonly number[], points: readonly KneePoint[]): number | undefined {
   const low = settings[0]!
   const high = settings.at(-1)!
-  const least = MIN_APART * (high - low)
   const sorted = [...points].sort((a, b) => a.setting - b.setting)
   const at = sorted.indexOf(bestOf(points))
-  const best = sorted[at]!.setting
-  const fresh = (wanted: number): number | undefined => {
-    const setting = snapNearest(settings, wanted)!
-    return sorted.every((point) => point.setting !== setting && Math.abs(point.setting - setting) >= least)
-      ? setting
-      : undefined
-  }
-  if (at === 0 && best > low) return fresh(low) ?? fresh(0.5 * (best + sorted[1]!.setting))
-  if (at === sorted.length - 1 && best < high) return fresh(high) ?? fresh(0.5 * (best + sorted[at - 1]!.setting))
-  const left = sorted[at - 1]?.setting ?? best
-  const right = sorted[at + 1]?.setting ?? best
-  const halves = [0.5 * (left + best), 0.5 * (best + right)]
-  if (best - left <= right - best) halves.reverse()
-  const vertex = vertexOf(sorted, at)
-  return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(halves[0]!) ?? fresh(halves[1]!)
+  const [before, best, after] = [sorted[at - 1], sorted[at]!, sorted[at + 1]]
+  const [left, right] = [before?.setting ?? best.setting, after?.setting ?? best.setting]
+  const halves = [0.5 * (left + best.setting), 0.5 * (best.setting + right)]
+  if (best.setting - left <= right - best.setting) halves.reverse()
+  const wanted = [...(before ? [] : [low]), ...(after ? [] : [high]), ...vertexOf(before, best, after), ...halves]
+  const isApart = (setting: number) =>
+    sorted.every((point) => {
+      const apart = Math.abs(point.setting - setting)
+      return apart > 0 && apart >= MIN_APART * (high - low)
+    })
+  return wanted.map((setting) => snapNearest(settings, setting)!).find(isApart)
 }
 
-/**
- * Setting at the vertex of the parabola through a point and its two neighbours; undefined if the parabola has no
- * maximum.
- */
-function vertexOf(sorted: readonly KneePoint[], at: number): number | undefined {
-  const [before, here, after] = [sorted[at - 1], sorted[at]!, sorted[at + 1]]
-  if (before === undefined || after === undefined) return undefined
-  const [x0, x1, x2] = [before.setting, here.setting, after.setting]
-  const [y0, y1, y2] = [before, here, after].map((point) => Math.log(efficiencyOf(point))) as [number, number, number]
-  const left = (y1 - y0) / (x1 - x0)
-  const right = (y2 - y1) / (x2 - x1)
-  const bend = (right - left) / (x2 - x0)
-  return bend < 0 ? 0.5 * (x0 + x1) - (0.5 * left) / bend : undefined
+/** Setting at the vertex of the parabola through a point and its two neighbours; none if the parabola has no maximum. */
+function vertexOf(before: KneePoint | undefined, best: KneePoint, after: KneePoint | undefined): number[] {
+  if (before === undefined || after === undefined) return []
+  const slope = (a: KneePoint, b: KneePoint) => Math.log(efficiencyOf(b) / efficiencyOf(a)) / (b.setting - a.setting)
+  const left = slope(before, best)
+  const bend = (slope(best, after) - left) / (after.setting - before.setting)
+  return bend < 0 ? [0.5 * (before.setting + best.setting) - (0.5 * left) / bend] : []
 }

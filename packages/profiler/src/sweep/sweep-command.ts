@@ -1,19 +1,57 @@
-import { type CommandFunction, jsonText } from '@pctodl/command-line'
-import { openAsked } from '../board-options.js'
+import {
+  type CommandFunction,
+  integerFrom,
+  jsonText,
+  listOf,
+  newCommand,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+} from '@pctodl/command-line'
+import { version } from '../../package.json'
+import { addBoardOptions, type BoardOptions, measureOf, openAsked, tenantsOf } from '../board-options.js'
 import { efficiencyOf, type KneePoint } from './find-knee.js'
-import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'
-import { parseSweepOptions } from './sweep-options.js'
+import { type Sweep, type SweptSetting, sweepBoard, unitOf } from './sweep-board.js'
+
+/** Options as typed. */
+interface RawOptions extends BoardOptions {
+  readonly over: SweptSetting
+  readonly memClock?: number
+  readonly points: number
+}
 
 /** The command `pctodl sweep`: runs with the given arguments and returns an exit code. */
 export const pctodlSweep: CommandFunction = async (argv, terminal) => {
-  const options = await parseSweepOptions(argv, terminal)
+  const command = addBoardOptions(
+    newCommand(
+      {
+        name: 'pctodl sweep',
+        version,
+        description:
+          'Find the SM clock or power limit with the most samples per joule for these tenants, from at most six measurements.',
+        example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16',
+      },
+      terminal,
+    ),
+  )
+    .option('--model <names...>', 'network of all tenants, or one for each (default resnet50)', listOf(String))
+    .option('--batches <samples...>', 'batch sizes of the tenants (default 16)', listOf(integerFrom(1)))
+    .option('--over <what>', 'clocks: locked SM clocks; limits: power limits', oneOf('clocks', 'limits'), 'clocks')
+    .option('--points <n>', 'largest number of measurements, at least 3', integerFrom(3), 6)
+    .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))
+    .option('--json', 'print the result as JSON on standard output')
+  await parseCommand(command, argv)
+  const options = command.opts<RawOptions>()
   const { over } = options
+  const tenants = tenantsOf(options, { model: ['resnet50'], batches: [16] })
   const note = (text: string) => terminal.stderr.write(`${text}\n`)
   const backend = await openAsked(options, note)
   try {
     note(backend.description)
     const sweep = await sweepBoard(backend, {
-      ...options,
+      tenants,
+      over,
+      measure: measureOf(options),
       maxPoints: options.points,
       memClockMhz: options.memClock ?? backend.gpu.spec.performanceMemClocksMhz[0]!,
       signal: terminal.signal,

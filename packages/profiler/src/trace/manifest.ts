@@ -28,14 +28,24 @@ export interface Manifest {
   readonly plan: ProfilePlan
 }
 
-/** What two runs must have in common so that one can continue the other. */
-const identity = z.looseObject({
+const identitySchema = z.object({
   version: z.literal(1),
   backend: z.string(),
-  board: z.looseObject({ uuid: z.string(), driverVersion: z.string() }),
+  board: z.object({ uuid: z.string(), driverVersion: z.string() }),
   inputs: z.string(),
   planSha256: z.string(),
 })
+
+/** What two runs must have in common so that one can continue the other. */
+function identityOf({ planSha256, backend, board, inputs }: z.infer<typeof identitySchema>) {
+  return [
+    ['plan', planSha256.slice(0, 12)],
+    ['backend', backend],
+    ['board', board.uuid],
+    ['driver', board.driverVersion],
+    ['input', inputs],
+  ] as const
+}
 
 /** @param inputs description of the inputs that the tenants process */
 export async function newManifest(backend: Backend, plan: ProfilePlan, inputs: string): Promise<Manifest> {
@@ -70,19 +80,13 @@ export function assertSameRun(file: string, wanted: Manifest): void {
   } catch (cause) {
     throw new InvalidInputError(file, '(not JSON)', 'a manifest that pctodl profile wrote', { cause })
   }
-  const found = checked(identity, json, file)
-  const differences: [string, string, string][] = [
-    ['plan', found.planSha256.slice(0, 12), wanted.planSha256.slice(0, 12)],
-    ['backend', found.backend, wanted.backend],
-    ['board', found.board.uuid, wanted.board.uuid],
-    ['driver', found.board.driverVersion, wanted.board.driverVersion],
-    ['input', found.inputs, wanted.inputs],
-  ]
-  const difference = differences.find(([, before, now]) => before !== now)
-  if (difference === undefined) return
-  const [what, before, now] = difference
-  throw new PctodlError(
-    'ANOTHER_RUN',
-    `${file} is of a run with another ${what} (${before}, now ${now}); go on with the same options, or choose another --out`,
-  )
+  const before = identityOf(checked(identitySchema, json, file))
+  for (const [i, [what, now]] of identityOf(wanted).entries()) {
+    const [, found] = before[i]!
+    if (found === now) continue
+    throw new PctodlError(
+      'ANOTHER_RUN',
+      `${file} is of a run with another ${what} (${found}, now ${now}); go on with the same options, or choose another --out`,
+    )
+  }
 }

@@ -7,20 +7,12 @@ import { AppendOnlyFile } from './append-only-file.js'
 import { assertSameRun, type Manifest, writeManifest } from './manifest.js'
 import { profileTable, staticTable } from './trace-tables.js'
 
-/** The files of one run. */
-interface TraceFiles {
-  /** Rows with tenants. */
-  readonly trace: string
-  /** Rows without tenants. */
-  readonly static: string
-  readonly manifest: string
-}
-
 const tables = { trace: profileTable, static: staticTable }
 const kinds = ['trace', 'static'] as const
 const kindOf = ({ tenants }: Pick<PlannedRow, 'tenants'>) => (tenants.length > 0 ? 'trace' : 'static')
 
-function traceFiles(out: string): TraceFiles {
+/** The files of one run: rows with tenants, rows without, and the manifest. */
+function traceFiles(out: string) {
   const { dir, name } = path.parse(out)
   const stem = path.join(dir, name)
   return { trace: out, static: `${stem}.static.csv`, manifest: `${stem}.manifest.json` }
@@ -49,15 +41,15 @@ export class TraceStore {
   readonly #open: Partial<Record<'trace' | 'static', AppendOnlyFile>> = {}
 
   /**
-   * @param resume whether to continue an existing run; if false, existing files are an error. `retry` also measures
-   *   failed rows again, except those whose tenants do not fit in memory
+   * @param resume whether to continue an existing run; if false, existing files are an error. Rows of a real board that
+   *   failed are then measured again, except those whose tenants do not fit in memory
    * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
    */
-  constructor(out: string, manifest: Manifest, resume: boolean | 'retry') {
+  constructor(out: string, manifest: Manifest, resume: boolean) {
     const files = traceFiles(out)
     const present = Object.values(files).find((file) => existsSync(file))
     if (present === undefined) writeManifest(files.manifest, manifest)
-    else if (resume === false) {
+    else if (!resume) {
       throw new PctodlError('EXISTS', `${present} exists; go on with it by --resume, or choose another --out`)
     } else if (!existsSync(files.manifest)) {
       throw new PctodlError(
@@ -69,7 +61,9 @@ export class TraceStore {
     for (const kind of own) this.#open[kind] = new AppendOnlyFile(files[kind], tables[kind].header)
     this.files = [...own, 'manifest' as const].map((kind) => files[kind])
     const found = readTrace(out)
-    const isRetried = (row: ProfileRow) => resume === 'retry' && row.failed && row.status !== 'out-of-memory'
+    // On a simulated board, a row that failed would fail again.
+    const isRetried = ({ failed, status }: ProfileRow) =>
+      manifest.backend !== 'sim' && failed && status !== 'out-of-memory'
     this.measured = found.filter((row) => !isRetried(row))
     this.retries = new Set(found.filter(isRetried).map(({ row }) => row))
   }

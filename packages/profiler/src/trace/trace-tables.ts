@@ -20,10 +20,7 @@ interface Column {
   readonly read: (cell: Cell) => Partial<ProfileRow>
 }
 
-/** Columns that the first versions of the files lack. */
-const laterColumns = ['board_processes', 'device_list', 'batches_list']
-
-/** One cell of a file; blank if the file lacks a later column. */
+/** One cell of a file. */
 class Cell {
   readonly #row: number
   readonly #column: string
@@ -33,7 +30,7 @@ class Cell {
     this.#row = row
     this.#column = column
     this.text = text ?? ''
-    if (text === undefined && !laterColumns.includes(column)) throw this.#error('a column that the profiler writes')
+    if (text === undefined) throw this.#error('a column that the profiler writes')
   }
 
   get number(): number {
@@ -182,19 +179,6 @@ export const staticTable: TraceTable = {
       return { ...nothingMeasured, sweep: 'static', tenants: [], throughput: 0, ...own, failed } as ProfileRow
     }),
 }
-
-/**
- * Parses a trace that the profiler wrote.
- *
- * @throws TraceFormatError naming row and column
- */
-export const parseProfileCsv: TraceTable['parse'] = profileTable.parse
-/**
- * Parses a static power file.
- *
- * @throws TraceFormatError naming row and column
- */
-export const parseStaticCsv: TraceTable['parse'] = staticTable.parse
 
 function cellsOf(columns: readonly Column[], row: ProfileRow): string[] {
   return columns.map(({ write }) => write(row))

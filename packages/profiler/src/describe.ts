@@ -1,8 +1,9 @@
 import { Progress, type TextOutput } from '@pctodl/command-line'
 import { groupBy } from '@pctodl/platform'
-import type { ProfileRow } from '../measure/profile-row.js'
-import { expectedDuration, expectedRowMs, type PlannedDuration } from '../plan/expected-duration.js'
-import type { PlannedRow, ProfilePlan } from '../plan/profile-plan.js'
+import type { ProfileRow } from './measure/profile-row.js'
+import { expectedDuration, type PlannedDuration } from './plan/expected-duration.js'
+import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
+import type { RunPlanOptions } from './run-plan.js'
 
 /** Describes a row in one line, e.g. `resnet50 4 x 25 % at batch 16, 1005/1215 MHz`. */
 export function describeRow({ tenants, smClockMhz, memClockMhz }: PlannedRow): string {
@@ -29,42 +30,25 @@ export function duration(ms: number): string {
   return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`
 }
 
-/** Prints the progress of a run and estimates the remaining time from the speed so far. */
-export class ProfileProgress {
-  readonly #progress: Progress
-  readonly #plan: ProfilePlan
-  readonly #startedMs = performance.now()
-  readonly #first: number
-  #expectedDoneMs = 0
-  #leftMs: number
-
-  constructor(output: TextOutput, plan: ProfilePlan, first: number) {
-    this.#progress = new Progress(output, plan.rows.length - first)
-    this.#plan = plan
-    this.#first = first
-    this.#leftMs = 0
-    for (let row = first; row < plan.rows.length; row++) this.#leftMs += this.#expectedMs(row)
+/** Prints the progress of a run and estimates the remaining time from the rows so far. */
+export function showProgress(
+  output: TextOutput,
+  plan: ProfilePlan,
+  left: number,
+): Required<Pick<RunPlanOptions, 'onBegin' | 'onRow'>> {
+  const progress = new Progress(output, left)
+  const startedMs = performance.now()
+  let done = 0
+  const timeLeft = () => {
+    if (done < 5 || done === left) return ''
+    return ` (${duration(((performance.now() - startedMs) / done) * (left - done))} left)`
   }
-
-  begin(planned: PlannedRow, row: number): void {
-    this.#progress.begin(`${describeRow(planned)}${this.#timeLeft(row)}`)
-  }
-
-  end(row: ProfileRow): void {
-    const expectedMs = this.#expectedMs(row.row)
-    this.#expectedDoneMs += expectedMs
-    this.#leftMs -= expectedMs
-    this.#progress.end(describeRow(this.#plan.rows[row.row]!), `${outcome(row)}${this.#timeLeft(row.row + 1)}`)
-  }
-
-  #expectedMs(row: number): number {
-    return expectedRowMs(this.#plan.rows[row]!, this.#plan.rows[row - 1], this.#plan)
-  }
-
-  #timeLeft(row: number): string {
-    if (row < this.#first + 5 || row >= this.#plan.rows.length) return ''
-    const pace = (performance.now() - this.#startedMs) / this.#expectedDoneMs
-    return ` (${duration(pace * this.#leftMs)} left)`
+  return {
+    onBegin: (planned) => progress.begin(`${describeRow(planned)}${timeLeft()}`),
+    onRow: (row) => {
+      done++
+      progress.end(describeRow(plan.rows[row.row]!), `${outcome(row)}${timeLeft()}`)
+    },
   }
 }
 
