@@ -65,9 +65,19 @@ const parts: Record<
         return ceilingMhz.call(self, ...(args as [unknown]))
       },
   ],
-  offset: [CapLaw.prototype, 'offsetW', () => () => 0],
+  offset: [
+    CapLaw.prototype,
+    'read',
+    (read) =>
+      (self, ...args) => {
+        read.call(self, ...(args as [unknown]))
+        self.offsetW = 0
+      },
+  ],
   replan: [ServicesPolicy.prototype, 'onIdle', () => () => undefined],
   'lean-tenants': null,
+  // Tenants are planned for Poisson arrivals.
+  'tenants-for-bursts': null,
 }
 
 const { values } = parseArgs({
@@ -85,7 +95,7 @@ async function serve(cell: string, without: string) {
   const task = serverTasksOf(boardName, [Number(id)])[0]!
   const load = { ...task, boardName, loadFactor: Number(loadFactor), seed: Number(values.seed) }
   const model = loadPerfModel(boardName)
-  const plan = planWithModel(model)
+  const plan = planWithModel(model, without === 'tenants-for-bursts' ? { burstiness: 1 } : {})
   const policy = new ServicesPolicy({
     model,
     services: task.services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service),
