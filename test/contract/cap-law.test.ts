@@ -28,7 +28,7 @@ class Board {
   }
 
   ceilingMhz(capW = CAP_W, wantedMhz = top): number {
-    return this.law.ceilingMhz(clocks, capW, wantedMhz, predictW)
+    return this.law.ceilingMhz(memClockMhz, capW, wantedMhz, predictW)
   }
 }
 

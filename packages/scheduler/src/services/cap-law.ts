@@ -1,4 +1,4 @@
-import type { GpuSpec, Telemetry } from '@pctodl/platform'
+import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
 import { firstWhere } from './serving-clocks.js'
 
 /** Measured and predicted energy since the first reading. */
@@ -61,16 +61,16 @@ export class CapLaw {
   }
 
   /**
-   * @param clocks the SM clocks at the present memory clock, ascending, MHz
    * @param wantedMhz the clock that the caller wants; if the cap allows it, there is no ceiling to compute
    * @param predictW predicted power at a clock, W; must not decrease with the clock
    */
   ceilingMhz(
-    clocks: readonly number[],
+    memClockMhz: number,
     powerCapW: number,
     wantedMhz: number,
     predictW: (smClockMhz: number) => number,
   ): number {
+    const clocks = smClocksAt(this.#spec, memClockMhz)!
     const debtW = Math.max(0, (this.secondW ?? 0) - powerCapW)
     const above = (mhz: number) => predictW(mhz) + this.offsetW > AIM * powerCapW - debtW
     let index = clocks.length - 1

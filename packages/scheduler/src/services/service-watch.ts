@@ -56,11 +56,11 @@ export class ServiceWatch {
     this.queued = queued
     const decided = completed + shed + failed
     const missed = late + shed + failed
-    // A service without requests counts as one with a request per second, so its caution falls, too.
-    const more = Math.max(decided - this.#decided, (timeMs - this.#timeMs) / 1000)
+    const perS = this.rate.meanPerS(MEAN_S)
+    // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
+    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - this.#timeMs) / 1000 : decided - this.#decided
     const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
-    const rise = excess / (LATE_S * Math.max(1, this.rate.meanPerS(MEAN_S)))
-    this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + rise))
+    this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (LATE_S * Math.max(1, perS))))
     this.#timeMs = timeMs
     this.#decided = decided
     this.#missed = missed

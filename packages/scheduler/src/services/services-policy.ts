@@ -287,7 +287,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #ceilingMhz(wantedMhz: number): number {
-    return this.#cap.ceilingMhz(this.#clocks.smClocksMhz, this.#powerCapW, wantedMhz, (clock) => this.#powerW(clock))
+    return this.#cap.ceilingMhz(this.#clocks.memClockMhz, this.#powerCapW, wantedMhz, (clock) => this.#powerW(clock))
   }
 
   /** Predicted power at a clock for the admitted and the waiting requests, W. */
