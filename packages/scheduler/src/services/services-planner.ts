@@ -31,8 +31,8 @@ export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configu
  */
 const SERVED_SHARE = 0.95
 /**
- * Variance-to-mean ratio of the arrivals for which tenants are planned. Real traffic comes in bursts, and tenants for
- * bursts cost hardly more power on Poisson traffic.
+ * Variance-to-mean ratio of the arrivals for which tenants are planned. Measured traffic has bursts, and the traffic to
+ * come is unknown. Tenants planned for Poisson arrivals need a higher clock in bursts; these draw little more without.
  */
 const BURSTINESS = 8
 /** Loads over which the mean power is minimized, as factors on the given rates. */
