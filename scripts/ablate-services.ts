@@ -68,11 +68,10 @@ const parts: Record<
   offset: [
     CapLaw.prototype,
     'read',
-    (read) =>
-      (self, ...args) => {
-        read.call(self, ...(args as [unknown]))
-        self.offsetW = 0
-      },
+    (read) => (self, timeMs, telemetry, predictedW) => {
+      read.call(self, timeMs, telemetry, predictedW)
+      self.offsetW = 0
+    },
   ],
   replan: [ServicesPolicy.prototype, 'onIdle', () => () => undefined],
   'lean-tenants': null,
@@ -121,22 +120,19 @@ async function serveAll(without: string) {
   const before = Object.getOwnPropertyDescriptor(prototype, name)
   if (before) {
     const standIn = standInFor(before.value)
-    const get = function (this: object) {
-      return standIn(this)
-    }
-    const value = function (this: object, ...args: unknown[]) {
+    const made = function (this: object, ...args: unknown[]) {
       return standIn(this, ...args)
     }
-    Object.defineProperty(prototype, name, { configurable: true, ...(before.get ? { get } : { value }) })
+    Object.defineProperty(prototype, name, { configurable: true, [before.get ? 'get' : 'value']: made })
   }
-  const runs: Awaited<ReturnType<typeof serve>>[] = []
+  const runs = []
   for (const cell of values.cells.split(',')) runs.push(await serve(cell, without))
   if (before) Object.defineProperty(prototype, name, before)
   return runs
 }
 
 const complete = await serveAll('')
-const rows: Record<string, unknown>[] = []
+const rows = []
 for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
   const runs = without === '' ? complete : await serveAll(without)
   const worst = runs.map((run) => run.worst)
