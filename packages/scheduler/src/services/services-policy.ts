@@ -31,6 +31,8 @@ const HELD_SAMPLES = 10
 const BAND_STATES = 2
 /** Interval between changes of the admitted shares, ms. The backlog is to be answered within this time. */
 const SHED_MS = 500
+/** Smaller changes of an admitted share are not requested, except a return to 1. */
+const SAME_SHARE = 0.02
 /**
  * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
  * no clock suffices, the interval is `SHED_MS`.
@@ -327,7 +329,8 @@ export class ServicesPolicy implements PowerCapPolicy {
     const admitted: Record<string, number> = {}
     this.#watches.forEach((watch, i) => {
       const share = this.#admission?.shares[i] ?? 1
-      if (share !== watch.admitted) admitted[watch.service.name] = watch.admitted = share
+      if (Math.abs(share - watch.admitted) < SAME_SHARE && !(share === 1 && watch.admitted < 1)) return
+      admitted[watch.service.name] = watch.admitted = share
     })
     if (Object.keys(admitted).length === 0) return {}
     this.#cap.forget()
