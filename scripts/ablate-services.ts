@@ -65,9 +65,18 @@ const parts: Record<
         return ceilingMhz.call(self, ...(args as [unknown]))
       },
   ],
-  offset: [CapLaw.prototype, 'offsetW', () => () => 0],
+  offset: [
+    CapLaw.prototype,
+    'read',
+    (read) => (self, timeMs, telemetry, predictedW) => {
+      read.call(self, timeMs, telemetry, predictedW)
+      self.offsetW = 0
+    },
+  ],
   replan: [ServicesPolicy.prototype, 'onIdle', () => () => undefined],
   'lean-tenants': null,
+  // Tenants are planned for Poisson arrivals.
+  'tenants-for-bursts': null,
 }
 
 const { values } = parseArgs({
@@ -85,7 +94,7 @@ async function serve(cell: string, without: string) {
   const task = serverTasksOf(boardName, [Number(id)])[0]!
   const load = { ...task, boardName, loadFactor: Number(loadFactor), seed: Number(values.seed) }
   const model = loadPerfModel(boardName)
-  const plan = planWithModel(model)
+  const plan = planWithModel(model, without === 'tenants-for-bursts' ? { burstiness: 1 } : {})
   const policy = new ServicesPolicy({
     model,
     services: task.services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service),
@@ -111,22 +120,19 @@ async function serveAll(without: string) {
   const before = Object.getOwnPropertyDescriptor(prototype, name)
   if (before) {
     const standIn = standInFor(before.value)
-    const get = function (this: object) {
-      return standIn(this)
-    }
-    const value = function (this: object, ...args: unknown[]) {
+    const made = function (this: object, ...args: unknown[]) {
       return standIn(this, ...args)
     }
-    Object.defineProperty(prototype, name, { configurable: true, ...(before.get ? { get } : { value }) })
+    Object.defineProperty(prototype, name, { configurable: true, [before.get ? 'get' : 'value']: made })
   }
-  const runs: Awaited<ReturnType<typeof serve>>[] = []
+  const runs = []
   for (const cell of values.cells.split(',')) runs.push(await serve(cell, without))
   if (before) Object.defineProperty(prototype, name, before)
   return runs
 }
 
 const complete = await serveAll('')
-const rows: Record<string, unknown>[] = []
+const rows = []
 for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
   const runs = without === '' ? complete : await serveAll(without)
   const worst = runs.map((run) => run.worst)

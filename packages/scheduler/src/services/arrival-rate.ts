@@ -10,16 +10,23 @@ const LULL_SAMPLES = 4
  */
 const PRIOR_REQUESTS = 50
 
+interface Sample {
+  readonly timeMs: number
+  /** Number of requests since the service began. */
+  readonly arrived: number
+  /** Estimate of the rate at this time, requests/s. */
+  perS: number
+}
+
 /**
  * Estimates the arrival rate of a service: the mean of the longest window that no shorter window contradicts. The
  * windows go down to one sample. The measured burstiness sets how large a difference counts as a contradiction.
  */
 export class ArrivalRate {
-  readonly #timesMs: number[] = []
-  readonly #counts: number[] = []
-  readonly #ratesPerS: number[] = []
+  readonly #samples: Sample[] = []
   #perS: number
-  #burstiness = 1
+  /** Variance divided by mean of the number of requests in a sample period; at least 1. */
+  burstiness = 1
 
   /** @param expectedPerS rate to assume until requests have been counted, requests/s */
   constructor(expectedPerS: number) {
@@ -31,40 +38,28 @@ export class ArrivalRate {
     return this.#perS
   }
 
-  /** Variance divided by mean of the number of requests in a sample period; at least 1. */
-  get burstiness(): number {
-    return this.#burstiness
-  }
-
   /** The highest estimated rate of the last minute, requests/s. */
   get peakPerS(): number {
-    return this.#ratesPerS.reduce((most, rate) => Math.max(most, rate), this.#perS)
+    return this.#samples.reduce((most, { perS }) => Math.max(most, perS), this.#perS)
   }
 
   /** Mean rate over the given time, requests/s; the present estimate if fewer samples were counted. */
   meanPerS(seconds: number): number {
-    const { length } = this.#counts
-    return length > 10 * seconds ? this.#over(10 * seconds) : this.#perS
+    const samples = 10 * seconds
+    return this.#samples.length > samples ? this.#arrived(samples) / this.#seconds(samples) : this.#perS
   }
 
   /** @param arrived number of requests since the service began; a lower number than before restarts the count */
   update(timeMs: number, arrived: number): void {
-    const last = this.#timesMs.length - 1
-    if (last >= 0 && arrived < this.#counts[last]!) {
-      this.#timesMs.length = 0
-      this.#counts.length = 0
-    } else if (last >= 0 && timeMs <= this.#timesMs[last]!) return
-    this.#timesMs.push(timeMs)
-    this.#counts.push(arrived)
-    if (this.#counts.length > REMEMBERED + 1) {
-      this.#timesMs.shift()
-      this.#counts.shift()
-    }
-    if (this.#counts.length < 2) return
-    this.#burstiness = this.#dispersion()
-    this.#perS = this.#longest()
-    this.#ratesPerS.push(this.#perS)
-    if (this.#ratesPerS.length > REMEMBERED) this.#ratesPerS.shift()
+    const last = this.#samples.at(-1)
+    if (last && arrived < last.arrived) this.#samples.length = 0
+    else if (last && timeMs <= last.timeMs) return
+    const sample = { timeMs, arrived, perS: 0 }
+    this.#samples.push(sample)
+    if (this.#samples.length > REMEMBERED + 1) this.#samples.shift()
+    if (this.#samples.length < 2) return
+    this.burstiness = this.#dispersion()
+    this.#perS = sample.perS = this.#longest()
   }
 
   /**
@@ -72,20 +67,19 @@ export class ArrivalRate {
    * which a slow change of the rate does not affect.
    */
   #dispersion(): number {
-    const counts = this.#counts
+    const counts = this.#samples
     let squares = 0
     for (let i = 2; i < counts.length; i++) {
-      const difference = counts[i]! - 2 * counts[i - 1]! + counts[i - 2]!
-      squares += difference * difference
+      squares += (counts[i]!.arrived - 2 * counts[i - 1]!.arrived + counts[i - 2]!.arrived) ** 2
     }
-    const arrived = counts.at(-1)! - counts[0]!
-    return Math.min(1000, Math.max(1, (squares / 2 + PRIOR_REQUESTS) / (arrived + PRIOR_REQUESTS)))
+    const requests = this.#arrived(counts.length - 1) + PRIOR_REQUESTS
+    return Math.min(1000, Math.max(1, (squares / 2 + PRIOR_REQUESTS) / requests))
   }
 
   #longest(): number {
-    let perS = this.#over(1)
-    for (let samples = 2; samples < this.#counts.length; samples *= 2) {
-      const longer = this.#over(samples)
+    let perS = 0
+    for (let samples = 1; samples < this.#samples.length; samples *= 2) {
+      const longer = this.#arrived(samples) / this.#seconds(samples)
       if (!this.#contradicted(longer, samples)) perS = longer
     }
     return perS
@@ -93,21 +87,20 @@ export class ArrivalRate {
 
   #contradicted(perS: number, samples: number): boolean {
     for (let shorter = 1; shorter < samples; shorter *= 2) {
-      const seconds = this.#seconds(shorter)
-      const surplus = (this.#over(shorter) - perS) * seconds
-      const sigma = Math.sqrt(this.#burstiness * Math.max(1, perS * seconds))
-      if (surplus > CONTRADICTION_SIGMAS * sigma) return true
-      if (shorter >= LULL_SAMPLES && -surplus > CONTRADICTION_SIGMAS * sigma) return true
+      const expected = perS * this.#seconds(shorter)
+      const surplus = this.#arrived(shorter) - expected
+      const limit = CONTRADICTION_SIGMAS * Math.sqrt(this.burstiness * Math.max(1, expected))
+      if (surplus > limit || (shorter >= LULL_SAMPLES && surplus < -limit)) return true
     }
     return false
   }
 
-  /** Mean rate over the given number of last samples, requests/s. */
-  #over(samples: number): number {
-    return (this.#counts.at(-1)! - this.#counts.at(-1 - samples)!) / this.#seconds(samples)
+  /** Number of requests that arrived in the last samples. */
+  #arrived(samples: number): number {
+    return this.#samples.at(-1)!.arrived - this.#samples.at(-1 - samples)!.arrived
   }
 
   #seconds(samples: number): number {
-    return (this.#timesMs.at(-1)! - this.#timesMs.at(-1 - samples)!) / 1000
+    return (this.#samples.at(-1)!.timeMs - this.#samples.at(-1 - samples)!.timeMs) / 1000
   }
 }

@@ -1,4 +1,5 @@
 import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
+import { firstWhere } from './serving-clocks.js'
 
 /** Measured and predicted energy since the first reading. */
 interface Reading {
@@ -23,47 +24,35 @@ export class CapLaw {
   readonly #spec: GpuSpec
   readonly #readings: Reading[] = []
   readonly #allowedMhz: number[] = []
-  #offsetW = 0
-  #predictedW: number | null = null
-  /** Last time without a prediction, ms. A window that contains it gives no offset. */
-  #unknownMs = 0
-  #secondW: number | null = null
+  /** Mean power of the last second, W; null until a second has been read. */
+  secondW: number | null = null
+  /** Measured minus predicted power of the last second, W. */
+  offsetW = 0
 
   constructor(spec: GpuSpec) {
     this.#spec = spec
   }
 
-  /** Mean power of the last second, W; null without readings. */
-  get secondW(): number | null {
-    return this.#secondW
-  }
-
-  /** Measured minus predicted power of the last second, W. */
-  get offsetW(): number {
-    return this.#offsetW
-  }
-
   /**
-   * @param predictedW predicted power at the clock that ran, W; null if there is no prediction, e.g. while tenants load
+   * @param predictedW predicted power at the clock that ran, W; null if there is no prediction, e.g. while tenants load.
+   *   A second that contains such a time gives no offset
    */
   read(timeMs: number, { energyJ, powerInstantW, powerAverageW }: Telemetry, predictedW: number | null): void {
     const powerW = powerInstantW ?? powerAverageW
-    const before = this.#readings.at(-1)
-    const seconds = before ? (timeMs - before.timeMs) / 1000 : 0
     if (energyJ === null && powerW === null) return
+    const readings = this.#readings
+    const before = readings.at(-1)
+    const seconds = before ? (timeMs - before.timeMs) / 1000 : 0
     const read = energyJ ?? (before?.energyJ ?? 0) + powerW! * seconds
-    if (before && (read < before.energyJ || seconds <= 0)) this.#readings.length = 0
-    const known = predictedW !== null && this.#predictedW !== null
-    if (!known) this.#unknownMs = timeMs
-    const predictedJ = (before?.predictedJ ?? 0) + (known ? 0.5 * (predictedW + this.#predictedW!) * seconds : 0)
-    this.#predictedW = predictedW
-    this.#readings.push({ timeMs, energyJ: read, predictedJ })
-    while (timeMs - this.#readings[0]!.timeMs > 1000) this.#readings.shift()
-    const from = this.#readings[0]!
+    if (predictedW === null || (before && (read < before.energyJ || seconds <= 0))) readings.length = 0
+    const predictedJ = (before?.predictedJ ?? 0) + (predictedW ?? 0) * seconds
+    readings.push({ timeMs, energyJ: read, predictedJ })
+    while (readings.length > 1 && timeMs - readings[1]!.timeMs >= 1000) readings.shift()
+    const from = readings[0]!
     const spanS = (timeMs - from.timeMs) / 1000
-    if (spanS === 0) return
-    this.#secondW = (read - from.energyJ) / spanS
-    if (from.timeMs >= this.#unknownMs) this.#offsetW = this.#secondW - (predictedJ - from.predictedJ) / spanS
+    if (spanS < 1) return
+    this.secondW = (read - from.energyJ) / spanS
+    this.offsetW = this.secondW - (predictedJ - from.predictedJ) / spanS
   }
 
   /** Discards earlier ceilings, because the admitted load has changed. */
@@ -82,21 +71,14 @@ export class CapLaw {
     predictW: (smClockMhz: number) => number,
   ): number {
     const clocks = smClocksAt(this.#spec, memClockMhz)!
-    const debtW = Math.max(0, (this.#secondW ?? 0) - powerCapW)
-    const allowed = (mhz: number) => predictW(mhz) + this.offsetW <= AIM * powerCapW - debtW
-    let ceilingMhz = clocks.at(-1)!
-    if (!allowed(wantedMhz)) {
-      let index = 0
-      let above = clocks.length
-      while (above - index > 1) {
-        const middle = (index + above) >> 1
-        if (allowed(clocks[middle]!)) index = middle
-        else above = middle
-      }
+    const debtW = Math.max(0, (this.secondW ?? 0) - powerCapW)
+    const above = (mhz: number) => predictW(mhz) + this.offsetW > AIM * powerCapW - debtW
+    let index = clocks.length - 1
+    if (above(wantedMhz)) {
       const trimmed = powerCapW >= this.#spec.powerLimitW.min && debtW === 0 ? TRIMMED_STATES : 0
-      ceilingMhz = clocks[Math.min(clocks.length - 1, index + trimmed)]!
+      index = Math.min(index, Math.max(0, firstWhere(clocks, above) - 1) + trimmed)
     }
-    this.#allowedMhz.push(ceilingMhz)
+    this.#allowedMhz.push(clocks[index]!)
     if (this.#allowedMhz.length > DWELL_SAMPLES) this.#allowedMhz.shift()
     return Math.min(...this.#allowedMhz)
   }

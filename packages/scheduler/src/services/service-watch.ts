@@ -5,11 +5,11 @@ import { ArrivalRate } from './arrival-rate.js'
  * Share of late requests that is tolerated; more raises the caution. It is below the 1 % that the p99 objective allows.
  */
 const BUDGET = 0.003
-/** Caution reaches 1 at this number of late requests beyond the tolerated ones, as a share of a minute's requests. */
-const FULL = 0.006
+/** As many late requests beyond the tolerated ones as arrive in this time, s, raise the caution by 1. */
+const LATE_S = 0.36
 /** Highest caution. More would keep a high clock for minutes after a single burst. */
 const MAX_CAUTION = 0.88
-/** The tolerated number follows from the mean rate of this time, s. */
+/** Late requests count relative to the mean rate of this time, s. */
 const MEAN_S = 30
 /** At caution 1, the policy prepares for the last minute's peak rate times this factor. */
 const MAX_FACTOR = 1.4
@@ -60,7 +60,7 @@ export class ServiceWatch {
     // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
     const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - this.#timeMs) / 1000 : decided - this.#decided
     const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
-    this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (60 * FULL * Math.max(1, perS))))
+    this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (LATE_S * Math.max(1, perS))))
     this.#timeMs = timeMs
     this.#decided = decided
     this.#missed = missed

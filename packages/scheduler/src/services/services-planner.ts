@@ -30,6 +30,11 @@ export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configu
  * ones.
  */
 const SERVED_SHARE = 0.95
+/**
+ * Variance-to-mean ratio of the arrivals for which tenants are planned. Measured traffic has bursts, and the traffic to
+ * come is unknown. Tenants planned for Poisson arrivals need a higher clock in bursts; these draw little more without.
+ */
+const BURSTINESS = 8
 /** Loads over which the mean power is minimized, as factors on the given rates. */
 const LOADS = [0.5, 1, 2]
 
@@ -44,7 +49,7 @@ export function planWithModel(
   options: Omit<ServicePlanOptions, 'objective' | 'powerCapW' | 'loads'> = {},
 ): ServicesPlanner {
   const plan: ServicesPlanner = ({ services, ratesPerS, powerCapW }, goal) => {
-    const search = { rateMargin: 1, budgetEvaluations: 600, ...options, powerCapW }
+    const search = { rateMargin: 1, budgetEvaluations: 600, burstiness: BURSTINESS, ...options, powerCapW }
     const objective = goal === 'max-value' ? goal : 'max-load'
     const highest = planServices(model, services, ratesPerS, { ...search, objective })
     if (!highest.feasible) return undefined

@@ -6,7 +6,7 @@ import type { Action, AppliedState, Decision, PowerCapPolicy, SampleObservation,
 import { AIM, CapLaw } from './cap-law.js'
 import { ServiceWatch } from './service-watch.js'
 import { planWithModel, type ServicesPlanner } from './services-planner.js'
-import { ServingClocks } from './serving-clocks.js'
+import { firstWhere, ServingClocks } from './serving-clocks.js'
 import { type Admission, chooseAdmission } from './shedding.js'
 
 export interface ServicesPolicyOptions {
@@ -67,8 +67,9 @@ interface Need {
  */
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
-  readonly #options: ServicesPolicyOptions
-  readonly #planner: ServicesPlanner
+  readonly #model: PerfModel
+  readonly #expectedPerS: ReadonlyMap<string, number>
+  readonly #plan: ServicesPlanner
   readonly #cap: CapLaw
   readonly #revival = new TenantRevival()
   readonly #decisions: Decision[] = []
@@ -94,16 +95,17 @@ export class ServicesPolicy implements PowerCapPolicy {
   #replannedMs = 0
 
   /** @throws InvalidInputError for invalid services or rates */
-  constructor(options: ServicesPolicyOptions) {
-    assertServices(options.services)
-    for (const [name, rate] of Object.entries(options.expectedPerS)) {
+  constructor({ model, services, expectedPerS, plan = planWithModel(model) }: ServicesPolicyOptions) {
+    assertServices(services)
+    this.#expectedPerS = new Map(Object.entries(expectedPerS))
+    for (const [name, rate] of this.#expectedPerS) {
       if (!(rate > 0 && rate < Infinity))
         throw new InvalidInputError(`expectedPerS.${name}`, rate, 'requests/s above 0')
     }
-    this.#options = options
-    this.#planner = options.plan ?? planWithModel(options.model)
-    this.#cap = new CapLaw(options.model.spec)
-    this.#watches = options.services.map((service) => this.#watch(service))
+    this.#model = model
+    this.#plan = plan
+    this.#cap = new CapLaw(model.spec)
+    this.#watches = services.map((service) => this.#watch(service))
   }
 
   /** @throws InvalidInputError if no tenants can serve the services under the cap */
@@ -111,13 +113,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#powerCapW = powerCapW
     const plan = this.#planFor(this.#ratesPerS)
     if (!plan) throw new InvalidInputError('powerCapW', powerCapW, 'a cap under which the services can be served')
-    const limit = hardwareLimit(this.#options.model.spec, powerCapW, 0)
+    const limit = hardwareLimit(this.#model.spec, powerCapW, 0)
     return { ...this.#adopt(plan), ...limit, reason: `tenants for the expected mix under ${powerCapW} W` }
   }
 
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    return { ...hardwareLimit(this.#options.model.spec, powerCapW, 0), reason: `new cap ${powerCapW} W` }
+    return { ...hardwareLimit(this.#model.spec, powerCapW, 0), reason: `new cap ${powerCapW} W` }
   }
 
   onServicesChange(services: readonly Service[], applied: AppliedState): Action | undefined {
@@ -161,7 +163,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     let most = 0
     for (let batchSize = service.maxBatchSize; batchSize >= 1; batchSize = Math.floor(batchSize / 2)) {
       const other = { ...tenant, batchSize }
-      const clocks = new ServingClocks(this.#options.model, [other], [service], this.#clocks.memClockMhz)
+      const clocks = new ServingClocks(this.#model, [other], [service], this.#clocks.memClockMhz)
       const load = clocks.loadFactor(clocks.smClocksMhz.at(-1)!, [NEWCOMER_PER_S])
       if (load > most) [best, most] = [other, load]
     }
@@ -197,10 +199,11 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
     const plan = this.#planFor(mix)
-    const answered = (clocks: ServingClocks) =>
-      this.#chooseAdmission([clocks], clocks.smClocksMhz.at(-1)!, mix, Math.max(0, this.#cap.offsetW)).weightedPerS
-    const now = Math.max(1e-9, answered(this.#clocks))
-    const gain = plan ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / now : 0
+    const offsetW = Math.max(0, this.#cap.offsetW)
+    const answered = (clocks: ServingClocks) => this.#chooseAdmission([clocks], mix, offsetW).weightedPerS
+    const gain = plan
+      ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / Math.max(1e-9, answered(this.#clocks))
+      : 0
     const reason = `other tenants answer ${gain.toFixed(2)} times as much of this mix`
     if (plan && gain >= REPLAN_GAIN) return { ...this.#adopt(plan), reason }
     this.#decide('plan-rejected', reason, { gain })
@@ -212,10 +215,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #watch(service: Service, known?: ServiceWatch): ServiceWatch {
-    const { expectedPerS } = this.#options
-    // `hasOwn`, because a service may be called e.g. `constructor`.
-    const expected = Object.hasOwn(expectedPerS, service.name) ? expectedPerS[service.name]! : 1
-    return new ServiceWatch(service, expected, known?.rate)
+    return new ServiceWatch(service, this.#expectedPerS.get(service.name) ?? 1, known?.rate)
   }
 
   get #ratesPerS(): number[] {
@@ -233,27 +233,23 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   /**
    * Returns the lowest clock at which every service meets its objective and works off its backlog with caution, and the
-   * constraint that rules out the next lower clock. If caution asks for more than any clock serves, this is the highest
-   * clock, because more caution must not lower the clock. Undefined if no clock suffices without caution.
+   * constraint that rules out the next lower clock. Undefined if no clock suffices.
    */
   #need(): Need | undefined {
     const { smClocksMhz } = this.#clocks
-    const lowest = (cautious: boolean) =>
-      this.#clocks.lowestWhere((clock) => this.#lacking(clock, cautious) === undefined)
-    const smClockMhz = lowest(true) ?? (lowest(false) && smClocksMhz.at(-1))
-    if (smClockMhz === undefined) return undefined
-    const lower = smClocksMhz.findLast((clock) => clock < smClockMhz)
-    return { smClockMhz, binding: (lower && this.#lacking(lower, true)) || 'lowest clock' }
+    const index = firstWhere(smClocksMhz, (clock) => this.#lacking(clock) === undefined)
+    if (index === smClocksMhz.length) return undefined
+    const binding = index === 0 ? 'lowest clock' : this.#lacking(smClocksMhz[index - 1]!)!
+    return { smClockMhz: smClocksMhz[index]!, binding }
   }
 
   /** The constraint that a clock violates; undefined if the clock suffices. */
-  #lacking(smClockMhz: number, cautious: boolean): string | undefined {
-    const ratesPerS = cautious ? this.#readyPerS : this.#ratesPerS
-    const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
+  #lacking(smClockMhz: number): string | undefined {
+    const { services } = this.#clocks.predict(smClockMhz, this.#readyPerS, this.#burstiness)
     for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
       const watch = this.#watches[i]!
       if (!objectiveMet) return `p99 of ${service}`
-      if (!drains(watch, capacityPerS, cautious ? watch.caution : 0)) return `backlog of ${service}`
+      if (!drains(watch, capacityPerS, watch.caution)) return `backlog of ${service}`
     }
     return undefined
   }
@@ -323,13 +319,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
     const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
-    const admission = this.#chooseAdmission(
-      [this.#clocks, ...others],
-      this.#smClockMhz,
-      this.#ratesPerS,
-      this.#cap.offsetW,
-      backlogPerS,
-    )
+    const admission = this.#chooseAdmission([this.#clocks, ...others], this.#ratesPerS, this.#cap.offsetW, backlogPerS)
     const memory = admission.clocks === this.#clocks ? {} : this.#setMemory(admission.clocks, 'more is answered')
     return { ...memory, ...this.#admitted(admission) }
   }
@@ -340,8 +330,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#watches.forEach((watch, i) => {
       const share = this.#admission?.shares[i] ?? 1
       if (Math.abs(share - watch.admitted) < SAME_SHARE && !(share === 1 && watch.admitted < 1)) return
-      watch.admitted = share
-      admitted[watch.service.name] = share
+      admitted[watch.service.name] = watch.admitted = share
     })
     if (Object.keys(admitted).length === 0) return {}
     this.#cap.forget()
@@ -352,14 +341,13 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   #chooseAdmission(
     memories: readonly ServingClocks[],
-    presentMhz: number,
     ratesPerS: readonly number[],
     offsetW: number,
     backlogPerS = ratesPerS.map(() => 0),
   ): Admission {
     const services = this.#watches.map(({ service }) => service)
     const targetW = AIM * this.#powerCapW - offsetW
-    return chooseAdmission(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
+    return chooseAdmission(memories, this.#smClockMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
   /**
@@ -404,19 +392,19 @@ export class ServicesPolicy implements PowerCapPolicy {
    */
   #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
-    const plan = this.#planner(load, 'min-power')
+    const plan = this.#plan(load, 'min-power')
     if (plan && this.#canServe(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
-    return this.#planner(load, 'max-value') ?? plan
+    return this.#plan(load, 'max-value') ?? plan
   }
 
   #clocksFor(tenants: readonly Tenant[], memClockMhz: number): ServingClocks {
     const services = this.#watches.map(({ service }) => service)
-    return new ServingClocks(this.#options.model, tenants, services, memClockMhz)
+    return new ServingClocks(this.#model, tenants, services, memClockMhz)
   }
 
   #adopt({ tenants, memClockMhz }: Pick<Configuration, 'tenants' | 'memClockMhz'>): Action {
     this.#admission = undefined
-    this.#memories = this.#options.model.memClocksMhz.map((clockMhz) => this.#clocksFor(tenants, clockMhz))
+    this.#memories = this.#model.memClocksMhz.map((clockMhz) => this.#clocksFor(tenants, clockMhz))
     this.#clocks = this.#memories.find((clocks) => clocks.memClockMhz === memClockMhz)!
     this.#smClockMhz = this.#ceilingMhz(this.#clocks.smClocksMhz.at(-1)!)
     return { tenants, memClockMhz, smClockMhz: this.#smClockMhz }

@@ -52,15 +52,7 @@ export class ServingClocks {
    * higher clocks.
    */
   lowestWhere(holds: (smClockMhz: number) => boolean): number | undefined {
-    const clocks = this.smClocksMhz
-    let high = clocks.length
-    let low = -1
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if (holds(clocks[middle]!)) high = middle
-      else low = middle
-    }
-    return clocks[high]
+    return this.smClocksMhz[firstWhere(this.smClocksMhz, holds)]
   }
 
   /**
@@ -83,4 +75,16 @@ export class ServingClocks {
     }
     return low
   }
+}
+
+/** Index of the first value for which a condition holds, if it also holds for all later ones; the length if none. */
+export function firstWhere(values: readonly number[], holds: (value: number) => boolean): number {
+  let low = -1
+  let high = values.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (holds(values[middle]!)) high = middle
+    else low = middle
+  }
+  return high
 }
