@@ -77,5 +77,5 @@ for (const [boardName, id] of shuffled(cells, random).slice(0, Number(values.cel
   console.log(`${boardName} ${id}: equal-shares, pctodl, best ${factors}`)
 }
 const met = (ratios: readonly number[], least: number) =>
-  `${ratios.filter((ratio) => ratio >= least).length} of ${ratios.length}`
+  `${ratios.filter((ratio) => ratio > least - 1e-6).length} of ${ratios.length}`
 console.log(`>= 1.3 of equal-shares: ${met(overEqual, 1.3)}; >= .95 of the best: ${met(ofBest, 0.95)}`)
