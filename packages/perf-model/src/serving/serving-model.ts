@@ -148,8 +148,8 @@ export class ServingModel {
    * Predict power, and latency and attainment of each service.
    *
    * @param ratesPerS requests/s, in the order of the services, each above 0
-   * @param burstiness variance-to-mean ratio of the number of requests in an interval, in the order of the services,
-   * from 1 to 1000; default 1
+   * @param burstiness variance-to-mean ratio of the number of requests in an interval about as long as the p99, in the
+   * order of the services, from 1 to 1000; default 1
    * @throws InvalidInputError for other rates or burstiness
    */
   predict(ratesPerS: readonly number[], burstiness?: readonly number[]): ServingPrediction {
