@@ -248,6 +248,10 @@ const malformed: Readonly<Record<string, Readonly<Record<string, readonly string
       'a:b:x:1',
       '%:%:%:%',
       'a:b:1:1:1:1:1:1',
+      // Each number just outside of its range.
+      ...['1000001:1', '1:0', '1:1000001', '1:1:0:1:0', '1:1:1e13:1:0', '1:1:1:0:0', '1:1:1:1:1000001'].map(
+        (all) => `a:b:${all}`,
+      ),
     ],
     cap: ['-5', '1e7'],
     objective: ['best', 'MIN-POWER'],

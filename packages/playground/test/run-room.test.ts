@@ -62,6 +62,10 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       '#/run?gpu=3080Ti&model=resnet50&caps=200&policies=pctodl&seconds=120',
       complaints,
     )
+    // Paused at the beginning, no process has loaded.
+    await page.click('button:has-text("pause")')
+    await page.click('button:has-text("Start over")')
+    await page.waitForSelector('.tenants-now:text-is("at 0 s: processes load")')
     await page.click('button:has-text("1 ×")')
     // The processes have loaded, and a window has passed.
     await page.waitForSelector('.tenants-now:has-text("batch")')
@@ -74,12 +78,16 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     const live = await page.locator('.decisions').textContent()
     expect(live).toContain('a process failed')
     expect(live).toContain('cap 170 W')
+    const times = (await page.locator('.decisions .aside').allTextContents()).map(Number.parseFloat)
+    expect(times).toEqual(times.toSorted((a, b) => b - a))
     const figures = (shown: typeof page) => shown.locator('tr[data-policy=pctodl] td').allTextContents()
     // The same again, from the address alone.
     const again = await playground.open(new URL(page.url()).hash, complaints)
     await again.click('button:has-text("100 ×")')
     await again.waitForSelector('.room[data-over=true] tr[data-over=true]')
     expect(await figures(again)).toEqual(await figures(page))
+    // The next run begins with the first cap of the schedule.
+    expect(await again.locator('.slider input[type=range]').inputValue()).toBe('200')
     await again.close()
     await page.click('button:has-text("Remove all changes")')
     await page.waitForURL((address) => !address.hash.includes('kill'))

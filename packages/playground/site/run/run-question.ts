@@ -65,6 +65,5 @@ export function capAtS(caps: readonly CapFrom[], timeS: number): number {
 
 /** Returns the schedule with another cap from a time on. Steps after that time are dropped. */
 export function capsWith(caps: readonly CapFrom[], powerCapW: number, atS: number): CapFrom[] {
-  if (atS <= 0) return [{ powerCapW, atS: 0 }]
   return [...caps.filter((cap) => cap.atS < atS), { powerCapW, atS }]
 }
