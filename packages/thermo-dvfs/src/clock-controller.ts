@@ -1,10 +1,13 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { ClockAction, ClockHypothesis, ClockStatus, SensorHypothesis } from './clock-action.js'
-import { assertObservation, assertPlant } from './clock-input.js'
-import type { ClockObservation } from './clock-observation.js'
-import { assertClockOptions, type ClockControllerOptions, type ClockMechanism } from './clock-options.js'
+import {
+  assertClockOptions,
+  assertObservation,
+  assertPlant,
+  type ClockControllerOptions,
+  type ClockMechanism,
+} from './clock-options.js'
+import type { ClockAction, ClockHypothesis, ClockObservation, ClockStatus, SensorHypothesis } from './clock-step.js'
 import { control, SECOND_MS } from './constants.js'
-import { windowBudgetW } from './energy-window.js'
 import { type HistorySample, PowerHistory } from './power-history.js'
 import { PowerObserver, type PowerObserverState } from './power-observer.js'
 import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
@@ -12,45 +15,43 @@ import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
 
 const LONG_AGO_MS = -1e9
 
-/** State of the control law itself. */
-export interface ClockMemory {
-  started: boolean
-  timeMs: number
-  capW: number
-  plannedCapW: number
+/** Initial state of the control law itself. */
+const initialMemory = {
+  started: false,
+  timeMs: 0,
+  capW: 0,
+  plannedCapW: 0,
   /** Time of the last new cap, plan or ceiling, ms. */
-  plannedMs: number
+  plannedMs: 0,
   /** Clock index that follows from the estimate and the dwell time, before the energy window lowers it. */
-  base: number
+  base: 0,
   /** Index of the requested clock. */
-  index: number
-  changedMs: number
-  raisedMs: number
-  /**
-   * Model power of the requested clock when it last changed by more than 3 %, W. `movedMs` is the time of that change.
-   */
-  steadyW: number
-  movedMs: number
+  index: 0,
+  changedMs: 0,
+  raisedMs: -1e9,
+  /** Model power of the requested clock when it last changed by more than 3 %, W. `movedMs` is the time of that change. */
+  steadyW: 0,
+  movedMs: 0,
   /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
-  failed: number | null
-  failedUntilMs: number
-  holdOffMs: number
-  plantChanged: boolean
-  ceiling: number
-  fullSinceMs: number | null
+  failed: null as number | null,
+  failedUntilMs: 0,
+  holdOffMs: 0,
+  plantChanged: false,
+  ceiling: 0,
+  fullSinceMs: null as number | null,
   /** Time at which all tenants last worked, ms. */
-  activeMs: number
-  offSinceMs: number | null
+  activeMs: -1e9,
+  offSinceMs: null as number | null,
   /** Index of the measured clock, and the time of the measurement, ms. */
-  measured: number
-  measuredMs: number
-  lowestSinceMs: number | null
+  measured: 0,
+  measuredMs: -1e9,
+  lowestSinceMs: null as number | null,
   /** Time at which the firmware last held the clock below the requested one. */
-  trimmedMs: number
-  trimmedIndex: number
+  trimmedMs: -1e9,
+  trimmedIndex: 0,
   /** True if the board's limit let too much power pass. The controller then no longer relies on the limit. */
-  leaks: boolean
-  excess: boolean
+  leaks: false,
+  excess: false,
 }
 
 /** Inputs of the clock decision in one control step. */
@@ -67,7 +68,7 @@ interface Outlook {
 export interface ClockControllerState {
   readonly version: 15
   readonly modelW: readonly number[]
-  readonly memory: ClockMemory
+  readonly memory: typeof initialMemory
   readonly history: readonly HistorySample[]
   readonly observer: PowerObserverState
   readonly delay: SensorDelayState
@@ -83,7 +84,7 @@ export class ClockController {
   readonly #clocksMhz: readonly number[]
   readonly #capFactor: number
   readonly #without: ReadonlySet<ClockMechanism>
-  readonly #m: ClockMemory
+  readonly #m: typeof initialMemory
   readonly #history: PowerHistory
   readonly #observer: PowerObserver
   readonly #delay: SensorDelay
@@ -109,7 +110,7 @@ export class ClockController {
     this.#delay = new SensorDelay(copy?.delay)
     this.#averages = options.reading === 'one-second-average'
     this.#sensor = new SensorWatch(this.#averages, copy?.sensor)
-    this.#m = copy?.memory ?? newMemory(this.#clocksMhz.length - 1)
+    this.#m = copy?.memory ?? { ...initialMemory, ceiling: this.#clocksMhz.length - 1 }
   }
 
   /** The whole state; `new ClockController(options, state)` continues identically. */
@@ -415,17 +416,12 @@ export class ClockController {
     const m = this.#m
     if (this.#without.has('energy-window')) return m.base
     const noiseW = control.outlier * this.#observer.noiseSdW
-    const budgetW = windowBudgetW(this.#history, {
-      nowMs: m.timeMs,
-      capW,
-      presentW: this.#power(ran),
-      slotW: ({ timeMs, modelW }) => {
-        const expectedW = this.#observer.power(modelW)
-        const readMs = timeMs + this.#delay.delayMs + control.sampleMs
-        const averaged = this.#sensor.windowMs === SECOND_MS
-        const errorW = averaged ? innovationW : (this.#history.readAt(readMs) ?? expectedW) - expectedW
-        return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
-      },
+    const budgetW = this.#history.budgetW(capW, this.#power(ran), ({ timeMs, modelW }) => {
+      const expectedW = this.#observer.power(modelW)
+      const readMs = timeMs + this.#delay.delayMs + control.sampleMs
+      const averaged = this.#sensor.windowMs === SECOND_MS
+      const errorW = averaged ? innovationW : (this.#history.readAt(readMs) ?? expectedW) - expectedW
+      return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
     })
     return budgetW >= Math.min(this.#power(m.base), capW) ? m.base : Math.min(m.base, this.#highest(budgetW))
   }
@@ -540,36 +536,5 @@ export class ClockController {
     if (unseen) return 'missing'
     if (this.#sensor.doubted) return 'doubted'
     return this.#delay.delayMs > 0 ? 'late' : 'good'
-  }
-}
-
-function newMemory(ceiling: number): ClockMemory {
-  return {
-    started: false,
-    timeMs: 0,
-    capW: 0,
-    plannedCapW: 0,
-    plannedMs: 0,
-    base: 0,
-    index: 0,
-    changedMs: 0,
-    raisedMs: LONG_AGO_MS,
-    steadyW: 0,
-    movedMs: 0,
-    failed: null,
-    failedUntilMs: 0,
-    holdOffMs: control.holdOffMs,
-    plantChanged: false,
-    ceiling,
-    fullSinceMs: null,
-    activeMs: LONG_AGO_MS,
-    offSinceMs: null,
-    measured: 0,
-    measuredMs: LONG_AGO_MS,
-    lowestSinceMs: null,
-    trimmedMs: LONG_AGO_MS,
-    trimmedIndex: 0,
-    leaks: false,
-    excess: false,
   }
 }

@@ -78,10 +78,9 @@ export const control = {
   holdOffMs: 20_000,
 
   /**
-   * Time for which a higher memory clock must fit within `memoryRaiseShare` of the cap before it is tried, ms. It
+   * A higher memory clock must fit within this fraction of the cap for the time `holdOffMs` before it is tried. The time
    * doubles with each failed raise, at most `memoryDoublings` times.
    */
-  memoryRaiseMs: 20_000,
   memoryRaiseShare: 0.95,
   memoryDoublings: 6,
 } as const

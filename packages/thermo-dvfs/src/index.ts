@@ -1,5 +1,4 @@
 export { ClockController } from './clock-controller.js'
-export type { ClockAction } from './clock-action.js'
-export type { ClockObservation } from './clock-observation.js'
+export type { ClockAction, ClockObservation } from './clock-step.js'
 export { type ClockControllerOptions, type ClockMechanism, clockMechanisms } from './clock-options.js'
 export { MemoryClockControl } from './memory-clock-control.js'

@@ -75,7 +75,7 @@ export class MemoryClockControl {
     if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= 2 * control.sampleMs && index > 0) {
       return this.#go(this.#statesMhz[index - 1]!, raised ? failedRaises + 1 : failedRaises, false)
     }
-    const patienceMs = control.memoryRaiseMs * 2 ** Math.min(control.memoryDoublings, failedRaises)
+    const patienceMs = control.holdOffMs * 2 ** Math.min(control.memoryDoublings, failedRaises)
     if (roomSinceMs !== null && timeMs - roomSinceMs >= patienceMs) return this.#go(higher!, failedRaises, true)
     return memClockMhz
   }

@@ -86,6 +86,32 @@ export class PowerHistory {
     return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
   }
 
+  /**
+   * Returns the power that the board may draw from now on, W, so that no one-second window that ends 0.3 to 1.1 s ahead
+   * exceeds the cap's energy. Past energy counts against the cap of its time, or against the present cap if that is
+   * higher.
+   *
+   * @param presentW power at the present clock, W. The board draws it until a new request takes effect.
+   * @param slotW estimated power during a time slot, W
+   */
+  budgetW(capW: number, presentW: number, slotW: (slot: HistorySample) => number): number {
+    const samples = this.#samples
+    const spareWMs = (control.lowerShare - 1) * capW * SECOND_MS
+    let budgetW = Number.POSITIVE_INFINITY
+    // Windows that begin later contain less of the past, so the sum grows from the newest slot backwards.
+    let excessWMs = (presentW - capW) * control.sampleMs
+    let slot = samples.length - 1
+    for (let aheadMs = SECOND_MS + control.sampleMs; aheadMs >= control.shortMs; aheadMs -= control.sampleMs) {
+      const beginsMs = this.newest!.timeMs + aheadMs - SECOND_MS
+      for (; slot > 0 && samples[slot]!.timeMs > beginsMs; slot--) {
+        const durationMs = samples[slot]!.timeMs - samples[slot - 1]!.timeMs
+        excessWMs += (slotW(samples[slot]!) - Math.max(capW, samples[slot]!.capW)) * durationMs
+      }
+      budgetW = Math.min(budgetW, capW + (spareWMs - excessWMs) / (aheadMs - control.sampleMs))
+    }
+    return budgetW
+  }
+
   /** Standard deviation of the model power over the slots since a time, W; 0 if there is none. */
   modelSdW(fromMs: number): number {
     const first = this.#firstAfter(fromMs)

@@ -1,24 +1,28 @@
 import { control, SECOND_MS } from './constants.js'
 
-interface PowerEstimate {
+const initialEstimate = {
   /** Ratio of board power to model power; `ratioVar` is its variance. */
-  ratio: number
-  ratioVar: number
+  ratio: 1,
+  ratioVar: (control.ratioSd ** 2) as number,
   /** Model power at which the ratio was learnt, W. */
-  referenceW: number
+  referenceW: 0,
 }
 
-export interface PowerObserverState extends PowerEstimate {
-  /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
-  kept: PowerEstimate
-  noiseVarW2: number
+const initialRest = {
+  noiseVarW2: 0,
   /** Unexplained energy of consecutive readings that were too high, W ms. */
-  highWMs: number
+  highWMs: 0,
   /** Time of readings that were too low since the last one that was not, ms. */
-  lowMs: number
-  lastReadW: number | null
-  lastModelW: number
+  lowMs: 0,
+  lastReadW: null as number | null,
+  lastModelW: 0,
 }
+
+export type PowerObserverState = typeof initialEstimate &
+  typeof initialRest & {
+    /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
+    kept: typeof initialEstimate
+  }
 
 export interface Innovation {
   readonly durationMs: number
@@ -49,17 +53,7 @@ export class PowerObserver {
   readonly state: PowerObserverState
 
   constructor(state?: PowerObserverState) {
-    this.state = state ?? {
-      ratio: 1,
-      ratioVar: control.ratioSd ** 2,
-      referenceW: 0,
-      kept: { ratio: 1, ratioVar: control.ratioSd ** 2, referenceW: 0 },
-      noiseVarW2: 0,
-      highWMs: 0,
-      lowMs: 0,
-      lastReadW: null,
-      lastModelW: 0,
-    }
+    this.state = state ?? structuredClone({ ...initialEstimate, ...initialRest, kept: initialEstimate })
   }
 
   begin(modelW: number): void {

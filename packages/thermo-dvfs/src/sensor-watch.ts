@@ -1,28 +1,31 @@
-import type { ClockObservation } from './clock-observation.js'
+import type { ClockObservation } from './clock-step.js'
 import { control, SECOND_MS } from './constants.js'
 import { CrossCheck, type CrossCheckState } from './cross-check.js'
 
-export interface SensorWatchState {
-  readW: number | null
+const initialState = {
+  readW: null as number | null,
   /**
    * Newest instant reading, W; `averageW` is the newest averaged reading, and `averageVariedMs` the time when it last
    * varied, ms.
    */
-  instantW: number
-  averageW: number
-  averageVariedMs: number
-  variedMs: number
+  instantW: 0,
+  averageW: 0,
+  averageVariedMs: 0,
+  variedMs: 0,
   /** Model power of the load when readings last varied, W; 0 if it has paused since then. */
-  variedModelW: number
+  variedModelW: 0,
   /** Time since which the load differs from that one, ms. */
-  movedMs: number | null
+  movedMs: null as number | null,
   /** Time of the last work, ms. */
-  workedMs: number
-  instantMs: number
-  usableMs: number
-  energyJ: number | null
-  energyMs: number
-  frozen: boolean
+  workedMs: 0,
+  instantMs: -1e9,
+  usableMs: 0,
+  energyJ: null as number | null,
+  energyMs: 0,
+  frozen: false,
+}
+
+export type SensorWatchState = typeof initialState & {
   readonly counter: CrossCheckState
   readonly meter: CrossCheckState
   readonly plain: CrossCheckState
@@ -49,24 +52,8 @@ export class SensorWatch {
     this.#counter = new CrossCheck(state?.counter)
     this.#meter = new CrossCheck(state?.meter)
     this.#plain = new CrossCheck(state?.plain)
-    this.state = state ?? {
-      readW: null,
-      instantW: 0,
-      averageW: 0,
-      averageVariedMs: 0,
-      variedMs: 0,
-      variedModelW: 0,
-      movedMs: null,
-      workedMs: 0,
-      instantMs: -1e9,
-      usableMs: 0,
-      energyJ: null,
-      energyMs: 0,
-      frozen: false,
-      counter: this.#counter.state,
-      meter: this.#meter.state,
-      plain: this.#plain.state,
-    }
+    const checks = { counter: this.#counter.state, meter: this.#meter.state, plain: this.#plain.state }
+    this.state = state ?? { ...initialState, ...checks }
   }
 
   /** Factor by which other meters read more power than the sensor, at least 1. */

@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import type { ClockStatus } from '../src/clock-action.js'
+import type { ClockStatus } from '../src/clock-step.js'
 import type { ClockController, ClockObservation } from '../src/index.js'
 
 export const clocksMhz: readonly number[] = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
