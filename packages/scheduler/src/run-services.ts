@@ -65,9 +65,11 @@ export class RunServices {
     if (next === undefined || timeMs < next.atMs) return false
     const before = [...this.present, ...this.#leaving]
     this.#step++
+    const returned = this.present.filter(({ name }) => this.#leaving.some((service) => service.name === name))
     this.#leaving = before.filter(({ name }) => !this.present.some((service) => service.name === name))
     this.#desk.serve([...this.present, ...this.#leaving])
     for (const { name } of this.#leaving) this.#desk.admit(name, 0)
+    for (const { name } of returned) this.#desk.admit(name, 1)
     return true
   }
 

@@ -179,7 +179,7 @@ function drawn(random: SeededRandom): Scenario {
 }
 
 /** Share of the scenarios in which services come, go or change. */
-const CHANGED_SHARE = 0
+const CHANGED_SHARE = 0.4
 
 describe('services are shed only at .9 of the cap or at the highest clock', () => {
   it('in random hostile scenarios', { timeout: 3_600_000 }, async () => {
@@ -209,7 +209,7 @@ describe('services are shed only at .9 of the cap or at the highest clock', () =
     arrivalsOf: calmAfter4s,
   })
 
-  it.fails('after a service changed that was being shed', async () => {
+  it('after a service changed that was being shed', async () => {
     const changed = { ...search, objective: { p99Ms: 80 } }
     const steps = [
       { atMs: 0, services: [search, photos] },
@@ -218,7 +218,7 @@ describe('services are shed only at .9 of the cap or at the highest clock', () =
     expect(await wrongSheds(both(steps), 1)).toEqual([])
   })
 
-  it.fails('after a service returned before its tenants had stopped', async () => {
+  it('after a service returned before its tenants had stopped', async () => {
     const steps = [
       { atMs: 0, services: [search, photos] },
       { atMs: 4500, services: [search] },

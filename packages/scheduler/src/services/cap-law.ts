@@ -24,7 +24,9 @@ export class CapLaw {
   readonly #spec: GpuSpec
   readonly #readings: Reading[] = []
   readonly #allowedMhz: number[] = []
-  /** Mean power of the last second, W; null until a second has been read. */
+  /** Last time without a prediction, ms. */
+  #unknownMs = Number.NEGATIVE_INFINITY
+  /** Mean power of the last second, W; null without readings. */
   secondW: number | null = null
   /** Measured minus predicted power of the last second, W. */
   offsetW = 0
@@ -44,15 +46,16 @@ export class CapLaw {
     const before = readings.at(-1)
     const seconds = before ? (timeMs - before.timeMs) / 1000 : 0
     const read = energyJ ?? (before?.energyJ ?? 0) + powerW! * seconds
-    if (predictedW === null || (before && (read < before.energyJ || seconds <= 0))) readings.length = 0
+    if (before && (read < before.energyJ || seconds <= 0)) readings.length = 0
+    if (predictedW === null) this.#unknownMs = timeMs
     const predictedJ = (before?.predictedJ ?? 0) + (predictedW ?? 0) * seconds
     readings.push({ timeMs, energyJ: read, predictedJ })
-    while (readings.length > 1 && timeMs - readings[1]!.timeMs >= 1000) readings.shift()
+    while (timeMs - readings[0]!.timeMs > 1000) readings.shift()
     const from = readings[0]!
     const spanS = (timeMs - from.timeMs) / 1000
-    if (spanS < 1) return
+    if (spanS === 0) return
     this.secondW = (read - from.energyJ) / spanS
-    this.offsetW = this.secondW - (predictedJ - from.predictedJ) / spanS
+    if (from.timeMs >= this.#unknownMs) this.offsetW = this.secondW - (predictedJ - from.predictedJ) / spanS
   }
 
   /** Discards earlier ceilings, because the admitted load has changed. */

@@ -119,6 +119,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
+    this.#cap.forget()
     return { ...hardwareLimit(this.#model.spec, powerCapW, 0), reason: `new cap ${powerCapW} W` }
   }
 
@@ -215,7 +216,9 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #watch(service: Service, known?: ServiceWatch): ServiceWatch {
-    return new ServiceWatch(service, this.#expectedPerS.get(service.name) ?? 1, known?.rate)
+    const watch = new ServiceWatch(service, this.#expectedPerS.get(service.name) ?? 1, known?.rate)
+    watch.admitted = known?.admitted ?? 1
+    return watch
   }
 
   get #ratesPerS(): number[] {
