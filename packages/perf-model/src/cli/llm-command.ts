@@ -28,6 +28,7 @@ interface LlmOptions {
   readonly json?: boolean
 }
 
+/** The command `pctodl llm`; exit code 1 if the model does not fit, or if no clock keeps the cap or the objective. */
 export const llm: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -57,7 +58,10 @@ export const llm: CommandFunction = async (argv, terminal) => {
   const graphs = await loadModelZoo()
   const found = asUsage(() => estimate(options, graphs))
   terminal.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : format(found))
-  return 0
+  const reason = infeasibility(found)
+  if (reason === undefined) return 0
+  if (!options.json) terminal.stderr.write(`pctodl llm: ${reason}\n`)
+  return 1
 }
 
 function readConfig(file: string): unknown {
@@ -159,6 +163,12 @@ function phaseOf(pass: PassEstimate | null, tokens: number) {
 }
 
 type Found = ReturnType<typeof estimate>
+
+function infeasibility({ board, powerCapW, memory, prefill, decode, fewestJoules }: Found): string | undefined {
+  if (!memory.fits) return `weights and cache do not fit the memory of ${board}`
+  if (prefill === null || decode === null) return `no clock keeps ${powerCapW} W`
+  return fewestJoules.decode === null ? `no clock keeps ${fewestJoules.maxTpotMs} ms per token` : undefined
+}
 
 function format(found: Found): string {
   const { board, powerCapW, model, dtype, batch, context, prompt, parameters, memory, prefill, decode, fewestJoules } =

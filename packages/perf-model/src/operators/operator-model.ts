@@ -86,7 +86,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
 
   function powerOf(): { watts: number; from: string } {
     const { measuredAs } = board
-    const traits = powerTraits(work, dtype, board, seconds)
+    const traits = powerTraits(operator, work, board, seconds)
     const own = find('power')
     if (own) return { watts: lawPower(own, traits, board), from: measuredAs }
     const energy = measuredEnergy[measuredAs]
