@@ -15,7 +15,7 @@ const backends = ['vllm', 'trtllm'] as const
  * narrower format is assumed to draw as much at the same fraction of its peak.
  */
 const measuredEnergy: Readonly<Record<string, MeasuredEnergy>> = {
-  H100: { perFlop: 1.4, perByte: 132, boostMhz: 1980, voltageSlope: 0.8, voltageFloor: 0.72 },
+  H100: { perFlop: 1.4, perByte: 131, boostMhz: 1980, voltageSlope: 0.8, voltageFloor: 0.72 },
 }
 interface MeasuredEnergy extends VoltageCurve {
   readonly perFlop: number

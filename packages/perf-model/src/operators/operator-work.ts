@@ -154,8 +154,9 @@ function gemmWork({ dtype, m, n, k }: Gemm, board: OperatorBoard): OperatorWork 
   const quantise = activation < 2 ? m * k * (2 + activation) : 0
   const bytes = m * k * activation + n * k * weight + 2 * m * n + quantise
   const [lm, ln, lk] = [log2(m), log2(n), log2(k)]
-  // A row beyond a tile starts another one: the step is measured at 128, 256, 512 rows, but not at 160 or 192.
-  const empty = Math.ceil(m / 128) - m / 128
+  // A row beyond a tile starts another one: the step is measured at 128, 256, 512 rows, but not at 160 or 192. It ends at
+  // 32 rows beyond the edge, where the next measurement is.
+  const edge = m <= 128 ? 0 : Math.max(0, 1 - ((m - 1) % 128) / 31)
   const waves = (height: number, width: number) => (Math.ceil(m / height) * Math.ceil(n / width)) / board.smCount
   return workOf(
     2 * m * n * k,
@@ -171,8 +172,8 @@ function gemmWork({ dtype, m, n, k }: Gemm, board: OperatorBoard): OperatorWork 
       (lm * ln) / 10,
       (lm * lk) / 10,
       (ln * lk) / 10,
-      empty,
-      (empty * lm) / 10,
+      edge,
+      (edge * lm) / 10,
       Math.log((Math.ceil(m / 128) * 128) / m),
       waveLoss(waves(128, 256)),
       waveLoss(waves(128, 128)),
