@@ -120,9 +120,9 @@ describe('pctodl llm', () => {
   })
 
   it.each([
-    ['a cap', ['--gpu', 'H200', '--power-cap', '100'], 'no clock keeps 100 W'],
-    ['an objective', ['--gpu', 'H200', '--max-tpot-ms', '0.1'], 'no clock keeps 0.1 ms per token'],
-    ['memory', ['--gpu', 'RTX 4090', '--batch', '64'], 'weights and cache do not fit the memory of RTX4090'],
+    ['a cap', ['--gpu', 'H200', '--power-cap', '100'], 'no clock keeps the cap or the objective'],
+    ['an objective', ['--gpu', 'H200', '--max-tpot-ms', '0.1'], 'no clock keeps the cap or the objective'],
+    ['memory', ['--gpu', 'RTX 4090', '--batch', '64'], 'weights and cache do not fit the memory'],
   ])('exits with 1, and still prints the table, for %s that cannot be kept', async (_, argv, reason) => {
     const { code, stdout, stderr } = await call(...argv)
     expect({ code, stderr }).toEqual({ code: 1, stderr: `pctodl llm: ${reason}\n` })

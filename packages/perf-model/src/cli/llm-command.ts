@@ -58,8 +58,9 @@ export const llm: CommandFunction = async (argv, terminal) => {
   const graphs = await loadModelZoo()
   const found = asUsage(() => estimate(options, graphs))
   terminal.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : format(found))
-  const reason = infeasibility(found)
-  if (reason === undefined) return 0
+  const { memory, prefill, decode, fewestJoules } = found
+  if (memory.fits && prefill && decode && fewestJoules.decode) return 0
+  const reason = memory.fits ? 'no clock keeps the cap or the objective' : 'weights and cache do not fit the memory'
   if (!options.json) terminal.stderr.write(`pctodl llm: ${reason}\n`)
   return 1
 }
@@ -163,12 +164,6 @@ function phaseOf(pass: PassEstimate | null, tokens: number) {
 }
 
 type Found = ReturnType<typeof estimate>
-
-function infeasibility({ board, powerCapW, memory, prefill, decode, fewestJoules }: Found): string | undefined {
-  if (!memory.fits) return `weights and cache do not fit the memory of ${board}`
-  if (prefill === null || decode === null) return `no clock keeps ${powerCapW} W`
-  return fewestJoules.decode === null ? `no clock keeps ${fewestJoules.maxTpotMs} ms per token` : undefined
-}
 
 function format(found: Found): string {
   const { board, powerCapW, model, dtype, batch, context, prompt, parameters, memory, prefill, decode, fewestJoules } =
