@@ -82,7 +82,7 @@ function outputShape(node: GraphNode, shapes: ReadonlyMap<string, Shape>, size: 
       return [batch, channels + others.reduce((sum, other) => sum + (other[1] ?? 0), 0), height, width]
     case 'add':
     case 'mul':
-      return others.reduce((left, right) => broadcast(node, left, right), first)
+      return broadcast(node, [first, ...others])
     case 'windowPartition': {
       const { size: side } = node.attributes
       return [batch, (height / side) * (width / side), side * side, channels]
@@ -132,18 +132,26 @@ function windowed(
   ]
 }
 
+function broadcast(node: GraphNode, shapes: readonly Shape[]): Shape {
+  const shape = broadcastShapes(shapes)
+  if (shape !== null) return shape
+  throw new InvalidInputError(node.id, shapes, 'two shapes that broadcast; the graph does not fit together')
+}
+
 /**
- * Shape of the result if two tensors are broadcast to each other. Axes are matched from the last one. An axis of size
- * 1, or one that is missing, is repeated.
+ * The common shape to which shapes are broadcast. Axes are matched from the last one. Null if the shapes do not match.
  */
-function broadcast(node: GraphNode, left: Shape, right: Shape): Shape {
-  const rank = Math.max(left.length, right.length)
-  return Array.from({ length: rank }, (_, axis) => {
-    const a = left[axis - rank + left.length] ?? 1
-    const b = right[axis - rank + right.length] ?? 1
-    if (a !== b && a !== 1 && b !== 1) {
-      throw new InvalidInputError(node.id, [left, right], 'two shapes that broadcast; the graph does not fit together')
+export function broadcastShapes(shapes: readonly Shape[]): number[] | null {
+  const rank = Math.max(0, ...shapes.map((shape) => shape.length))
+  const out: number[] = new Array(rank).fill(1)
+  for (const shape of shapes) {
+    for (let i = 0; i < shape.length; i++) {
+      const axis = i + rank - shape.length
+      const size = shape[i]!
+      if (size === out[axis] || size === 1) continue
+      if (out[axis] !== 1) return null
+      out[axis] = size
     }
-    return Math.max(a, b)
-  })
+  }
+  return out
 }

@@ -70,6 +70,9 @@ function shapeOf(operator: Operator): string {
   return `${operator.batch},${operator.heads},${operator.kvHeads},${operator.headDim}`
 }
 
+/** Tables without rows of small shapes, whose time was the host's. */
+const hostBound = new Set<string>()
+
 function readTable(kind: keyof typeof files): Row[] {
   const [head, ...lines] = gunzipSync(readFileSync(join(folder!, files[kind])))
     .toString('utf8')
@@ -79,7 +82,11 @@ function readTable(kind: keyof typeof files): Row[] {
   const column = new Map(head!.map((name, i) => [name, i]))
   return lines.flatMap((cells) => {
     const cell = (name: string) => cells[column.get(name)!]!
-    if (cell('host_bound') === '1') return []
+    const backend = cell('backend')
+    if (cell('host_bound') === '1') {
+      hostBound.add(`${findOperatorBoard(cell('board')).measuredAs} ${backend} ${kind} ${cell('dtype')}`)
+      return []
+    }
     // The A100 of the tables is the one with 80 GB and 400 W.
     const board = findOperatorBoard(cell('board') === 'A100' ? 'A100-80GB' : cell('board'))
     const operator = operatorOf(kind, cell)
@@ -88,7 +95,6 @@ function readTable(kind: keyof typeof files): Row[] {
     const watts = measured ? Number(cell('power_w')) : null
     const few = Number(cell('power_samples_divisor')) <= 2
     const { kind: _, dtype, ...shape } = operator
-    const backend = cell('backend')
     return {
       key: [board.measuredAs, backend, kind, dtype, ...('kvDtype' in operator ? [operator.kvDtype] : [])].join(' '),
       board,
@@ -126,7 +132,7 @@ function fitGroup(rows: readonly Row[]): Fit {
 
 function powerRow(row: Row, time: LinearLaw, count?: number) {
   const part = row.watts! / row.board.powerLimitW
-  const traits = powerTraits(row.work, row.operator.dtype, row.board, lawTime(time, row.work))
+  const traits = powerTraits(row.operator, row.work, row.board, lawTime(time, row.work))
   return { traits: traits.slice(0, count), target: Math.log(Math.min(part, atLimit)), atLeast: part >= atLimit }
 }
 
@@ -142,7 +148,7 @@ const percent = (errors: readonly number[]) =>
   errors.length < 5 ? '-' : `${(100 * median(errors)).toFixed(1)} / ${(100 * quantile(errors, 0.9)).toFixed(1)}`
 const relative = (predicted: number, measured: number) => Math.abs(predicted / measured - 1)
 const modelWatts = ({ work, operator, board }: Row, { time, power }: Fit) =>
-  lawPower(power!, powerTraits(work, operator.dtype, board, lawTime(time, work)), board)
+  lawPower(power!, powerTraits(operator, work, board, lawTime(time, work)), board)
 
 /** `idle + a FLOP/s + b byte/s`, least squares on rows below the limit. */
 function baseline(rows: readonly Row[]): (row: Row) => number {
@@ -278,11 +284,14 @@ for (const kind of Object.keys(files))
 const source =
   'Fitted to measured operators of ai-dynamo/aiconfigurator, commit 095f58a51c4ca8e61b66ec108d86f223f8d559ce (July 2026); Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES'
 const law = ({ weights, range }: LinearLaw) => `{ "weights": [${weights}], "range": [${range}] }`
-// The time of experts of one model says nothing about others, if another backend measured several.
+// The time of experts of one model says nothing about others, and that of large products nothing about small ones, if
+// another backend measured more.
 const models = (key: string) =>
   new Set(groups.get(key)?.map(({ operator }) => 'experts' in operator && operator.experts))
-const isNarrow = (key: string) =>
-  key.includes(' moe ') && models(key).size < 2 && models(key.replace(' vllm ', ' trtllm ')).size > 1
+const isNarrow = (key: string) => {
+  const other = key.replace(' vllm ', ' trtllm ')
+  return (hostBound.has(key) && groups.has(other)) || (models(key).size < 2 && models(other).size > 1)
+}
 const entries = Object.entries(shipped).flatMap(([key, { time, power }]) => {
   const fields = [...(isNarrow(key) ? [] : [`"time": ${law(time)}`]), ...(power ? [`"power": ${law(power)}`] : [])]
   return fields.length === 0 ? [] : [`    ${JSON.stringify(key)}: { ${fields.join(', ')} }`]

@@ -111,7 +111,7 @@ describe('costOperator', () => {
     const { peakTflops, measuredAs } = findOperatorBoard('MyBoard')
     expect([measuredAs, ...peakTflops.map(Math.round)]).toEqual(['H100', 1071, 2141, 2141, 0])
     expect(findOperatorBoard('RTX 5090').peakTflops.map(Math.round)).toEqual([209, 418, 836, 1671])
-    const newer = { ...gpuSpecs['GB200']!, key: 'Newer', aliases: [], computeCapability: '10.3' }
+    const newer = { ...gpuSpecs['GB200']!, key: 'Newer', name: 'Newer', aliases: [], computeCapability: '10.3' }
     addGpuSpec(newer)
     expect(findOperatorBoard('Newer').measuredAs).toBe('GB200')
     expect(() => findOperatorBoard('V100')).toThrow(/GPU.*V100.*8\.0.*not 7\.0/)
@@ -123,7 +123,13 @@ describe('costOperator', () => {
     expect(() => costOperator({ ...wide, dtype: 'fp8' }, findOperatorBoard('A100'))).toThrow(
       /dtype.*'fp8'.*bfloat16.*on A100/,
     )
-    const unknownRates = { ...gpuSpecs['RTX4090']!, key: 'UnknownRates', aliases: [], computeCapability: '9.9' }
+    const unknownRates = {
+      ...gpuSpecs['RTX4090']!,
+      key: 'UnknownRates',
+      name: 'UnknownRates',
+      aliases: [],
+      computeCapability: '9.9',
+    }
     addGpuSpec(unknownRates)
     expect(() => costOperator({ ...wide, dtype: 'fp8' }, findOperatorBoard('UnknownRates'))).toThrow(
       /dtype: got 'fp8', expected bfloat16 for gemm/,

@@ -1,7 +1,6 @@
-import { elementCount, type Shape } from '../shapes.js'
+import { broadcastShapes, elementCount, type Shape } from '../shapes.js'
 import { axisOf, fail, type NodeReading, permutationOf } from './node-reading.js'
 import { slicedAxes } from './sliced-axes.js'
-import { broadcastShapes } from './tensor-value.js'
 
 /**
  * Computes the shapes of a node's outputs.

@@ -43,21 +43,3 @@ export function stridedIndices(to: Shape, strides: readonly number[]): number[] 
     return index
   })
 }
-
-/**
- * The common shape to which shapes are broadcast. Axes are matched from the last one. Null if the shapes do not match.
- */
-export function broadcastShapes(shapes: readonly Shape[]): number[] | null {
-  const rank = Math.max(0, ...shapes.map((shape) => shape.length))
-  const out: number[] = new Array(rank).fill(1)
-  for (const shape of shapes) {
-    for (let i = 0; i < shape.length; i++) {
-      const axis = i + rank - shape.length
-      const size = shape[i]!
-      if (size === out[axis] || size === 1) continue
-      if (out[axis] !== 1) return null
-      out[axis] = size
-    }
-  }
-  return out
-}

@@ -28,6 +28,7 @@ interface LlmOptions {
   readonly json?: boolean
 }
 
+/** The command `pctodl llm`; exit code 1 if the model does not fit, or if no clock keeps the cap or the objective. */
 export const llm: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -57,7 +58,11 @@ export const llm: CommandFunction = async (argv, terminal) => {
   const graphs = await loadModelZoo()
   const found = asUsage(() => estimate(options, graphs))
   terminal.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : format(found))
-  return 0
+  const { memory, prefill, decode, fewestJoules } = found
+  if (memory.fits && prefill && decode && fewestJoules.decode) return 0
+  const reason = memory.fits ? 'no clock keeps the cap or the objective' : 'weights and cache do not fit the memory'
+  if (!options.json) terminal.stderr.write(`pctodl llm: ${reason}\n`)
+  return 1
 }
 
 function readConfig(file: string): unknown {

@@ -1,5 +1,5 @@
 import type { OperatorBoard } from './operator-board.js'
-import { type OperatorDtype, type OperatorWork, peakFlops } from './operator-work.js'
+import { type Operator, type OperatorWork, peakFlops } from './operator-work.js'
 
 /**
  * A fitted linear function of the first traits, clamped to the range of the fitted values. The first weight is the
@@ -22,15 +22,18 @@ export function lawTime(law: LinearLaw, work: OperatorWork): number {
 }
 
 /** Number of leading inputs of the power law that have the same meaning on every board, and of those that depend on no shape. */
-export const powerTraitCounts = { usage: 7, shapeless: 11 }
+export const powerTraitCounts = { usage: 8, shapeless: 12 }
 
 /** Inputs of the power law: use of the peaks, duration, and shape of the operator. */
-export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: OperatorBoard, seconds: number): number[] {
+export function powerTraits(operator: Operator, work: OperatorWork, board: OperatorBoard, seconds: number): number[] {
+  const { kind, dtype } = operator
+  // Tensor cores wait while other units scale the blocks: both measured boards draw less at the same use of the peaks.
+  const scaling = kind === 'gemm' && dtype === 'fp8_block' ? 1 : 0
   const flop = work.flop / seconds / peakFlops(board, dtype)
   const bytes = work.bytes / seconds / (board.bandwidthTBs * 1e12)
   const time = Math.log(seconds / 1e-3)
   const [compute, memory] = [Math.log(work.computeS / seconds), Math.log(work.memoryS / seconds)]
-  const use = [flop, bytes, Math.sqrt(flop), Math.sqrt(bytes), flop * bytes, flop ** 2, bytes ** 2]
+  const use = [flop, bytes, Math.sqrt(flop), Math.sqrt(bytes), flop * bytes, flop ** 2, bytes ** 2, scaling]
   return [...use, time, Math.max(0, time), compute, memory, ...work.traits]
 }
 

@@ -15,7 +15,7 @@ const backends = ['vllm', 'trtllm'] as const
  * narrower format is assumed to draw as much at the same fraction of its peak.
  */
 const measuredEnergy: Readonly<Record<string, MeasuredEnergy>> = {
-  H100: { perFlop: 1.4, perByte: 132, boostMhz: 1980, voltageSlope: 0.8, voltageFloor: 0.72 },
+  H100: { perFlop: 1.4, perByte: 131, boostMhz: 1980, voltageSlope: 0.8, voltageFloor: 0.72 },
 }
 interface MeasuredEnergy extends VoltageCurve {
   readonly perFlop: number
@@ -86,7 +86,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
 
   function powerOf(): { watts: number; from: string } {
     const { measuredAs } = board
-    const traits = powerTraits(work, dtype, board, seconds)
+    const traits = powerTraits(operator, work, board, seconds)
     const own = find('power')
     if (own) return { watts: lawPower(own, traits, board), from: measuredAs }
     const energy = measuredEnergy[measuredAs]

@@ -122,11 +122,23 @@ const tiles = [
   [16, 64, 0.16],
 ] as const
 
-/** Time of a matrix product in whole waves of tiles over the SMs, for the best tile size and split of k, s. */
-function tiledS(m: number, n: number, k: number, groups: number, peak: number, board: OperatorBoard): number {
+/**
+ * Time of matrix products in whole waves of tiles over the SMs, for the best tile size and split of k, s.
+ *
+ * @param random whether `m` is the mean of random numbers of rows, whose last tiles are half full on average
+ */
+function tiledS(
+  m: number,
+  n: number,
+  k: number,
+  groups: number,
+  peak: number,
+  board: OperatorBoard,
+  random = false,
+): number {
   let best = Number.POSITIVE_INFINITY
   for (const [height, width, efficiency] of tiles) {
-    const count = Math.ceil(m / height) * Math.ceil(n / width) * groups
+    const count = (random ? Math.max(1, m / height + 0.5) : Math.ceil(m / height)) * Math.ceil(n / width) * groups
     for (const split of [1, 2, 4, 8, 16]) {
       const waves = Math.ceil((count * split) / board.smCount)
       const compute = (waves * 2 * height * width * (k / split + 128) * board.smCount) / (peak * efficiency)
@@ -142,7 +154,9 @@ function gemmWork({ dtype, m, n, k }: Gemm, board: OperatorBoard): OperatorWork 
   const quantise = activation < 2 ? m * k * (2 + activation) : 0
   const bytes = m * k * activation + n * k * weight + 2 * m * n + quantise
   const [lm, ln, lk] = [log2(m), log2(n), log2(k)]
-  const odd = m > 16 && m % 16 !== 0 ? 1 : 0
+  // A row beyond a tile starts another one: the step is measured at 128, 256, 512 rows, but not at 160 or 192. It ends at
+  // 32 rows beyond the edge, where the next measurement is.
+  const edge = m <= 128 ? 0 : Math.max(0, 1 - ((m - 1) % 128) / 31)
   const waves = (height: number, width: number) => (Math.ceil(m / height) * Math.ceil(n / width)) / board.smCount
   return workOf(
     2 * m * n * k,
@@ -158,8 +172,8 @@ function gemmWork({ dtype, m, n, k }: Gemm, board: OperatorBoard): OperatorWork 
       (lm * ln) / 10,
       (lm * lk) / 10,
       (ln * lk) / 10,
-      odd,
-      (odd * lm) / 10,
+      edge,
+      (edge * lm) / 10,
       Math.log((Math.ceil(m / 128) * 128) / m),
       waveLoss(waves(128, 256)),
       waveLoss(waves(128, 128)),
@@ -192,7 +206,7 @@ function moeWork(operator: Moe, board: OperatorBoard): OperatorWork {
   return workOf(
     6 * tokens * topk * hidden * inter,
     bytes,
-    tiledS(rows, 2 * inter, hidden, hit, peak, board) + tiledS(rows, hidden, inter, hit, peak, board),
+    tiledS(rows, 2 * inter, hidden, hit, peak, board, skewed) + tiledS(rows, hidden, inter, hit, peak, board, skewed),
     bytes / (0.85e12 * board.bandwidthTBs),
     (u, x) => [
       ...hinges(log2(tokens), 0, 3, 6, 9, 12),
