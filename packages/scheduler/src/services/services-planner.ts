@@ -49,7 +49,9 @@ export function planWithModel(
   options: Omit<ServicePlanOptions, 'objective' | 'powerCapW' | 'loads'> = {},
 ): ServicesPlanner {
   const plan: ServicesPlanner = ({ services, ratesPerS, powerCapW }, goal) => {
-    const search = { rateMargin: 1, budgetEvaluations: 600, burstiness: BURSTINESS, ...options, powerCapW }
+    // In an overload, capacity counts.
+    const burstiness = goal === 'max-value' ? 1 : BURSTINESS
+    const search = { rateMargin: 1, budgetEvaluations: 600, burstiness, ...options, powerCapW }
     const objective = goal === 'max-value' ? goal : 'max-load'
     const highest = planServices(model, services, ratesPerS, { ...search, objective })
     if (!highest.feasible) return undefined
