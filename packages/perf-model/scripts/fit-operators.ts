@@ -290,7 +290,8 @@ const models = (key: string) =>
   new Set(groups.get(key)?.map(({ operator }) => 'experts' in operator && operator.experts))
 const isNarrow = (key: string) => {
   const other = key.replace(' vllm ', ' trtllm ')
-  return (hostBound.has(key) && groups.has(other)) || (models(key).size < 2 && models(other).size > 1)
+  const size = (name: string) => groups.get(name)?.length ?? 0
+  return (hostBound.has(key) && size(other) > size(key)) || (models(key).size < 2 && models(other).size > 1)
 }
 const entries = Object.entries(shipped).flatMap(([key, { time, power }]) => {
   const fields = [...(isNarrow(key) ? [] : [`"time": ${law(time)}`]), ...(power ? [`"power": ${law(power)}`] : [])]
