@@ -149,15 +149,18 @@ async function llm({ parameters, model, port }: LlmOptions, terminal: Terminal):
   const engine = await LlmEngine.start(parameters, (given) =>
     attachProcess(process.env, { name: `pctodl sim llm ${model}`, ...given, stepwise: true }),
   )
-  await engine.warmUp()
-  const server = await serveLlm(engine, model, port)
-  stdout.write(`${JSON.stringify({ url: server.url })}\n`)
-  const failure = await Promise.race([
-    engine.ended,
-    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
-  ])
-  if (failure) stderr.write(`${failure}\n`)
-  server.close()
-  engine.close()
+  try {
+    await engine.warmUp()
+    const server = await serveLlm(engine, model, port)
+    stdout.write(`${JSON.stringify({ url: server.url })}\n`)
+    const failure = await Promise.race([
+      engine.ended,
+      new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+    ])
+    if (failure) stderr.write(`${failure}\n`)
+    server.close()
+  } finally {
+    engine.close()
+  }
   return signal.aborted ? 130 : 1
 }

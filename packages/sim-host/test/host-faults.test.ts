@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { SimulatedHost } from '../src/simulated-host.js'
 import {
@@ -100,5 +102,15 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
       '|ERR!  ERR!    N/A          ERR! /   350W |      ERR! /   12288MiB |    ERR!      Default |',
     )
     expect((await outcome('nvidia-smi', ['-q', '-x'], env)).stdout).toContain('<gpu_temp>Unknown Error</gpu_temp>')
+  })
+
+  it('a stand-in for vLLM whose port is taken ends, and its process leaves the board', async () => {
+    await start()
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const args = [built.cli, 'llm', '--parameters', '1e6', '--port', `${port}`]
+    const { code, stderr } = await outcome(process.execPath, args, env).finally(() => taken.close())
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') })
   })
 })
