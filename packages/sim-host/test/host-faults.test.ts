@@ -32,9 +32,9 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   }
   const control = async (line: string) => (await outcome('nvidia-cuda-mps-control', [], env, `${line}\n`)).stdout.trim()
 
-  function tenant() {
-    const args = [built.cli, 'tenant', '--network', 'mnasnet1_0', '--batch', '8']
-    const child = spawn(process.execPath, args, { env })
+  function tenant(...args: string[]) {
+    const all = args.length > 0 ? args : ['tenant', '--network', 'mnasnet1_0', '--batch', '8']
+    const child = spawn(process.execPath, [built.cli, ...all], { env })
     let [printed, error] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => {
       printed += chunk
@@ -112,5 +112,15 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
     const args = [built.cli, 'llm', '--parameters', '1e6', '--port', `${port}`]
     const { code, stderr } = await outcome(process.execPath, args, env).finally(() => taken.close())
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') })
+  })
+
+  it('a stand-in for vLLM that loads a model ends at the first signal', async () => {
+    await start()
+    const loading = tenant('llm', '--parameters', '1e12', '--port', '0')
+    const processes = ['--query-compute-apps=pid', '--format=csv,noheader']
+    const pid = `${loading.child.pid}`
+    await eventually(async () => (await outcome('nvidia-smi', processes, env)).stdout.includes(pid), 'it is attached')
+    loading.child.kill('SIGINT')
+    expect(await loading.ended).toMatchObject({ code: 130 })
   })
 })
