@@ -149,15 +149,18 @@ async function llm({ parameters, model, port }: LlmOptions, terminal: Terminal):
   const engine = await LlmEngine.start(parameters, (given) =>
     attachProcess(process.env, { name: `pctodl sim llm ${model}`, ...given, stepwise: true }),
   )
-  await engine.warmUp()
-  const server = await serveLlm(engine, model, port)
-  stdout.write(`${JSON.stringify({ url: server.url })}\n`)
-  const failure = await Promise.race([
-    engine.ended,
-    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
-  ])
-  if (failure) stderr.write(`${failure}\n`)
-  server.close()
-  engine.close()
+  signal.addEventListener('abort', () => engine.close(), { once: true })
+  try {
+    await engine.warmUp()
+    const server = await serveLlm(engine, model, port)
+    stdout.write(`${JSON.stringify({ url: server.url })}\n`)
+    const failure = await engine.ended
+    if (!signal.aborted) stderr.write(`${failure}\n`)
+    server.close()
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    engine.close()
+  }
   return signal.aborted ? 130 : 1
 }

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { SimulatedHost } from '../src/simulated-host.js'
 import {
@@ -30,9 +32,9 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   }
   const control = async (line: string) => (await outcome('nvidia-cuda-mps-control', [], env, `${line}\n`)).stdout.trim()
 
-  function tenant() {
-    const args = [built.cli, 'tenant', '--network', 'mnasnet1_0', '--batch', '8']
-    const child = spawn(process.execPath, args, { env })
+  function tenant(...args: string[]) {
+    const all = args.length > 0 ? args : ['tenant', '--network', 'mnasnet1_0', '--batch', '8']
+    const child = spawn(process.execPath, [built.cli, ...all], { env })
     let [printed, error] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => {
       printed += chunk
@@ -100,5 +102,25 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
       '|ERR!  ERR!    N/A          ERR! /   350W |      ERR! /   12288MiB |    ERR!      Default |',
     )
     expect((await outcome('nvidia-smi', ['-q', '-x'], env)).stdout).toContain('<gpu_temp>Unknown Error</gpu_temp>')
+  })
+
+  it('a stand-in for vLLM whose port is taken ends, and its process leaves the board', async () => {
+    await start()
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const args = [built.cli, 'llm', '--parameters', '1e6', '--port', `${port}`]
+    const { code, stderr } = await outcome(process.execPath, args, env).finally(() => taken.close())
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') })
+  })
+
+  it('a stand-in for vLLM that loads a model ends at the first signal', async () => {
+    await start()
+    const loading = tenant('llm', '--parameters', '1e12', '--port', '0')
+    const processes = ['--query-compute-apps=pid', '--format=csv,noheader']
+    const pid = `${loading.child.pid}`
+    await eventually(async () => (await outcome('nvidia-smi', processes, env)).stdout.includes(pid), 'it is attached')
+    loading.child.kill('SIGINT')
+    expect(await loading.ended).toMatchObject({ code: 130 })
   })
 })
