@@ -86,7 +86,9 @@ function reportOf(rows: readonly ProfileRow[], boardMs: number, wallMs: number, 
   const text = [
     `${rows.length} rows: ${byStatus.map(([status, count]) => `${count} ${status}`).join(', ')}`,
     `${duration(boardMs)} on the board, ${duration(wallMs)} here`,
-    `settling ${(settleMs / 1000).toFixed(1)} s, window ${(windowMs / 1000).toFixed(1)} s (medians)`,
+    ...(measured.length === 0
+      ? []
+      : [`settling ${(settleMs / 1000).toFixed(1)} s, window ${(windowMs / 1000).toFixed(1)} s (medians)`]),
     'Written:',
     ...files.map((file) => `  ${file}`),
     '',

@@ -27,7 +27,9 @@ export function summarizeWindow(
     memUtilPercent: meanReading('memUtilPercent'),
     throughput: tenantThroughput.reduce((sum, rate) => sum + rate, 0),
     powerAverageW: meanOf(window, powerOf),
-    powerMaxW: Math.max(...window.flatMap((observation) => powerOf(observation) ?? [])),
+    powerMaxW: window
+      .map(powerOf)
+      .reduce<number>((max, powerW) => (powerW === null || powerW <= max ? max : powerW), Number.NaN),
     tenantThroughput,
     tenantLatencyMs: meanLatencies(start, end),
     memoryUsedBytes: end.telemetry.memoryUsedBytes,
