@@ -243,6 +243,15 @@ describe('who is turned away', () => {
     expect(shares(served).at(-1)).toBe(1)
   })
 
+  it('is fewer when less comes, also after the services have changed', () => {
+    const served = new Served({}).for(9000, usual).for(3500, tooMany)
+    const before = shares(served).at(-1)!
+    served.policy.onServicesChange([{ ...search, weight: 3 }, photos], served.applied)
+    served.for(3000, { search: 1900, photos: 250, answered: 0.5 })
+    expect(served.applied.smClockMhz).toBe(2100)
+    expect(shares(served).at(-1)).toBeGreaterThan(before + 0.05)
+  })
+
   it('is who the cap leaves no watts for, though the lowest clock answers all', () => {
     const served = new Served().for(9000, usual)
     served.carryOut(served.policy.onCapChange(60)).for(3000, usual)
@@ -358,6 +367,13 @@ describe('services that change', () => {
     const hurried = [{ ...search, objective: { p99Ms: 25 } }, photos]
     expect(served.policy.onServicesChange(hurried, served.applied)).toBeUndefined()
     expect(served.for(2000, usual).applied.smClockMhz).toBeGreaterThan(before)
+  })
+
+  it('need no higher clock for requests that were late long before', () => {
+    const served = new Served({}).for(60_000, { ...usual, late: 0.03 }).for(150_000, usual)
+    const before = served.applied.smClockMhz
+    served.policy.onServicesChange([{ ...search, weight: 3 }, photos], served.applied)
+    expect(served.for(2000, usual).applied.smClockMhz).toBe(before)
   })
 
   it('take the tenants of those that left, and make room for those that came', () => {

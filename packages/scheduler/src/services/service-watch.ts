@@ -23,9 +23,8 @@ export class ServiceWatch {
   admitted = 1
   /** Rises with late requests, 0..`MAX_CAUTION`. */
   caution = 0
-  #timeMs = 0
-  #decided = 0
-  #missed = 0
+  /** The last update. The first one only begins the count, because the service may have been served before. */
+  #before: { readonly timeMs: number; readonly decided: number; readonly missed: number } | undefined
 
   constructor(service: Service, expectedPerS: number, rate: ArrivalRate = new ArrivalRate(expectedPerS)) {
     this.service = service
@@ -57,12 +56,11 @@ export class ServiceWatch {
     const decided = completed + shed + failed
     const missed = late + shed + failed
     const perS = this.rate.meanPerS(MEAN_S)
+    const before = this.#before ?? { timeMs, decided, missed }
+    this.#before = { timeMs, decided, missed }
     // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
-    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - this.#timeMs) / 1000 : decided - this.#decided
-    const excess = (excused ? 0 : missed - this.#missed) - BUDGET * more
+    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - before.timeMs) / 1000 : decided - before.decided
+    const excess = (excused ? 0 : missed - before.missed) - BUDGET * more
     this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (LATE_S * Math.max(1, perS))))
-    this.#timeMs = timeMs
-    this.#decided = decided
-    this.#missed = missed
   }
 }

@@ -318,7 +318,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
     const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS, 0))
-    if (!this.#admission && !tooMany) return {}
+    if (!tooMany && !this.#admission && this.#watches.every(({ admitted }) => admitted === 1)) return {}
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
     const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
