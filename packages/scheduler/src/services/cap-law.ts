@@ -6,6 +6,8 @@ interface Reading {
   readonly timeMs: number
   readonly energyJ: number
   readonly predictedJ: number
+  /** Predicted power at the time of the reading, W. */
+  readonly predictedW: number
 }
 
 /** Predicted power aims at this share of the cap. */
@@ -48,14 +50,16 @@ export class CapLaw {
     const read = energyJ ?? (before?.energyJ ?? 0) + powerW! * seconds
     if (before && (read < before.energyJ || seconds <= 0)) readings.length = 0
     if (predictedW === null) this.#unknownMs = timeMs
-    const predictedJ = (before?.predictedJ ?? 0) + (predictedW ?? 0) * seconds
-    readings.push({ timeMs, energyJ: read, predictedJ })
-    while (timeMs - readings[0]!.timeMs > 1000) readings.shift()
+    const nowW = predictedW ?? 0
+    const predictedJ = (before?.predictedJ ?? 0) + 0.5 * (nowW + (before?.predictedW ?? nowW)) * seconds
+    readings.push({ timeMs, energyJ: read, predictedJ, predictedW: nowW })
+    // Two readings remain if the interval is longer.
+    while (readings.length > 2 && timeMs - readings[0]!.timeMs > 1000) readings.shift()
     const from = readings[0]!
     const spanS = (timeMs - from.timeMs) / 1000
     if (spanS === 0) return
     this.secondW = (read - from.energyJ) / spanS
-    if (from.timeMs >= this.#unknownMs) this.offsetW = this.secondW - (predictedJ - from.predictedJ) / spanS
+    if (from.timeMs > this.#unknownMs) this.offsetW = this.secondW - (predictedJ - from.predictedJ) / spanS
   }
 
   /** Discards earlier ceilings, because the admitted load has changed. */
