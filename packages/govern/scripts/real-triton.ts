@@ -1,9 +1,10 @@
 /**
  * Governs a real Triton on a simulated board in real time, and compares it with the same requests in virtual time.
  *
- *   pnpm --filter @pctodl/govern real-triton --python python3 [--seconds 600] [--seeds 5] [--seed 1]
+ *   pnpm --filter @pctodl/govern real-triton --python python3 [--seconds 600] [--seeds 5] [--seed 1] [--alone]
  *
  * The Python needs `nvidia-pytriton==0.7.0`. A run is void if the client sends too late, because the machine is busy.
+ * With `--alone`, no governor runs: "of alone" then compares the real server with the virtual one.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '600' },
     seeds: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
+    alone: { type: 'boolean', default: false },
   },
 })
 /** Requests are large, so that latencies are long beside what a busy machine adds. */
@@ -112,11 +114,8 @@ async function govern({ loads, seconds, seed }: Trial) {
     const server = `triton: 'http://127.0.0.1:${port}', metrics: 'http://127.0.0.1:${port + 2}/metrics'`
     writeFileSync(config, `services: [{name: m, ${server}, model: ${model}, objective: {ms: ${objectiveMs}}}]\n`)
     const log = path.join(node.folder, 'log')
-    start(
-      process.execPath,
-      [programs.file('govern'), '--config', config, '--log', log, '--library', libraryPath!],
-      'ignore',
-    )
+    const words = ['--config', config, '--log', log, '--library', libraryPath!]
+    if (!values.alone) start(process.execPath, [programs.file('govern'), ...words], 'ignore')
     const times: number[] = []
     const drawn = arrivals()
     for (let ms = drawn.nextMs(); ms < 1000 * (WARM_S + seconds); ms = drawn.nextMs()) times.push(ms / 1000)
