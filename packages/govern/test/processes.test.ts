@@ -141,14 +141,16 @@ describe.skipIf(missingUsers)(
 
     it('observes on although its log cannot be written', async () => {
       const file = path.join(node.folder, 'govern.yaml')
-      const { code, stderr, stdout } = await observe('--config', file, '--log', '/dev/full')
+      // An address in brackets, as URLs have those of IPv6.
+      const http = ['--http', '[127.0.0.1]:0']
+      const { code, stderr, stdout } = await observe('--config', file, '--log', '/dev/full', ...http)
       expect(stderr).toMatch(/^pctodl govern: --log \/dev\/full: ENOSPC.*; steps are lost until it can be written\n$/)
       expect(stdout).toContain('would hold')
       expect(code).toBe(0)
     })
 
     it('says once an hour that its log cannot be written', async () => {
-      // Its counters jump with the clock, so no other test may use it.
+      // Of its own, because its requests are counted.
       const own = new TritonStandIn()
       await own.start()
       const file = path.join(node.folder, 'hours.yaml')
