@@ -7,7 +7,14 @@ import { physicsOfBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { attachProcess } from '../src/attached-process.js'
 import { operations } from '../src/board-file-layout.js'
-import type { AttachReply, AttachRequest, BoardsReply, CountersReply, SetReply, StepReply } from '../src/control-protocol.js'
+import type {
+  AttachReply,
+  AttachRequest,
+  BoardsReply,
+  CountersReply,
+  SetReply,
+  StepReply,
+} from '../src/control-protocol.js'
 import { controlSocket, settersSocket } from '../src/host-folder-layout.js'
 import { MessageClient, onMessages, send } from '../src/message-socket.js'
 import { SimulatedHost } from '../src/simulated-host.js'

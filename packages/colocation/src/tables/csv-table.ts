@@ -47,7 +47,8 @@ export class CsvRow {
     const text = this.text(column)
     const value = Number(text)
     // Number() also takes 0x10.
-    if (!(Math.abs(value) <= MAX_VALUE) || /^0[a-z]/i.test(text)) throw this.error(column, `got '${text}', expected a number up to 1e15`)
+    if (!(Math.abs(value) <= MAX_VALUE) || /^0[a-z]/i.test(text))
+      throw this.error(column, `got '${text}', expected a number up to 1e15`)
     if (!isValid(value)) throw this.error(column, `got ${value}, expected a number ${range}`)
     return value
   }
