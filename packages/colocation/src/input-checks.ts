@@ -13,4 +13,4 @@ export function assertInteger(field: string, value: number, least = 1): void {
 /** Bound of all measured values. Sums and squares of larger ones could overflow, as could quotients by tiny ones. */
 export const MAX_VALUE = 1e15
 
-export const isPositive = (value: number): boolean => value >= 1 / MAX_VALUE && value <= MAX_VALUE
+export const isPositive = (value: number): boolean => value >= 1e-15 && value <= MAX_VALUE
