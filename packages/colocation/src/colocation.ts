@@ -25,7 +25,7 @@ export function assertColocation({ members, throughputs, powerW }: Colocation): 
   for (const [i, member] of members.entries()) {
     assertWorkload(member)
     const throughput = throughputs[i]!
-    assertInput(isPositive(throughput), `${label}: throughput of ${member.name}`, throughput, 'a number above 0')
+    assertInput(isPositive(throughput), `${label}: throughput of ${member.name}`, throughput, 'from 1e-15 to 1e15')
   }
 }
 

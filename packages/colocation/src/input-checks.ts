@@ -10,4 +10,7 @@ export function assertInteger(field: string, value: number, least = 1): void {
   assertInput(Number.isInteger(value) && value >= least, field, value, `an integer of at least ${least}`)
 }
 
-export const isPositive = (value: number): boolean => value > 0 && value < Infinity
+/** Bound of all measured values. Sums and squares of larger ones could overflow, as could quotients by tiny ones. */
+export const MAX_VALUE = 1e15
+
+export const isPositive = (value: number): boolean => value >= 1e-15 && value <= MAX_VALUE

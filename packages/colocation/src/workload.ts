@@ -56,12 +56,12 @@ export function assertWorkload(workload: Workload): void {
   const assert = (field: keyof Workload, isGood: boolean, expected: string) =>
     assertInput(isGood, `${workload.name}: ${field}`, workload[field], expected)
   const { exclusiveThroughput, powerW, batchSize } = workload
-  assert('exclusiveThroughput', isPositive(exclusiveThroughput), 'above 0')
+  assert('exclusiveThroughput', isPositive(exclusiveThroughput), 'a number from 1e-15 to 1e15')
   for (const [, field] of metricColumns) {
-    assert(field, workload[field] === 0 || isPositive(workload[field]), 'a number of at least 0')
+    assert(field, workload[field] === 0 || isPositive(workload[field]), 'a number from 0 to 1e15')
   }
   assert('powerW', powerW === undefined || isPositive(powerW), 'a number of watts above 0, or none')
-  assert('batchSize', Number.isInteger(batchSize) && batchSize > 0, 'an integer of at least 1')
+  assert('batchSize', Number.isSafeInteger(batchSize) && batchSize > 0, 'an integer of at least 1')
 }
 
 /** Contents of a workload name such as `bert-base-cased_batch8-train`. */

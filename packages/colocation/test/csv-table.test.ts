@@ -9,7 +9,8 @@ describe('a cell of a table', () => {
       -2, 0, 1e-9,
     ])
     expect(() => row('x').number('value')).toThrow("t.csv, line 2, column 'value': got 'x', expected a number")
-    expect(() => row('Infinity').number('value')).toThrow('expected a number')
+    for (const value of ['Infinity', '1e308', '-1e16', '0x10'])
+      expect(() => row(value).number('value')).toThrow('expected a number up to 1e15')
     expect(() => row('-1').notNegative('value')).toThrow('got -1, expected a number of at least 0')
     expect(() => row('0').positive('value')).toThrow('got 0, expected a number above 0')
     expect(() => row('').number('value')).toThrow('blank, expected a value')

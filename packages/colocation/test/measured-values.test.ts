@@ -32,7 +32,7 @@ describe('what was measured', () => {
   ] as const)('of a workload alone is a number: %s', (field, taken) => {
     for (const value of taken) expect(() => assertWorkload({ ...first, [field]: value } as Workload)).not.toThrow()
     const none = taken[0] === 0 ? [] : [0]
-    for (const value of [-1, ...none, Number.NaN, Number.POSITIVE_INFINITY]) {
+    for (const value of [-1, ...none, Number.NaN, 1e-308, 1e308, Number.POSITIVE_INFINITY]) {
       expect(() => assertWorkload({ ...first, [field]: value }), String(value)).toThrow(`${first.name}: ${field}`)
     }
   })
@@ -42,14 +42,14 @@ describe('what was measured', () => {
       const { powerW: _, ...group } = measured
       expect(() => assertColocation(powerW === undefined ? group : { ...group, powerW })).not.toThrow()
     }
-    for (const value of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    for (const value of [0, -1, Number.NaN, 1e-308, 1e308, Number.POSITIVE_INFINITY]) {
       expect(() => assertColocation({ ...measured, powerW: value })).toThrow('watts above 0')
       expect(() => assertColocation({ ...measured, throughputs: [1, value] })).toThrow(`throughput of ${second.name}`)
     }
     expect(() => assertColocation({ ...measured, throughputs: [1] })).toThrow('one per member (2)')
     expect(() => assertColocation({ members: [first], throughputs: [1] })).toThrow('at least two workloads')
     const broken = { ...second, exclusiveThroughput: Number.NaN }
-    const expected = `${second.name}: exclusiveThroughput: got NaN, expected above 0`
+    const expected = `${second.name}: exclusiveThroughput: got NaN, expected a number from 1e-15 to 1e15`
     expect(() => assertColocation({ ...measured, members: [first, broken] })).toThrow(expected)
   })
 

@@ -55,6 +55,7 @@ export async function parseCommand(
 ): Promise<void> {
   if (Object.keys(aliases).length > 0) command.addHelpText('after', aliasesText(aliases))
   const words = await boardFiles(inOurSpelling(argv, aliases))
+  assertValues(words)
   try {
     await command.parseAsync(words, { from: 'user' })
   } catch (error) {
@@ -63,6 +64,17 @@ export async function parseCommand(
     const isMissing = error.code === 'commander.missingMandatoryOptionValue'
     throw usageErrorOf((isMissing && mistypedOption(command, words)) || error)
   }
+}
+
+/** Refuses options with an empty value, which a path, for example, would resolve to the working directory. */
+function assertValues(words: readonly string[]): void {
+  const ours = words.slice(0, [...words, '--'].indexOf('--'))
+  const empty = ours.find((word, i) => /^--[^=]+=$/.test(word) || (/^-[^=]+$/.test(word) && ours[i + 1] === ''))
+  if (empty === undefined) return
+  const option = empty.replace('=', '')
+  throw new UsageError(
+    `${option}: got '', expected a value; is a variable of the shell empty? Leave ${option} out, or set it`,
+  )
 }
 
 /** First argument beyond those that the called command takes. */

@@ -38,3 +38,17 @@ it('are one option with what they stand for, and named in the help', async () =>
   expect((await parse('--power-cap=170', '--p_cap=150')).options).toEqual({ powerCap: '150' })
   expect((await parse('--help')).text).toContain('--power-cap as --p_cap, --shares as --p')
 })
+
+it.each([['--out='], ['--out', ''], ['-o', ''], ['a', '--out', '', '--', 'b']])(
+  'an option with an empty value is refused: %j',
+  async (...argv) => {
+    const command = new Command('x').option('-o, --out <file>').argument('[words...]').exitOverride()
+    await expect(parseCommand(command, argv)).rejects.toThrow(/^--?o(ut)?: got '', expected a value/)
+  },
+)
+
+it('an empty argument, or one of another command, is left alone', async () => {
+  const command = new Command('x').option('--out <file>').argument('[words...]').exitOverride()
+  await parseCommand(command, ['--out', 'a', '', '--', 'sh', '-c', '', '--out='])
+  expect(command.args).toEqual(['', 'sh', '-c', '', '--out='])
+})

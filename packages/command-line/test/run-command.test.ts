@@ -132,7 +132,7 @@ describe('option values', () => {
   })
 
   it.each([
-    [integerFrom(0), '', 'integer'],
+    [integerFrom(0), ' ', 'integer'],
     [integerFrom(0), '1.5', 'integer'],
     [integerFrom(1, 100), '101', 'from 1 to 100'],
     [numberBetween(0, 1), 'NaN', 'from 0 to 1'],

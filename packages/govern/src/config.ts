@@ -123,7 +123,16 @@ export function parseConfig(text: string, file: string): GovernConfig {
   throw new PctodlError('CONFIG', `${place}: got ${shown}, expected ${expected}`)
 }
 
-/** @throws PctodlError `CONFIG`; errors of the file system */
+/** @throws PctodlError `CONFIG` */
 export function readConfig(file: string): GovernConfig {
-  return parseConfig(readFileSync(file, 'utf8'), file)
+  return parseConfig(textOf(file), file)
+}
+
+/** @throws PctodlError `NO_FILE`: the system's error for a folder, for example, does not name it */
+export function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new PctodlError('NO_FILE', `cannot read ${file}: ${reasonOf(cause)}; name a file that can be read`, { cause })
+  }
 }

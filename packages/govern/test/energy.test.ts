@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { someOf } from '../../../test/long-tests.js'
+import { energy, govern } from '../src/commands.js'
 import { energyOf } from '../src/index.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
 import { drawTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
@@ -76,5 +78,16 @@ describe('energy of each service', () => {
       { service: 'a', requests: 18, joules: 18 },
     ])
     expect(skipped).toEqual([1])
+  })
+
+  it.each([
+    ['pctodl energy', energy, []],
+    ['pctodl govern', govern, ['--config']],
+  ] as const)('a folder instead of a file is named by %s', async (name, command, words) => {
+    const { code, stderr } = await callCommand(name, command, [...words, import.meta.dirname])
+    expect(code).toBe(1)
+    expect(stderr).toBe(
+      `${name}: cannot read ${import.meta.dirname}: EISDIR: illegal operation on a directory, read; name a file that can be read\n`,
+    )
   })
 })

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type NvmlGpu, openGpu } from '@pctodl/nvml-control'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import {
   buildPrograms,
   eventually,
@@ -11,6 +12,7 @@ import {
   type Node,
   startNode,
 } from '../../node-service/test/node-host.js'
+import { govern as governCommand } from '../src/commands.js'
 import type { GovernStep } from '../src/index.js'
 import { TritonStandIn } from './triton-stand-in.js'
 
@@ -139,10 +141,49 @@ describe.skipIf(missingUsers)(
 
     it('observes on although its log cannot be written', async () => {
       const file = path.join(node.folder, 'govern.yaml')
-      const { code, stderr, stdout } = await observe('--config', file, '--log', '/dev/full')
+      // An address in brackets, as URLs have those of IPv6.
+      const http = ['--http', '[127.0.0.1]:0']
+      const { code, stderr, stdout } = await observe('--config', file, '--log', '/dev/full', ...http)
       expect(stderr).toMatch(/^pctodl govern: --log \/dev\/full: ENOSPC.*; steps are lost until it can be written\n$/)
       expect(stdout).toContain('would hold')
       expect(code).toBe(0)
+    })
+
+    it('says once an hour that its log cannot be written', async () => {
+      // Of its own, because its requests are counted.
+      const own = new TritonStandIn()
+      await own.start()
+      const file = path.join(node.folder, 'hours.yaml')
+      writeFileSync(file, readFileSync(path.join(node.folder, 'govern.yaml'), 'utf8').replaceAll(triton.url, own.url))
+      const words = ['--dry-run', '--library', node.libraryPath, '--config', file, '--log', '/dev/full']
+      const begun = performance.now.bind(performance)
+      let passedMs = 0
+      const clock = vi.spyOn(performance, 'now').mockImplementation(() => begun() + passedMs)
+      const ending = new AbortController()
+      const told: string[] = []
+      const call = callCommand('pctodl govern', governCommand, words, {
+        signal: ending.signal,
+        onError: (text) => told.push(text),
+      })
+      const later = async (ms: number) => {
+        passedMs += ms
+        const asked = own.asked('/metrics')
+        await eventually(() => own.asked('/metrics') > asked + 3, 'some more steps')
+      }
+      try {
+        await eventually(() => told.length > 0, 'the first message')
+        await later(0)
+        await later(3_500_000)
+        expect(told).toHaveLength(1)
+        await later(200_000)
+        expect(told).toHaveLength(2)
+        for (const text of told) expect(text).toMatch(/--log \/dev\/full: ENOSPC/)
+      } finally {
+        ending.abort()
+        await call
+        clock.mockRestore()
+        await own.stop()
+      }
     })
 
     it('is refused by name for a board that the machine does not have', async () => {

@@ -9,9 +9,10 @@ import {
   type NvmlDevice,
   type ProcessIdentity,
   processIdentity,
+  startVariableOf,
   userOf,
 } from '@pctodl/nvml-control'
-import { systemClock } from '@pctodl/platform'
+import { InvalidInputError, systemClock } from '@pctodl/platform'
 import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
 import { MpsError } from './mps-errors.js'
@@ -191,12 +192,14 @@ export class MpsDaemon {
   /**
    * Changes a setting for servers that start later, or for later clients of one server, and reads it back:
    * `set('default_client_priority', 1)`, `set('active_thread_percentage', 40, server)`,
-   * `set('default_device_pinned_mem_limit', '2G', device)`. The daemon does not check the device: it accepts a limit for
-   * an unknown number or UUID, which then has no effect.
+   * `set('default_device_pinned_mem_limit', '2G', device)`. The daemon accepts a limit for any device, so the device is
+   * checked here, unless the daemon was started without `deviceUuids`.
    * @param target arguments that select the target of the setting
-   * @throws MpsError `MPS_REFUSED` unless the new value is read back; `NOT_SUPPORTED` if the version lacks the setting
+   * @throws MpsError `MPS_REFUSED` unless the new value is read back; `NOT_SUPPORTED` if the version lacks the setting;
+   * InvalidInputError for a device that clients do not see
    */
   async set(setting: string, value: string | number, ...target: readonly (string | number)[]): Promise<void> {
+    if (setting.endsWith('device_pinned_mem_limit')) this.#assertSeen(target.at(-1))
     const command = [`set_${setting}`, ...target, value].join(' ')
     await this.control.askIfKnown(command)
     const answer = (await this.control.askIfKnown([`get_${setting}`, ...target].join(' '))).join(' ').trim()
@@ -204,6 +207,13 @@ export class MpsDaemon {
     if (!(Math.abs(numberIn(answer) - numberIn(String(value))) < 0.06)) {
       throw new MpsError('MPS_REFUSED', `the MPS daemon accepted '${command}', but reads back '${answer}'`)
     }
+  }
+
+  #assertSeen(device: string | number | undefined): void {
+    const daemon = this.place.daemon()
+    const uuids = daemon && startVariableOf(daemon.pid, 'CUDA_VISIBLE_DEVICES')?.split(',')
+    if (!uuids || [...uuids.keys(), ...uuids].map(String).includes(String(device))) return
+    throw new InvalidInputError('device', device, `a number below ${uuids.length}, or one of ${uuids.join(', ')}`)
   }
 
   /**

@@ -146,6 +146,19 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     expect((await daemon().status()).isOurs).toBe(true)
   })
 
+  it('limits memory only of boards that its clients see', async () => {
+    const uuids = ['GPU-00000000-0000-0000-0000-000000000000', 'GPU-00000000-0000-0000-0000-000000000001']
+    await mps.start({ deviceUuids: uuids })
+    for (const device of [0, '1', uuids[1]!]) await mps.set('default_device_pinned_mem_limit', '1G', device)
+    for (const device of [2, -1, 'GPU-7', '']) {
+      await expect(mps.set('default_device_pinned_mem_limit', '1G', device)).rejects.toMatchObject({
+        field: 'device',
+        message: expect.stringContaining(`expected a number below 2, or one of ${uuids.join(', ')}`),
+      })
+    }
+    await expect(mps.set('default_device_pinned_mem_limit', '1G')).rejects.toMatchObject({ field: 'device' })
+  })
+
   it('holds the boards exclusive under a lease, and gives the mode back', async () => {
     const gpu = await openGpu(0, { libraryPath: host.libraryPath })
     await withLease(gpu, async (lease) => {

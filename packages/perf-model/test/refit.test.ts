@@ -82,6 +82,14 @@ describe('refit', () => {
     }
   })
 
+  it.each([1000, 10, 0.1])('refuses a power that is %d times the predicted one, and names its row', (factor) => {
+    const rows = newRows.map((row, i) => (i === 3 ? { ...row, powerAverageW: factor * row.powerAverageW } : row))
+    for (const given of [rows, [{ ...rows[0]!, failed: true }, newRows[1]!, newRows[2]!, rows[3]!]]) {
+      const message = /^rows\[3\]\.powerAverageW: got .*, expected W, within a factor of 6 of the predicted \d+ W;/
+      expect(() => refit(model, given)).toThrow(message)
+    }
+  })
+
   it('learns from a board that differs everywhere by 30 %', () => {
     const slower = newRows.map((row) => ({ ...row, throughput: 0.7 * row.throughput }))
     const { tenants, smClockMhz, memClockMhz } = newRows.find((row) => row.tenants.length === 5)!

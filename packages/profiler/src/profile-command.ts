@@ -57,6 +57,7 @@ async function measure(
       retries: store.retries,
       signal,
       onBegin,
+      onRefused: ({ message }) => stderr.write(`without a lease: ${message}\n`),
       onRow: (row) => {
         store.append(row)
         rows.push(row)

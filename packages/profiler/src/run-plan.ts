@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { measureRow, type RowContext } from './measure/measure-row.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import type { ProfiledBoard } from './measure/profiled-board.js'
@@ -21,23 +21,31 @@ export interface RunPlanOptions {
   readonly onBegin?: (planned: PlannedRow) => void
   /** Called with each row as soon as it is measured. The row must be stored before the call returns. */
   readonly onRow: (row: ProfileRow) => void
+  /** Called if the lease is refused: another program may then change the board while it is measured. */
+  readonly onRefused?: (refusal: PctodlError) => void
 }
 
 /**
- * Measures a plan row by row, under one lease if a row requests a clock. At the end, including after an error or an
- * abort, it stops the processes and restores the board's settings.
+ * Measures a plan row by row, under one lease, so that no other program changes the board meanwhile. A plan whose rows
+ * request no clock is also measured if the lease is refused, for example because the user holds the clocks with
+ * `pctodl gpu lock`. At the end, including after an error or an abort, it stops the processes and restores the board's
+ * settings.
  *
  * @throws InvalidInputError if the rows measured before do not belong to the plan
- * @throws PctodlError `LEASE_HELD` if another program has the lease
+ * @throws PctodlError `LEASE_HELD` if a row requests a clock, and another program has the lease
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {
   const { measured = [], skips = () => false, isOver = () => false } = options
-  const { retries = new Set(), signal, onBegin, onRow } = options
+  const { retries = new Set(), signal, onBegin, onRow, onRefused } = options
   assertOfPlan(plan, measured)
   const done = new Set(measured.map(({ row }) => row))
   const isLocking = plan.rows.some((row) => requestsClock(row) && !skips(row))
-  const lease = isLocking ? await board.gpu.acquire() : null
-  const context: RowContext = { board, lease, options: plan.measure, signal }
+  const lease = await board.gpu.acquire().catch((error: unknown) => {
+    if (isLocking || !(error instanceof PctodlError)) throw error
+    onRefused?.(error)
+    return null
+  })
+  const context: RowContext = { board, lease: isLocking ? lease : null, options: plan.measure, signal }
   try {
     // Measuring the rows again brings a new simulated board into the state that the earlier one had.
     if (board.livesInProcess) for (const { row } of measured) await measureRow(context, plan.rows[row]!, row)
@@ -50,11 +58,7 @@ export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: 
       onRow(await measureRow(context, planned, i))
     }
   } finally {
-    try {
-      await board.tenants.stop()
-    } finally {
-      await lease?.release()
-    }
+    await board.tenants.stop().finally(() => lease?.release())
   }
 }
 

@@ -208,7 +208,7 @@ describe('a proof of a board', () => {
 
   it('changes no setting unless that is allowed, and then puts it back', async () => {
     const refusing = simulated('A100')
-    refusing.gpu.acquire = () => Promise.reject(new Error('nobody may ask for it'))
+    refusing.gpu.acquire = () => Promise.reject(new PctodlError('NOT_ALLOWED', 'nobody may change it'))
     const proof = await proofIn('default', () => refusing, { minutes: 1 })
     expect(proof.preflight.settings.works).toBe(false)
     expect(proof.rows.every(({ targetSmClockMhz }) => targetSmClockMhz === null)).toBe(true)

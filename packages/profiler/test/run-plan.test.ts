@@ -1,5 +1,5 @@
 import { type FaultScenario, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { type GpuSpec, type Tenant, VirtualClock } from '@pctodl/platform'
+import { type GpuSpec, type PctodlError, type Tenant, VirtualClock } from '@pctodl/platform'
 import { makePlan, type ProfileRow, runPlan, sweepRows } from '@pctodl/profiler'
 import { describe, expect, it } from 'vitest'
 import { tenantsOfGrid } from '../src/plan/anchor-grid.js'
@@ -230,13 +230,28 @@ describe('runPlan', () => {
     await (await profiled.gpu.acquire()).release()
   })
 
-  it('takes a lease only if a row requests a clock', async () => {
+  it('keeps other programs from changing the board, though no row requests a clock', async () => {
+    const profiled = board('A100')
+    const { spec } = profiled.gpu
+    const plan = makePlan(spec, [{ ...single(spec, [quarter]), memClockMhz: null }], { seed: 1 })
+    const others: Promise<unknown>[] = []
+    const onBegin = () => others.push(profiled.gpu.acquire().catch(({ code }) => code))
+    const onRefused = ({ message }: Error) => expect.fail(message)
+    await runPlan(profiled, plan, { onBegin, onRefused, onRow: ({ status }) => expect(status).toBe('ok') })
+    expect(await Promise.all(others)).toEqual(['LEASE_HELD'])
+    await (await profiled.gpu.acquire()).release()
+  })
+
+  it('needs a lease only if a row requests a clock, and says that it has none', async () => {
     const profiled = board('A100')
     const { spec } = profiled.gpu
     const lease = await profiled.gpu.acquire()
     const row = { ...single(spec, [quarter]), memClockMhz: null }
     const rows: ProfileRow[] = []
-    await runPlan(profiled, makePlan(spec, [row], { seed: 1 }), { onRow: (each) => rows.push(each) })
+    const refused: string[] = []
+    const onRefused = ({ code }: PctodlError) => refused.push(code)
+    await runPlan(profiled, makePlan(spec, [row], { seed: 1 }), { onRefused, onRow: (each) => rows.push(each) })
+    expect(refused).toEqual(['LEASE_HELD'])
     expect(rows[0]).toMatchObject({ status: 'ok', targetSmClockMhz: null, memClockMhz: 1215 })
     const locking = makePlan(spec, [row, { ...row, smClockMhz: 1005 }], { seed: 1 })
     await expect(runPlan(profiled, locking, { onRow: () => {} })).rejects.toMatchObject({ code: 'LEASE_HELD' })

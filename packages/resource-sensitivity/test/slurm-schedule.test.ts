@@ -149,9 +149,13 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
           if (state !== 'DOWN' || !/Invalid node state/.test(String(error))) throw error
         }
       }
+      // The first run works until it must leave, however late the node's state is seen.
+      const save = `trap 'echo "{\\"doneIterations\\": 300}" > $PCTODL_CHECKPOINT; exit 85' USR1`
+      const script = `[ $PCTODL_RUN = 1 ] && { ${save}; while :; do sleep 0.05; done; }; exec "$@"`
       const told: string[] = []
       const executor = new SlurmScheduleExecutor({
         ...{ ...paced, nodePollMs: 200 },
+        commandOf: (each) => ['sh', '-c', script, 'sh', ...paced.commandOf(each)],
         onRun: ({ run }) => run === 1 && update(`State=${state}`, 'Reason=test'),
         onNode: ({ isUsable }) => told.push(isUsable ? 'node back' : 'node away'),
       })

@@ -16,7 +16,10 @@ export function readCapSchedule(file: string): CapSchedule {
   } catch (error) {
     throw new InvalidInputError('--cap-schedule', file, 'a file that can be read', { cause: error })
   }
-  const [header, ...rows] = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  const [header, ...rows] = text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '')
   if (header?.replaceAll(' ', '') !== HEADER) throw new InvalidInputError(`${file}, row 1`, header, `'${HEADER}'`)
   const steps = rows.map((row, i) => {
     const cells = row.split(',').map((cell) => (cell.trim() === '' ? Number.NaN : Number(cell)))

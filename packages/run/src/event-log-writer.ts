@@ -1,7 +1,7 @@
-import { closeSync, mkdirSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { openToWrite } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
+import { PctodlError, reasonOf } from '@pctodl/platform'
 import type { RunEvent } from '@pctodl/scheduler'
 
 /** Path of the event log that belongs to a log file. */
@@ -19,23 +19,21 @@ const LOT = 1 << 16
  * Writes the record of a run while it runs, one line per event. If the run is killed, all written lines are complete.
  */
 export class EventLogWriter {
+  readonly #file: string
   readonly #descriptor: number
   readonly #pending: string[] = []
   #length = 0
 
   /** @throws PctodlError `CANNOT_WRITE` */
   constructor(file: string) {
-    try {
+    this.#file = file
+    this.#descriptor = this.#orThrow(() => {
       mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-      this.#descriptor = openToWrite(file, { existing: 'empty' })
-    } catch (error) {
-      const { message } = error as Error
-      throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${message}; choose a place that can be written`, {
-        cause: error,
-      })
-    }
+      return openToWrite(file, { existing: 'empty' })
+    })
   }
 
+  /** @throws PctodlError `CANNOT_WRITE`, for example if the disk is full */
   add(event: RunEvent): void {
     const line = `${JSON.stringify(event)}\n`
     this.#pending.push(line)
@@ -49,7 +47,18 @@ export class EventLogWriter {
   }
 
   #flush(): void {
-    if (this.#pending.length > 0) writeSync(this.#descriptor, this.#pending.splice(0).join(''))
+    const text = this.#pending.splice(0).join('')
     this.#length = 0
+    // Unlike `writeSync`, this never writes only a part without an error.
+    this.#orThrow(() => writeFileSync(this.#descriptor, text))
+  }
+
+  #orThrow<Result>(write: () => Result): Result {
+    try {
+      return write()
+    } catch (cause) {
+      const why = `cannot write ${this.#file}: ${reasonOf(cause)}`
+      throw new PctodlError('CANNOT_WRITE', `${why}; choose a place that can be written`, { cause })
+    }
   }
 }

@@ -31,7 +31,11 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
     // True energy is known only for a simulated board, and only used for reports.
     const recorder = new RunRecorder(gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined)
     const view = new LiveView(stderr, iterations * WINDOW_MS)
-    if (logFile !== undefined) log = new EventLogWriter(eventLogOf(logFile))
+    if (logFile !== undefined) {
+      log = new EventLogWriter(eventLogOf(logFile))
+      // A file that cannot be written is better known before the run than after it.
+      writeFileAtomically(logFile, formatResultsCsv(windows))
+    }
     const about = { experiment, backend: backend.description, inputs: backend.inputs, dataset }
     await runPolicy({
       gpu,

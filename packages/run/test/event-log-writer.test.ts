@@ -22,4 +22,14 @@ describe('the record of a run', () => {
     )
     expect(readFileSync(file, 'utf8')).toBe('{"type":"done"}\n')
   })
+
+  it('is named where its disk is full', () => {
+    const log = new EventLogWriter('/dev/full')
+    const full = expect.objectContaining({
+      code: 'CANNOT_WRITE',
+      message: expect.stringMatching(/\/dev\/full: ENOSPC/),
+    })
+    expect(() => log.add({ type: 'window' } as never)).toThrow(full)
+    log.close()
+  })
 })

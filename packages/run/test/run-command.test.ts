@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -40,6 +40,20 @@ describe('pctodl run', () => {
     })
     expect(events.filter(({ type }) => type === 'window')).toHaveLength(13)
     expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'done' })
+  })
+
+  it('takes a schedule as a spreadsheet saves it, with a byte order mark', async () => {
+    const marked = inFolder('marked.csv')
+    writeFileSync(marked, '\ufefftime_s,power_cap_w\r\n0,200\r\n')
+    const { code, stderr } = await call([...sim, '--cap-schedule', marked, '--iterations', '1'])
+    expect(code, stderr).toBe(0)
+  })
+
+  it('says before it runs that its log cannot be written', async () => {
+    mkdirSync(inFolder('folder.csv'))
+    const { code, stdout, stderr } = await call([...scheduled, '--log-file', inFolder('folder.csv')])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/cannot write .*folder\.csv: it is no file/)
   })
 
   it.each(experimentAlgorithms)('replays a run of %s to the same decisions', async (algorithm) => {

@@ -32,13 +32,13 @@ export async function attachProcess(
   const client = await MessageClient.open(controlSocket(folder)).catch((cause) => {
     throw new BoardUnavailableError('the simulator has ended', { cause })
   })
-  const mpsPercent = Number(environment['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
+  const mpsPercent = Number(environment['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] || 100)
   const attached = await client.request<AttachReply & { readonly error?: string }>({
     kind: 'attach',
     pid: process.pid,
     uid: process.getuid?.() ?? 0,
     gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
-    pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
+    pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] || join('/tmp', 'nvidia-mps'),
     tenant: { ...given({ model }), batchSize, mpsPercent },
     ...wanted,
   })

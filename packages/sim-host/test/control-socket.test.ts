@@ -1,10 +1,22 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { physicsOfBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { attachProcess } from '../src/attached-process.js'
 import { operations } from '../src/board-file-layout.js'
-import type { AttachReply, BoardsReply, CountersReply, SetReply, StepReply } from '../src/control-protocol.js'
+import type {
+  AttachReply,
+  AttachRequest,
+  BoardsReply,
+  CountersReply,
+  SetReply,
+  StepReply,
+} from '../src/control-protocol.js'
 import { controlSocket, settersSocket } from '../src/host-folder-layout.js'
-import { MessageClient } from '../src/message-socket.js'
+import { MessageClient, onMessages, send } from '../src/message-socket.js'
 import { SimulatedHost } from '../src/simulated-host.js'
 import { cacheFolder, eventually, missingCompiler } from './built-host.js'
 
@@ -230,4 +242,25 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
     expect(await Promise.all(asked)).toContain('cut off')
     expect((await boards(await connection())).boards).toHaveLength(2)
   })
+})
+
+it('a process attaches as without the MPS variables if they are empty', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pctodl-attach-'))
+  const asked: AttachRequest[] = []
+  const server = createServer((socket) =>
+    onMessages(socket, (message) => {
+      asked.push(message as AttachRequest)
+      send(socket, { protocol: 1, cudaError: 0, message: '', isMpsClient: false, mpsPercent: 100 })
+    }),
+  )
+  await once(server.listen(controlSocket(folder)), 'listening')
+  const empty = { CUDA_MPS_PIPE_DIRECTORY: '', CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: '', CUDA_VISIBLE_DEVICES: '' }
+  for (const variables of [{}, empty]) {
+    const environment = { PCTODL_GPU_SIM_FOLDER: folder, ...variables }
+    ;(await attachProcess(environment, { name: 'a', model: 'vgg19' })).client.close()
+  }
+  server.close()
+  rmSync(folder, { recursive: true })
+  expect(asked[1]).toEqual(asked[0])
+  expect(asked[0]).toMatchObject({ pipeDirectory: '/tmp/nvidia-mps', tenant: { mpsPercent: 100 } })
 })

@@ -145,7 +145,13 @@ class Side:
             self.send(report)
             if self.log is not None:
                 line = {"samples": report["samples"], "batches": report["batches"]}
-                os.write(self.log, (json.dumps(line) + "\n").encode())
+                try:
+                    os.write(self.log, (json.dumps(line) + "\n").encode())
+                except OSError as error:
+                    # A full disk must not end a tenant.
+                    print("its log ends here: %s" % error.strerror, file=sys.stderr)
+                    os.close(self.log)
+                    self.log = None
 
     def fail(self, reason, message, **more):
         with self.lock:

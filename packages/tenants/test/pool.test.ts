@@ -6,6 +6,7 @@ import type { Tenant } from '@pctodl/platform'
 import { assertRunning, commandWorker, InferencePool, syntheticImages } from '@pctodl/tenants'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import type { PoolEvent } from '../src/pool/inference-pool-options.js'
+import { buildWorker } from './built-worker.js'
 import { eventually, isAlive } from './eventually.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-pool-'))
@@ -52,6 +53,18 @@ function expectOwnCounts(pool: InferencePool): void {
 }
 
 describe('InferencePool', () => {
+  it('runs our workers under the options of Node.js that a thread cannot have', async () => {
+    const { program, remove } = await buildWorker('timed-worker')
+    const worker = commandWorker([process.execPath, '--max-old-space-size=200', program], {
+      options: { baseMs: 0, perSampleMs: 1 },
+    })
+    const { pool } = poolOf({}, { worker })
+    await pool.apply([tenant('a', 50)])
+    expect(pool.counters()).toMatchObject([{ state: 'running' }])
+    await pool.stop()
+    remove()
+  })
+
   it('measures tenants over one window, and they add up', async () => {
     const { pool } = poolOf({ perSampleMs: 5 })
     await pool.apply([tenant('a', 50, 4), tenant('b', 25, 2)])

@@ -23,6 +23,15 @@ describe('the worker’s end of the protocol', () => {
   const linesOf = (name: string) => readFileSync(path.join(folder, name), 'utf8').split('\n').slice(0, -1)
   const reports = (): Report[] => linesOf('output').map(parseReport)
 
+  it('goes on without its log if the disk is full', () => {
+    side.logTo('/dev/full')
+    side.ready(16)
+    side.completed(16, 5, 1)
+    side.report()
+    side.report()
+    expect(reports().map(({ type }) => type)).toEqual(['ready', 'progress', 'progress'])
+  })
+
   it('counts from zero at ready, with the batch size that it starts with', () => {
     side.ready(16)
     side.report()

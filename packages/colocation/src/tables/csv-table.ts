@@ -1,5 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 import { CsvError, type Options, parse } from 'csv-parse/sync'
+import { MAX_VALUE } from '../input-checks.js'
 
 /** A table or log that cannot be read. The message names file, line and column, and what was found and expected. */
 export class TableError extends PctodlError {
@@ -46,7 +47,8 @@ export class CsvRow {
     const text = this.text(column)
     const value = Number(text)
     // Number() also takes 0x10.
-    if (!Number.isFinite(value) || /^0[a-z]/i.test(text)) throw this.error(column, `got '${text}', expected a number`)
+    if (!(Math.abs(value) <= MAX_VALUE) || /^0[a-z]/i.test(text))
+      throw this.error(column, `got '${text}', expected a number up to 1e15`)
     if (!isValid(value)) throw this.error(column, `got ${value}, expected a number ${range}`)
     return value
   }

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { type CommandFunction, newCommand, parseCommand } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { version } from '../../package.json'
+import { textOf } from '../config.js'
 
 const service = z.object({ name: z.string(), requests: z.number(), joules: z.number() })
 const step = z.object({ services: z.array(service) })
@@ -57,7 +57,7 @@ export const energy: CommandFunction = async (argv, terminal) => {
   command.argument('<log>', 'log that pctodl govern --log wrote').option('--json', 'print JSON instead of CSV')
   await parseCommand(command, argv)
   const [file = ''] = command.args
-  const services = energyOf(readFileSync(file, 'utf8'), file, (lines) =>
+  const services = energyOf(textOf(file), file, (lines) =>
     terminal.stderr.write(`pctodl energy: ${file}: ${lines} incomplete or foreign lines were skipped\n`),
   )
   if (command.opts<{ json?: boolean }>().json) terminal.stdout.write(`${JSON.stringify(services, null, 2)}\n`)

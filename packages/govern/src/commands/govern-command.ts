@@ -37,7 +37,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
   const options = command.opts<GovernOptions>()
   const dryRun = options.dryRun === true
   const config = readConfig(options.config)
-  const [, host, port] = /^(.+):(\d{1,5})$/.exec(options.http ?? '') ?? []
+  const [, host, port] = /^\[?([^[\]]+)\]?:(\d{1,5})$/.exec(options.http ?? '') ?? []
   if (options.http !== undefined && !(Number(port) <= 65_535))
     throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
   const log = options.log === undefined ? null : openLog(options.log)

@@ -50,7 +50,7 @@ export async function start(
         return 0
       }
       // The program may use the whole board, unless its own environment variables ask for less.
-      const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
+      const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] || 100)
       return await runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
     } finally {
       forget()

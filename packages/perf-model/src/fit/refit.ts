@@ -3,6 +3,9 @@ import { assertModel, PerfModel } from '../perf-model.js'
 import { ErrorModel } from '../uncertainty/error-model.js'
 import { traceTable } from './trace-table.js'
 
+/** A measured power that differs from the predicted one by a larger factor has another unit, or is of another board. */
+const MAX_POWER_ERROR = Math.log(6)
+
 export interface RefitOptions {
   /**
    * Forget the certainty gained from earlier rows, for example after a new driver or in another season. The learnt mean
@@ -18,7 +21,8 @@ export interface RefitOptions {
  * shrink. The given model is not changed.
  *
  * @throws UnknownNameError for a network that the model does not know
- * @throws InvalidInputError if no row is usable, or for a memory clock that the model does not know
+ * @throws InvalidInputError if no row is usable, for a memory clock that the model does not know, or for a power that
+ * cannot be in W
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
   assertKnownOptions('options', options, ['forget'])
@@ -34,11 +38,16 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     const before = forget ? { ...state, covariance: [] } : state
     const observed = rows.map(({ row, terms }) => {
       const { predicted, phi, residual } = terms[state.quantity]
-      const measured = state.quantity === 'power' ? row.powerAverageW : row.throughput
-      return { phi, residual, error: Math.log(measured / predicted) }
+      const isPower = state.quantity === 'power'
+      const error = Math.log((isPower ? row.powerAverageW : row.throughput) / predicted)
+      if (isPower && Math.abs(error) > MAX_POWER_ERROR) {
+        const expected = `W, within a factor of 6 of the predicted ${predicted.toFixed(0)} W; correct or remove the row`
+        throw new InvalidInputError(`rows[${newRows.indexOf(row)}].powerAverageW`, row.powerAverageW, expected)
+      }
+      return { phi, residual, error }
     })
     return new ErrorModel(before, networks).updated(observed)
   })
-  const provenance = { ...parameters.provenance, refits: parameters.provenance.refits + 1 }
-  return new PerfModel({ ...parameters, provenance, errors }, spec)
+  const { provenance } = parameters
+  return new PerfModel({ ...parameters, provenance: { ...provenance, refits: provenance.refits + 1 }, errors }, spec)
 }

@@ -66,6 +66,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
           return backend.clock.now() + ONE_ROW_MS > overMs
         },
         signal,
+        onRefused: ({ message }) => note(`without a lease: ${message}`),
         onRow: (row) => {
           store.append(row)
           note(

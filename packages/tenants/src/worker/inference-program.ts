@@ -13,7 +13,7 @@ import { WorkerSide } from './worker-side.js'
 export function inferenceProgram(program: string, load: (start: StartCommand) => Promise<LoadedModel>): void {
   if (isMainThread) {
     const side = new WorkerSide()
-    side.listen(obeying(side, (start) => new Worker(program, { workerData: start, execArgv: process.execArgv })))
+    side.listen(obeying(side, (start) => new Worker(program, { workerData: start })))
   } else void inferOn(parentPort!, workerData as StartCommand, load)
 }
 

@@ -98,7 +98,15 @@ export class WorkerSide {
       ...(id === undefined ? {} : { id }),
     })
     this.#latenciesMs = []
-    if (this.#log !== undefined) writeSync(this.#log, `${JSON.stringify({ samples, batches })}\n`)
+    if (this.#log === undefined) return
+    try {
+      writeSync(this.#log, `${JSON.stringify({ samples, batches })}\n`)
+    } catch (error) {
+      // A full disk must not end a tenant.
+      console.error(`its log ends here: ${reasonOf(error)}`)
+      closeSync(this.#log)
+      this.#log = undefined
+    }
   }
 
   drained(id: number): never {
