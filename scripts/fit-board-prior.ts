@@ -8,7 +8,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { partition } from '@pctodl/greedy-partition'
 import { factorise, solveFactorised } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
@@ -17,6 +16,7 @@ import { formatParameters } from '../packages/perf-model/src/cli/parameter-folde
 import { FACTORS } from '../packages/perf-model/src/parameters.js'
 import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/error-terms.js'
 import { planLike } from './evaluation/plan-mixes.js'
+import { scriptOptions } from './evaluation/script-options.js'
 import { planProblems, randomMixes, STRUCTURES, truthOf, variantsOf } from './evaluation/unseen-boards.js'
 
 const SEED = 11
@@ -38,19 +38,13 @@ interface Row {
   readonly errors: number[]
 }
 
-const { values } = parseArgs({
-  options: {
-    variants: { type: 'string', default: '50' },
-    rows: { type: 'string', default: '2700' },
-    without: { type: 'string' },
-  },
-})
-const structures = Array.from({ length: STRUCTURES }, (_, i) => i).filter((i) => String(i) !== values.without)
+const options = scriptOptions(import.meta.filename, { variants: 50, rows: 2700, without: '' })
+const structures = Array.from({ length: STRUCTURES }, (_, i) => i).filter((i) => String(i) !== options.without)
 const home = path.join(import.meta.dirname, '..', 'packages', 'perf-model')
 
 for (const board of ['3080Ti', 'A100']) {
   const model = loadPerfModel(board)
-  const rows = trainingOf(model, Number(values.rows)).map(({ configuration, weight }) => {
+  const rows = trainingOf(model, options.rows).map(({ configuration, weight }) => {
     const terms = model.errorTerms(configuration)
     return {
       configuration,
@@ -58,7 +52,7 @@ for (const board of ['3080Ti', 'A100']) {
       power: { ...terms.power, weight, errors: [] } as Row,
     }
   })
-  for (const variant of variantsOf(board, Number(values.variants), SEED, structures)) {
+  for (const variant of variantsOf(board, options.variants, SEED, structures)) {
     const truth = truthOf(variant)
     for (const { configuration, throughput, power } of rows) {
       const ran = truth(configuration)

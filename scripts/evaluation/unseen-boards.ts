@@ -41,7 +41,7 @@ export function measuredConfigurations(model: PerfModel, count: number, purpose:
 }
 
 /** Planning problems: mostly one network under a cap, sometimes two. */
-export function planProblems(model: PerfModel, purpose: string, count = 10): PartitionOptions[] {
+export function planProblems(model: PerfModel, purpose: string | number, count = 10): PartitionOptions[] {
   const { spec, networks } = model
   return Array.from({ length: count }, (_, i) => {
     const random = new SeededRandom(seedFrom('problem', purpose, spec.key, i))
