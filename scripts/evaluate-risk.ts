@@ -8,8 +8,9 @@
  * without rows` is the loss of a plan for all boards that at most the fraction `--risk` of them exceeds, chosen by their true
  * power among the plans for lowered caps. It estimates what a perfect predictor without rows would pay.
  *
- *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--structure <0 to 4>] [--groups 200] [board ...]
+ *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--groups 200] [board ...]
  */
+import { boardVariants } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
 import { mean, SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel, refit } from '@pctodl/perf-model'
@@ -17,26 +18,15 @@ import type { Configuration } from '@pctodl/platform'
 import { rowOf } from './evaluation/measured-rows.js'
 import { planLike, planMixes } from './evaluation/plan-mixes.js'
 import { scriptOptions } from './evaluation/script-options.js'
-import {
-  measuredConfigurations,
-  planProblems,
-  randomMixes,
-  STRUCTURES,
-  truthOf,
-  variantsOf,
-} from './evaluation/unseen-boards.js'
+import { measuredConfigurations, planProblems, randomMixes, truthOf } from './evaluation/unseen-boards.js'
 
 const options = scriptOptions(import.meta.filename, {
   boards: 30,
   seed: 909,
   rows: '0,10,60',
   risk: 0.05,
-  structure: '',
   groups: 200,
 })
-const structures = Array.from({ length: STRUCTURES }, (_, i) => i).filter((i) =>
-  String(i).startsWith(options.structure),
-)
 const known = options.rows.split(',').map(Number)
 /** Probabilities of two standard deviations below and above the mean. */
 const TWO_SIGMA = [0.02275, 0.97725]
@@ -54,7 +44,7 @@ for (const board of options.positionals.length > 0 ? options.positionals : ['A10
     return plan.feasible ? plan.configuration : undefined
   }
   const without = { free: problems.map((_, i) => planned(model, i)), careful: plansOf(model) }
-  const truths = variantsOf(board, options.boards, options.seed, structures).map(truthOf)
+  const truths = boardVariants(board, { count: options.boards, seed: options.seed }).map(truthOf)
   const judged = new Map(known.map((rows) => [rows, { excess: [] as number[], cost: [] as number[] }]))
   const inside = new Map(known.map((rows) => [rows, groups.map(noErrors)]))
   for (const truth of truths) {

@@ -39,13 +39,11 @@ interface Figures {
   readonly keeps: boolean
 }
 
-interface CellResult {
+type Opponent = 'latency-governor' | 'lock' | 'schedule'
+
+interface CellResult extends Readonly<Record<'pctodl' | Opponent, Figures>> {
   readonly cell: string
   readonly kind: string
-  readonly pctodl: Figures
-  readonly 'latency-governor': Figures
-  readonly lock: Figures
-  readonly schedule: Figures
 }
 
 const options = scriptOptions(import.meta.filename, { seed: 8_450_000, cells: 12 })
@@ -123,7 +121,7 @@ async function runCell(kind: string, cell: string, seed: number): Promise<CellRe
 }
 
 /** Geometric mean of the ratios, their 95 % bootstrap interval over cells, and the largest. */
-function ratio(cells: readonly CellResult[], opponent: 'latency-governor' | 'lock' | 'schedule'): string {
+function ratio(cells: readonly CellResult[], opponent: Opponent): string {
   const both = cells.filter((each) => each.pctodl.keeps && each[opponent].keeps)
   if (both.length === 0) return '-'
   const logs = both.map((each) => Math.log(each.pctodl.joules / each[opponent].joules))
@@ -153,13 +151,14 @@ for (let i = 0; i < options.cells; i++) {
 console.table(
   Object.keys(kinds).map((kind) => {
     const cells = results.filter((result) => result.kind === kind)
+    const kept = cells.filter((each) => each.schedule.keeps)
     const behind = cells.map((each) => each.pctodl.worst - Math.max(each['latency-governor'].worst, each.lock.worst))
     return {
       kind,
       'over lock (95 %), worst, cells': ratio(cells, 'lock'),
       'over schedule': ratio(cells, 'schedule'),
       'over latency-governor': ratio(cells, 'latency-governor'),
-      '99 % kept where the schedule does': `${cells.filter((each) => each.schedule.keeps && each.pctodl.keeps).length} of ${cells.filter((each) => each.schedule.keeps).length}`,
+      '99 % kept where the schedule does': `${kept.filter((each) => each.pctodl.keeps).length} of ${kept.length}`,
       'attainment over the better opponent, worst points': Math.min(...behind).toFixed(2),
     }
   }),

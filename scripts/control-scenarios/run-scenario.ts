@@ -15,7 +15,7 @@ import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import { PctodlPolicy, type PowerCapPolicy, planClocks, planPartition, runPolicy } from '@pctodl/scheduler'
 import { type ClockMechanism, clockMechanisms } from '@pctodl/thermo-dvfs'
 import { DirectCapPolicy, FeedbackClock, LimitPolicy } from '../../packages/baselines/src/index.js'
-import { MisledGpu } from '../evaluation/misled-gpu.js'
+import { misledGpu } from '../evaluation/misled-gpu.js'
 import { withModelError } from '../evaluation/misled-predictor.js'
 import { boardVariant } from './board-variant.js'
 import { judgeCap } from './judge.js'
@@ -93,7 +93,7 @@ export async function runScenario(
   let failure: string | null = null
   try {
     await runPolicy({
-      gpu: new MisledGpu(gpu, clock, sensor, seed),
+      gpu: misledGpu(gpu, clock, sensor, seed),
       pool,
       clock,
       policy,
