@@ -7,7 +7,6 @@
  * attainment of the worst service (mean and worst cell), requests shed or failed, and energy per request answered within
  * its objective relative to the complete law (geometric mean).
  */
-import { parseArgs } from 'node:util'
 import { runServerLoad, serverTasksOf } from '@pctodl/bench-runner/server'
 import { mean, sum } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
@@ -15,7 +14,7 @@ import { planWithModel, ServicesPolicy, ServingClocks } from '@pctodl/scheduler'
 import { ArrivalRate } from '../packages/scheduler/src/services/arrival-rate.js'
 import { CapLaw } from '../packages/scheduler/src/services/cap-law.js'
 import { ServiceWatch } from '../packages/scheduler/src/services/service-watch.js'
-import { printUsage } from './evaluation/print-usage.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
 const CELLS =
   '3080Ti:508:2.6,3080Ti:511:2.8,3080Ti:517:1.2,3080Ti:518:1,3080Ti:520:2.4,3080Ti:521:1.1,A100:509:2.2,A100:511:2.6,A100:514:2.5,A100:518:2.2,A100:520:1.3,A100:521:2.8'
@@ -79,20 +78,12 @@ const parts: Record<
   'tenants-for-bursts': null,
 }
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '41' },
-    cells: { type: 'string', default: CELLS },
-    without: { type: 'string', default: Object.keys(parts).join(',') },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (values.help) printUsage(import.meta.filename)
+const options = scriptOptions(import.meta.filename, { seed: 41, cells: CELLS, without: Object.keys(parts).join(',') })
 
 async function serve(cell: string, without: string) {
   const [boardName, id, loadFactor] = cell.split(':') as [string, string, string]
   const task = serverTasksOf(boardName, [Number(id)])[0]!
-  const load = { ...task, boardName, loadFactor: Number(loadFactor), seed: Number(values.seed) }
+  const load = { ...task, boardName, loadFactor: Number(loadFactor), seed: options.seed }
   const model = loadPerfModel(boardName)
   const plan = planWithModel(model, without === 'tenants-for-bursts' ? { burstiness: 1 } : {})
   const policy = new ServicesPolicy({
@@ -126,14 +117,14 @@ async function serveAll(without: string) {
     Object.defineProperty(prototype, name, { configurable: true, [before.get ? 'get' : 'value']: made })
   }
   const runs = []
-  for (const cell of values.cells.split(',')) runs.push(await serve(cell, without))
+  for (const cell of options.cells.split(',')) runs.push(await serve(cell, without))
   if (before) Object.defineProperty(prototype, name, before)
   return runs
 }
 
 const complete = await serveAll('')
 const rows = []
-for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
+for (const without of ['', ...options.without.split(',').filter(Boolean)]) {
   const runs = without === '' ? complete : await serveAll(without)
   const worst = runs.map((run) => run.worst)
   rows.push({

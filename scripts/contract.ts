@@ -8,17 +8,15 @@
  */
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { createPolicy, parseAlgorithms } from '@pctodl/bench-runner'
 import { compareImplementations, drawnStories, type Implementation } from '../test/contract/compare.js'
 import { type PolicyOf, pctodl } from '../test/contract/harness.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
-const { values } = parseArgs({
-  options: {
-    policies: { type: 'string', default: 'pctodl,plan-limit' },
-    seed: { type: 'string', default: '1' },
-    stories: { type: 'string', default: '12' },
-  },
+const { policies, seed, stories } = scriptOptions(import.meta.filename, {
+  policies: 'pctodl,plan-limit',
+  seed: 1,
+  stories: 12,
 })
 
 async function implementation(name: string): Promise<Implementation> {
@@ -41,7 +39,7 @@ async function implementation(name: string): Promise<Implementation> {
   return { name, policyOf }
 }
 
-const names = values.policies.split(',')
-if (names.length !== 2) throw new Error(`--policies: got ${values.policies}, expected two, as in pctodl,plan-limit`)
+const names = policies.split(',')
+if (names.length !== 2) throw new Error(`--policies: got ${policies}, expected two, as in pctodl,plan-limit`)
 const [a, b] = await Promise.all(names.map(implementation))
-await compareImplementations(a!, b!, drawnStories(Number(values.stories), Number(values.seed)))
+await compareImplementations(a!, b!, drawnStories(stories, seed))

@@ -14,56 +14,50 @@
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { clockMechanisms } from '@pctodl/thermo-dvfs'
 import { scenarioPolicy } from './control-scenarios/run-scenario.js'
 import { drawScenario, kindsNamed } from './control-scenarios/scenarios.js'
 import { ablationTable, tableOf } from './control-scenarios/table.js'
 import { runInWorkers } from './control-scenarios/worker.js'
-import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
-const { values } = parseArgs({
-  options: {
-    cases: { type: 'string', default: '14' },
-    kinds: { type: 'string', default: '' },
-    numbers: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    policies: { type: 'string', default: 'pctodl,directcap,fixed-clock' },
-    ablate: { type: 'boolean', default: false },
-    variants: { type: 'string', default: '16' },
-    'limit-factor': { type: 'string' },
-    results: { type: 'string' },
-    workers: { type: 'string', default: '2' },
-    write: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const options = scriptOptions(import.meta.filename, {
+  cases: 14,
+  kinds: '',
+  numbers: '',
+  seed: 1,
+  policies: 'pctodl,directcap,fixed-clock',
+  ablate: false,
+  variants: 16,
+  'limit-factor': 0,
+  results: '',
+  workers: 2,
+  write: false,
 })
-if (values.help) printUsage(import.meta.filename)
-const seed = Number(values.seed)
-const cases = Number(values.cases)
+const { seed, cases } = options
 const ALL_PAIRS = 14
 const numbersOf = (kind: string): number[] => {
-  if (values.numbers !== undefined) return values.numbers.split(',').map(Number)
+  if (options.numbers !== '') return options.numbers.split(',').map(Number)
   const random = new SeededRandom(seedFrom('control-numbers', kind, seed))
   const pairs = Array.from({ length: Math.max(cases, ALL_PAIRS) }, (_, i) => i)
   return Array.from({ length: cases }, () => pairs.splice(cases < ALL_PAIRS ? random.integer(pairs.length) : 0, 1)[0]!)
 }
-const named = values.ablate
+const named = options.ablate
   ? ['pctodl', ...clockMechanisms.map((name) => `pctodl-${name}`)]
-  : values.policies.split(',')
+  : options.policies.split(',')
 const policies = named.map(scenarioPolicy)
-const limitFactor = values['limit-factor'] === undefined ? null : Number(values['limit-factor'])
-const orders = kindsNamed(values.kinds)
-  .flatMap((kind) => numbersOf(kind).map((number) => drawScenario(kind, number, seed, Number(values.variants))))
+const limitFactor = options['limit-factor'] || null
+const orders = kindsNamed(options.kinds)
+  .flatMap((kind) => numbersOf(kind).map((number) => drawScenario(kind, number, seed, options.variants)))
   .map((scenario) => ({ scenario, policies, limitFactor }))
 
-const results = await runInWorkers(orders, Number(values.workers))
-if (values.results !== undefined) writeFileSync(values.results, JSON.stringify(results))
+const results = await runInWorkers(orders, options.workers)
+if (options.results !== '') writeFileSync(options.results, JSON.stringify(results))
 const { markdown, missed } = tableOf(results)
 process.stdout.write(`${markdown}\n\n${missed.map((line) => `- ${line}\n`).join('')}\n${ablationTable(results)}`)
-if (values.write) {
+if (options.write) {
   writeReadmeBlock(path.resolve(import.meta.dirname, '../docs/results.md'), 'control:scenarios', markdown)
 }
 process.exitCode = missed.length === 0 ? 0 : 1

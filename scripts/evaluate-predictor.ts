@@ -13,7 +13,6 @@
  * `pnpm evaluate-new-networks` removes each network from the shipped predictor and adds it again, from its graph alone
  * and from its graph and ten rows. The rows are those whose tenants all run the network.
  */
-import { parseArgs } from 'node:util'
 import { boardVariants, calibratedBoards } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
 import { layerGraph, networkWork } from '@pctodl/model-zoo'
@@ -25,28 +24,25 @@ import { knownOfBoard } from '../packages/profiler/src/plan/active-design.js'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
 import { errorText, fits, type Judged, judged } from './evaluation/prediction-errors.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rows: { type: 'string', default: '1500' },
-    variants: { type: 'string', default: '0' },
-    'fit-rows': { type: 'string' },
-    from: { type: 'string' },
-    designs: { type: 'string', default: 'random' },
-    'new-networks': { type: 'boolean', default: false },
-  },
+const { variants, positionals, ...options } = scriptOptions(import.meta.filename, {
+  rows: 1500,
+  variants: 0,
+  'fit-rows': '',
+  from: '',
+  designs: 'random',
+  'new-networks': false,
 })
 /** Number of random configurations that are measured for a new network. */
 const ROWS_OF_NEW = 10
-const variants = Number(values.variants)
-const fitRows = (values['fit-rows'] ?? (variants > 0 ? '300' : values.from === undefined ? '' : '60'))
+const fitRows = (options['fit-rows'] || (variants > 0 ? '300' : options.from && '60'))
   .split(',')
   .filter(Boolean)
   .map(Number)
 
 for (const board of positionals.length > 0 ? positionals : calibratedBoards) {
-  if (values['new-networks']) evaluateNewNetworks(board)
+  if (options['new-networks']) evaluateNewNetworks(board)
   else await evaluateFits(board)
 }
 
@@ -55,7 +51,7 @@ async function evaluateFits(board: string): Promise<void> {
   const truths = variants > 0 ? boardVariants(board, { count: variants }) : [{ name: board, differs: 'as it ships' }]
   for (const { name, differs } of truths) {
     console.log(`\n${name}: ${differs}`)
-    const fresh = (model: PerfModel) => freshConfigurations(model, Number(values.rows))
+    const fresh = (model: PerfModel) => freshConfigurations(model, options.rows)
     const reportModel = (title: string, model: PerfModel) => {
       const entries = judged(name, model, fresh(model))
       report(`${name}, parameters ${title}`, [
@@ -63,12 +59,12 @@ async function evaluateFits(board: string): Promise<void> {
         { group: 'plans for 42 caps', entries: judged(name, model, plansOf(model)) },
       ])
     }
-    if (values.from === undefined) reportModel('shipped', loadPerfModel(board))
+    if (options.from === '') reportModel('shipped', loadPerfModel(board))
     for (const count of fitRows) {
-      for (const design of values.designs.split(',')) {
+      for (const design of options.designs.split(',')) {
         const rows = measuredRows(name, await designOf(design, spec, count))
-        for (const start of (values.from ?? board).split(',')) {
-          if (values.from !== undefined && start === spec.key) continue
+        for (const start of (options.from || board).split(',')) {
+          if (options.from !== '' && start === spec.key) continue
           const { parameters } = fitPerfModel(rows, spec, {
             source: `${count} rows of ${name}`,
             folds: 3,
@@ -86,7 +82,7 @@ async function evaluateFits(board: string): Promise<void> {
 function evaluateNewNetworks(board: string): void {
   const whole = loadPerfModel(board)
   const { parameters, spec } = whole
-  const fresh = freshConfigurations(whole, Number(values.rows))
+  const fresh = freshConfigurations(whole, options.rows)
   for (const name of whole.networks) {
     const { profile } = parameters
     const isOther = (network: { readonly name: string }) => network.name !== name

@@ -8,55 +8,43 @@
  * without rows` is the loss of a plan for all boards that at most the fraction `--risk` of them exceeds, chosen by their true
  * power among the plans for lowered caps. It estimates what a perfect predictor without rows would pay.
  *
- *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--structure <0 to 4>] [--groups 200] [board ...]
+ *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--groups 200] [board ...]
  */
-import { parseArgs } from 'node:util'
+import { boardVariants } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
 import { mean, SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel, refit } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 import { rowOf } from './evaluation/measured-rows.js'
 import { planLike, planMixes } from './evaluation/plan-mixes.js'
-import {
-  measuredConfigurations,
-  planProblems,
-  randomMixes,
-  STRUCTURES,
-  truthOf,
-  variantsOf,
-} from './evaluation/unseen-boards.js'
+import { scriptOptions } from './evaluation/script-options.js'
+import { measuredConfigurations, planProblems, randomMixes, truthOf } from './evaluation/unseen-boards.js'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    boards: { type: 'string', default: '30' },
-    seed: { type: 'string', default: '909' },
-    rows: { type: 'string', default: '0,10,60' },
-    risk: { type: 'string', default: '0.05' },
-    structure: { type: 'string' },
-    groups: { type: 'string', default: '200' },
-  },
+const options = scriptOptions(import.meta.filename, {
+  boards: 30,
+  seed: 909,
+  rows: '0,10,60',
+  risk: 0.05,
+  groups: 200,
 })
-const all = Array.from({ length: STRUCTURES }, (_, i) => i)
-const structures = values.structure === undefined ? all : [Number(values.structure)]
-const known = values.rows.split(',').map(Number)
+const known = options.rows.split(',').map(Number)
 /** Probabilities of two standard deviations below and above the mean. */
 const TWO_SIGMA = [0.02275, 0.97725]
 const lines: Record<string, string | number>[] = []
 const coverage: Record<string, string | number>[] = []
 
-for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
+for (const board of options.positionals.length > 0 ? options.positionals : ['A100', '3080Ti']) {
   const model = loadPerfModel(board)
-  const measured = measuredConfigurations(model, Math.max(...known, 1), `measured ${values.seed}`)
-  const problems = planProblems(model, values.seed)
-  const groups = groupsOf(model, Number(values.groups))
+  const measured = measuredConfigurations(model, Math.max(...known, 1), `measured ${options.seed}`)
+  const problems = planProblems(model, options.seed)
+  const groups = groupsOf(model, options.groups)
   const planned = (of: PerfModel, i: number, risk?: number, powerCapW = problems[i]!.powerCapW) => {
     const careful = risk === undefined ? {} : { capExceedanceProbability: risk }
     const plan = partition(of, { ...problems[i]!, ...careful, powerCapW })
     return plan.feasible ? plan.configuration : undefined
   }
   const without = { free: problems.map((_, i) => planned(model, i)), careful: plansOf(model) }
-  const truths = variantsOf(board, Number(values.boards), Number(values.seed), structures).map(truthOf)
+  const truths = boardVariants(board, { count: options.boards, seed: options.seed }).map(truthOf)
   const judged = new Map(known.map((rows) => [rows, { excess: [] as number[], cost: [] as number[] }]))
   const inside = new Map(known.map((rows) => [rows, groups.map(noErrors)]))
   for (const truth of truths) {
@@ -123,7 +111,7 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
       (plan) => {
         const ran = plan === undefined ? [] : truths.map((truth) => truth(plan))
         const over = ran.filter(({ powerW }) => powerW > powerCapW).length
-        if (free === undefined || ran.length === 0 || over > Number(values.risk) * ran.length) return []
+        if (free === undefined || ran.length === 0 || over > options.risk * ran.length) return []
         return [ran.map(({ throughput }, b) => Math.log(truths[b]!(free).throughput / throughput))]
       },
     )
@@ -131,7 +119,7 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
   }
 
   function plansOf(of: PerfModel) {
-    return problems.map((_, i) => planned(of, i, Number(values.risk)))
+    return problems.map((_, i) => planned(of, i, options.risk))
   }
 }
 console.table(lines)
@@ -192,7 +180,7 @@ function groupsOf(model: PerfModel, count: number): { name: string; configuratio
   const names = ['random', ...planMixes] as const
   return Array.from({ length: count }, (_, g) => {
     const name = names[g % names.length]!
-    const purpose = `group ${values.seed} ${g}`
+    const purpose = `group ${options.seed} ${g}`
     const configurations = name === 'random' ? randomMixes(model, 8, purpose) : planLike(model, 8, purpose, [name])
     return { name, configurations }
   })

@@ -11,7 +11,6 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { createServerPolicy, runServerLoad, type ServerLoad, serverTasksOf } from '@pctodl/bench-runner/server'
 import { mean, quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
@@ -20,7 +19,7 @@ import { equalShares, plannedShares } from '@pctodl/run/policy'
 import { type PowerCapPolicy, planClocks, ServingClocks } from '@pctodl/scheduler'
 import { arrivalTimes } from '@pctodl/traffic'
 import { bestLockedClock } from '../packages/bench-runner/src/services/services-oracle.js'
-import { printUsage } from './evaluation/print-usage.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
 const kinds = {
   stationary: [501, 502, 503, 504, 505, 506, 522],
@@ -40,23 +39,14 @@ interface Figures {
   readonly keeps: boolean
 }
 
-interface CellResult {
+type Opponent = 'latency-governor' | 'lock' | 'schedule'
+
+interface CellResult extends Readonly<Record<'pctodl' | Opponent, Figures>> {
   readonly cell: string
   readonly kind: string
-  readonly pctodl: Figures
-  readonly 'latency-governor': Figures
-  readonly lock: Figures
-  readonly schedule: Figures
 }
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '8450000' },
-    cells: { type: 'string', default: '12' },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (values.help) printUsage(import.meta.filename)
+const options = scriptOptions(import.meta.filename, { seed: 8_450_000, cells: 12 })
 
 function figuresOf({ services, energyPerRequestJ, capHolds }: Awaited<ReturnType<typeof runServerLoad>>): Figures {
   const worst = 100 * Math.min(...services.map(({ attainment }) => attainment ?? 1))
@@ -131,7 +121,7 @@ async function runCell(kind: string, cell: string, seed: number): Promise<CellRe
 }
 
 /** Geometric mean of the ratios, their 95 % bootstrap interval over cells, and the largest. */
-function ratio(cells: readonly CellResult[], opponent: 'latency-governor' | 'lock' | 'schedule'): string {
+function ratio(cells: readonly CellResult[], opponent: Opponent): string {
   const both = cells.filter((each) => each.pctodl.keeps && each[opponent].keeps)
   if (both.length === 0) return '-'
   const logs = both.map((each) => Math.log(each.pctodl.joules / each[opponent].joules))
@@ -144,30 +134,31 @@ function ratio(cells: readonly CellResult[], opponent: 'latency-governor' | 'loc
 }
 
 // One file for each seed, so that no table mixes the cells of two.
-const out = path.resolve(import.meta.dirname, `../node_modules/.cache/services-${Number(values.seed)}.jsonl`)
+const out = path.resolve(import.meta.dirname, `../node_modules/.cache/services-${options.seed}.jsonl`)
 const known = existsSync(out) ? readFileSync(out, 'utf8').trim().split('\n').filter(Boolean) : []
 const results: CellResult[] = known.map((line) => JSON.parse(line))
 mkdirSync(path.dirname(out), { recursive: true })
-const random = new SeededRandom(Number(values.seed))
-for (let i = 0; i < Number(values.cells); i++) {
+const random = new SeededRandom(options.seed)
+for (let i = 0; i < options.cells; i++) {
   const [kind, tasks] = Object.entries(kinds)[i % 3]!
   const board = `${['3080Ti', 'A100'][random.integer(2)]}~v${1 + random.integer(8)}`
   const cell = `${board}:${tasks[random.integer(tasks.length)]}:${1 + random.integer(3)}`
   if (results.some((result) => result.cell === cell)) continue
-  const result = await runCell(kind, cell, Number(values.seed) + i)
+  const result = await runCell(kind, cell, options.seed + i)
   results.push(result)
   appendFileSync(out, `${JSON.stringify(result)}\n`)
 }
 console.table(
   Object.keys(kinds).map((kind) => {
     const cells = results.filter((result) => result.kind === kind)
+    const kept = cells.filter((each) => each.schedule.keeps)
     const behind = cells.map((each) => each.pctodl.worst - Math.max(each['latency-governor'].worst, each.lock.worst))
     return {
       kind,
       'over lock (95 %), worst, cells': ratio(cells, 'lock'),
       'over schedule': ratio(cells, 'schedule'),
       'over latency-governor': ratio(cells, 'latency-governor'),
-      '99 % kept where the schedule does': `${cells.filter((each) => each.schedule.keeps && each.pctodl.keeps).length} of ${cells.filter((each) => each.schedule.keeps).length}`,
+      '99 % kept where the schedule does': `${kept.filter((each) => each.pctodl.keeps).length} of ${kept.length}`,
       'attainment over the better opponent, worst points': Math.min(...behind).toFixed(2),
     }
   }),

@@ -4,11 +4,11 @@
  * paper's boards, at random mixes and at the configurations that the search chooses. Writes `errors` of the shipped
  * parameters. Variants of other seeds are reserved for `evaluate-risk.ts`.
  *
- *   pnpm params:errors [--variants 50] [--rows 2700] [--without <structure, 0 to 4>]
+ *   pnpm params:errors [--variants 50] [--rows 2700]
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
+import { boardVariants } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
 import { factorise, solveFactorised } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
@@ -17,7 +17,8 @@ import { formatParameters } from '../packages/perf-model/src/cli/parameter-folde
 import { FACTORS } from '../packages/perf-model/src/parameters.js'
 import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/error-terms.js'
 import { planLike } from './evaluation/plan-mixes.js'
-import { planProblems, randomMixes, STRUCTURES, truthOf, variantsOf } from './evaluation/unseen-boards.js'
+import { scriptOptions } from './evaluation/script-options.js'
+import { planProblems, randomMixes, truthOf } from './evaluation/unseen-boards.js'
 
 const SEED = 11
 /**
@@ -38,19 +39,12 @@ interface Row {
   readonly errors: number[]
 }
 
-const { values } = parseArgs({
-  options: {
-    variants: { type: 'string', default: '50' },
-    rows: { type: 'string', default: '2700' },
-    without: { type: 'string' },
-  },
-})
-const structures = Array.from({ length: STRUCTURES }, (_, i) => i).filter((i) => String(i) !== values.without)
+const options = scriptOptions(import.meta.filename, { variants: 50, rows: 2700 })
 const home = path.join(import.meta.dirname, '..', 'packages', 'perf-model')
 
 for (const board of ['3080Ti', 'A100']) {
   const model = loadPerfModel(board)
-  const rows = trainingOf(model, Number(values.rows)).map(({ configuration, weight }) => {
+  const rows = trainingOf(model, options.rows).map(({ configuration, weight }) => {
     const terms = model.errorTerms(configuration)
     return {
       configuration,
@@ -58,7 +52,7 @@ for (const board of ['3080Ti', 'A100']) {
       power: { ...terms.power, weight, errors: [] } as Row,
     }
   })
-  for (const variant of variantsOf(board, Number(values.variants), SEED, structures)) {
+  for (const variant of boardVariants(board, { count: options.variants, seed: SEED })) {
     const truth = truthOf(variant)
     for (const { configuration, throughput, power } of rows) {
       const ran = truth(configuration)

@@ -11,7 +11,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { median } from '@pctodl/numerics'
 import {
   headlineCaption,
@@ -21,8 +20,8 @@ import {
   standingsTable,
   tableAsMarkdown,
 } from '@pctodl/report'
-import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
+import { printUsage, scriptOptions } from './evaluation/script-options.js'
 
 const asked = {
   paper: ['--set', 'paper,equal-p99', '--algorithm', 'pctodl,plan-limit-step,equal-split-step,equal-split,morak-tuned'],
@@ -34,29 +33,25 @@ const asked = {
   ],
 }
 
-const { values, positionals } = parseArgs({
-  options: {
-    variants: { type: 'string', default: '16' },
-    jobs: { type: 'string', default: '2' },
-    write: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-  allowPositionals: true,
+const { variants, jobs, write, positionals } = scriptOptions(import.meta.filename, {
+  variants: 16,
+  jobs: 2,
+  write: false,
 })
 const [kind] = positionals
-if (values.help || (kind !== 'paper' && kind !== 'services')) printUsage(import.meta.filename)
+if (kind !== 'paper' && kind !== 'services') printUsage(import.meta.filename)
 
 const root = path.resolve(import.meta.dirname, '..')
-const folder = path.join(root, 'node_modules/.cache/headline', `${kind}-${values.variants}`)
+const folder = path.join(root, 'node_modules/.cache/headline', `${kind}-${variants}`)
 mkdirSync(folder, { recursive: true })
 const options = [
   '--gpu',
   'all',
   ...asked[kind as keyof typeof asked],
   '--variants',
-  values.variants,
+  String(variants),
   '--jobs',
-  values.jobs,
+  String(jobs),
 ]
 const program = path.join(root, 'packages/bench-runner/bin/bench-runner.js')
 const { stdout, status } = spawnSync(
@@ -82,4 +77,4 @@ const text = [
   `${headlineCaption} Made by ${command}${failures.length > 0 ? `; ${failures.length} runs failed` : ''}.`,
 ].join('\n\n')
 process.stdout.write(`${text}\n\n${tableAsMarkdown(standingsTable(found))}\n`)
-if (values.write) writeReadmeBlock(path.join(root, 'README.md'), `headline:${kind}`, text)
+if (write) writeReadmeBlock(path.join(root, 'README.md'), `headline:${kind}`, text)

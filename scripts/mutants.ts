@@ -6,11 +6,24 @@
  *
  * Prints each surviving mutant with its place and change. A survivor is either behaviour that no test checks, or a
  * change without effect.
+ *
+ *   pnpm mutants [options]
+ *
+ *   --seed <n>             seed of the sample (default: 1)
+ *   --count <n>            number of mutants, the same for each package (default: 80)
+ *   --package <name,...>   default: all eight of the core
+ *   --file <text>          only sources whose path contains the text
+ *   --lines <from>-<to>    only these lines of each source
+ *   --test <text,...>      only tests whose path contains one of the texts
+ *   --json                 print every mutant with its outcome as JSON
+ *   --least                fail if the tests of a package detect a smaller share of its mutants than they must
+ *
+ * A package has the same mutants alone as in a sample of all eight: --package x --count 38, --count 304.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { scriptOptions } from './evaluation/script-options.js'
 import { type Mutant, markedSource, mutantsOf } from './mutants/mutants-of.js'
 import { MARK, runTests, type TestAnswer } from './mutants/run-tests.js'
 
@@ -25,7 +38,6 @@ const corePackages: Readonly<Record<string, number>> = {
   'mig-segments': 68,
   colocation: 75,
 }
-const allNames = Object.keys(corePackages).join(',')
 
 /** Another package whose tests also check a package: the tests of the node service use nvml-control's client. */
 const otherEnd: Readonly<Record<string, string>> = { 'nvml-control': 'node-service' }
@@ -35,38 +47,17 @@ const SPARE_CPU_S = 10
 const SLOWER = 4
 const MAX_CPU_S = 600
 
-const help = `Usage: pnpm mutants [options]
-
-  --seed <n>             seed of the sample (default: 1)
-  --count <n>            number of mutants, the same for each package (default: 80)
-  --package <name,...>   default: ${allNames}
-  --file <text>          only sources whose path contains the text
-  --lines <from>-<to>    only these lines of each source
-  --test <text,...>      only tests whose path contains one of the texts
-  --json                 print every mutant with its outcome as JSON
-  --least                fail if the tests of a package detect a smaller share of its mutants than they must
-
-A package has the same mutants alone as in a sample of all eight: --package x --count 38, --count 304.
-`
-
 const root = path.resolve(import.meta.dirname, '..')
-const { values: options } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    count: { type: 'string', default: '80' },
-    package: { type: 'string', default: allNames },
-    file: { type: 'string', default: '' },
-    lines: { type: 'string', default: `1-${Number.MAX_SAFE_INTEGER}` },
-    test: { type: 'string', default: '' },
-    json: { type: 'boolean', default: false },
-    least: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const options = scriptOptions(import.meta.filename, {
+  seed: 1,
+  count: 80,
+  package: Object.keys(corePackages).join(','),
+  file: '',
+  lines: `1-${Number.MAX_SAFE_INTEGER}`,
+  test: '',
+  json: false,
+  least: false,
 })
-if (options.help) {
-  process.stdout.write(help)
-  process.exit()
-}
 const [firstLine, lastLine = firstLine] = options.lines.split('-').map(Number)
 
 interface Outcome {
@@ -75,7 +66,7 @@ interface Outcome {
 }
 
 const packages = options.package.split(',')
-const perPackage = Math.ceil(Number(options.count) / packages.length)
+const perPackage = Math.ceil(options.count / packages.length)
 const outcomes: Outcome[] = []
 for (const name of packages) outcomes.push(...(await outcomesOf(name)))
 

@@ -20,23 +20,13 @@ if (process.argv.includes('--write')) {
   writeFileSync(budgetFile, `${JSON.stringify(Object.fromEntries(budgets), null, 2)}\n`)
 }
 const budgets: Record<string, PackageSize> = JSON.parse(readFileSync(budgetFile, 'utf8'))
-const against = (size: number, budget = 0) => `${size} of ${budget}`
-console.table(
+const measures = { tokens: 'tokens', exports: 'exports', 'README words': 'readmeWords' } as const
+const table = [...sizes].map(([name, size]) => [
+  name,
   Object.fromEntries(
-    [...sizes].map(([name, { tokens, exports, readmeWords }]) => {
-      const budget = budgets[name]
-      return [
-        name,
-        {
-          tokens: against(tokens, budget?.tokens),
-          exports: against(exports, budget?.exports),
-          'README words': against(readmeWords, budget?.readmeWords),
-        },
-      ]
-    }),
+    Object.entries(measures).map(([title, of]) => [title, `${size[of]} of ${budgets[name]?.[of] ?? 0}`]),
   ),
-)
-const total = (of: (size: PackageSize) => number) => [...sizes.values()].reduce((sum, size) => sum + of(size), 0)
-console.log(
-  `${total(({ tokens }) => tokens)} tokens, ${total(({ exports }) => exports)} exports, ${total(({ readmeWords }) => readmeWords)} words in READMEs`,
-)
+])
+console.table(Object.fromEntries(table))
+const totals = Object.values(measures).map((of) => [...sizes.values()].reduce((sum, size) => sum + size[of], 0))
+console.log(`${totals[0]} tokens, ${totals[1]} exports, ${totals[2]} words in READMEs`)

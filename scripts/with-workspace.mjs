@@ -1,7 +1,7 @@
 /**
  * Prepares the workspace with only Node and npm, then runs one job in it:
  *
- *   node scripts/with-workspace.mjs demo | check-all | check-portable | bench | unit FILE...
+ *   node scripts/with-workspace.mjs demo | check-all | check-portable | bench
  *
  * It installs the required pnpm into .tools/ (nothing global), installs the dependencies of the lock file, and builds.
  * A step with nothing to do is quick, so the script can be run any number of times and in any order.
@@ -41,7 +41,6 @@ const jobs = {
   // The checks that run on every platform of Node.js.
   'check-portable': () => pnpm('--silent', 'run', 'unit:portable'),
   bench: () => pnpm('run', 'run-bench'),
-  unit: () => pnpm('--silent', 'run', 'unit', ...process.argv.slice(3)),
 }
 
 // Ctrl-C reaches all processes of the job. This process ends last, so that nothing writes into the clone after the

@@ -1,16 +1,24 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Manifest, workspacePackages } from '../scripts/pack-packages.js'
-import { copyManifests, versionPackages } from '../scripts/version-packages.js'
+import { type Manifest, root, workspacePackages } from '../scripts/pack-packages.js'
+import { versionPackages } from '../scripts/version-packages.js'
 
 // Before 1.0 a minor release may break the interface, so no change that is described as one makes a package 1.0.0.
 
 let folder: string
+/** Copies what changesets reads: manifests and changesets. */
+function copyManifests(): void {
+  const manifests = workspacePackages().map((workspacePackage) => `${workspacePackage.folder}/package.json`)
+  for (const file of ['package.json', 'pnpm-workspace.yaml', '.changeset', ...manifests]) {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+    cpSync(path.join(root, file), path.join(folder, file), { recursive: true })
+  }
+}
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'pctodl-versions-'))
-  copyManifests(folder)
+  copyManifests()
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 

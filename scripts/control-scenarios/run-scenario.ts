@@ -15,13 +15,13 @@ import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import { PctodlPolicy, type PowerCapPolicy, planClocks, planPartition, runPolicy } from '@pctodl/scheduler'
 import { type ClockMechanism, clockMechanisms } from '@pctodl/thermo-dvfs'
 import { DirectCapPolicy, FeedbackClock, LimitPolicy } from '../../packages/baselines/src/index.js'
-import { MisledGpu } from '../evaluation/misled-gpu.js'
+import { misledGpu } from '../evaluation/misled-gpu.js'
 import { withModelError } from '../evaluation/misled-predictor.js'
 import { boardVariant } from './board-variant.js'
 import { judgeCap } from './judge.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
-import { Settling } from './settling.js'
-import { SwappingTenants } from './swapping-tenants.js'
+import { watchSettling } from './settling.js'
+import { swappingTenants } from './swapping-tenants.js'
 
 export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock', 'plan-limit-step'] as const
 /**
@@ -56,7 +56,7 @@ export interface ScenarioResult {
   readonly peakPercent: number
   /** Throughput from 30 s after the start on, samples/s. */
   readonly throughput: number
-  /** Longest time below 95 % of the cap although a higher clock was possible, ms; see `Settling`. */
+  /** Longest time below 95 % of the cap although a higher clock was possible, ms; see `watchSettling`. */
   readonly settlingMs: number
   /**
    * Changes of the SM clock per minute, without the start and the time after each change of the cap. If the cap changes
@@ -87,13 +87,13 @@ export async function runScenario(
   const { caps, policy } = startable(scenario, policyName, predictor, settle)
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(simulated, { clock, seed, physics, faults: { faults, seed }, firmwareReads: 'sensor' })
-  const pool = swap ? new SwappingTenants(gpu, clock, swap.networks, swap.periodMs) : new SimulatedTenants(gpu)
+  const pool = swap ? swappingTenants(gpu, clock, swap.networks, swap.periodMs) : new SimulatedTenants(gpu)
   const recorder = new RunRecorder(() => gpu.truth().energyJ)
-  const settling = new Settling(spec, faults, () => gpu.truth().energyJ)
+  const settling = watchSettling(spec, faults, () => gpu.truth().energyJ)
   let failure: string | null = null
   try {
     await runPolicy({
-      gpu: new MisledGpu(gpu, clock, sensor, seed),
+      gpu: misledGpu(gpu, clock, sensor, seed),
       pool,
       clock,
       policy,
@@ -108,7 +108,6 @@ export async function runScenario(
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error)
   }
-  settling.end()
   const recording = recorder.recording()
   const { whole, steady } = evaluate(recording)
   const capW = caps[0]!.powerCapW
@@ -124,7 +123,7 @@ export async function runScenario(
     belowLimits: Math.min(...caps.map(({ powerCapW }) => powerCapW)) < spec.powerLimitW.min,
     ...judgeCap(recording),
     throughput,
-    settlingMs: settling.longestMs,
+    settlingMs: settling.longestMs(),
     clockChangesPerMinute: (steady.durationMs > 0 ? steady : whole).actuationsPerMinute['sm-clock'],
     failure,
   }

@@ -11,55 +11,55 @@ const WINDOW_MS = 1000
  * board or the highest clock ends the time, unless the board's limit is still that of a lower cap. A change of the cap
  * also ends it once power had reached the lower of the two caps. So with frequent changes it is a lower bound.
  */
-export class Settling {
-  readonly #spec: GpuSpec
-  readonly #pauses: readonly (readonly [fromMs: number, toMs: number])[]
-  readonly #trueEnergyJ: () => number
-  readonly #points: { readonly timeMs: number; readonly energyJ: number }[] = []
-  #capW = 0
-  #sinceMs: number | null = null
-  #lastMs = 0
-  #hotMs = Number.NEGATIVE_INFINITY
-  longestMs = 0
-
-  constructor(spec: GpuSpec, faults: readonly Fault[], trueEnergyJ: () => number) {
-    this.#spec = spec
-    this.#pauses = faults.flatMap((fault) =>
-      fault.kind === 'client-hung' ? [[fault.atMs, fault.atMs + (fault.durationMs ?? Number.POSITIVE_INFINITY)]] : [],
-    )
-    this.#trueEnergyJ = trueEnergyJ
+export function watchSettling(
+  spec: GpuSpec,
+  faults: readonly Fault[],
+  trueEnergyJ: () => number,
+): { add(event: RunEvent): void; longestMs(): number } {
+  const pauses = faults.flatMap((fault) =>
+    fault.kind === 'client-hung'
+      ? [{ fromMs: fault.atMs, toMs: fault.atMs + (fault.durationMs ?? Number.POSITIVE_INFINITY) }]
+      : [],
+  )
+  const points: { readonly timeMs: number; readonly energyJ: number }[] = []
+  let lastCapW = 0
+  let sinceMs: number | null = null
+  let lastMs = 0
+  let hotMs = Number.NEGATIVE_INFINITY
+  let longestMs = 0
+  const end = () => {
+    if (sinceMs !== null) longestMs = Math.max(longestMs, lastMs - sinceMs)
+    sinceMs = null
   }
-
-  add(event: RunEvent): void {
-    if (event.type !== 'sample') return
-    const { timeMs, telemetry, powerCapW, reconfiguring, activeShare, failures, smClockRefusedMs, inForce } = event
-    const points = this.#points
-    points.push({ timeMs, energyJ: this.#trueEnergyJ() })
-    while (points[1] && points[1].timeMs <= timeMs - WINDOW_MS) points.shift()
-    const spanMs = timeMs - points[0]!.timeMs
-    const pauses = this.#pauses.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs <= toMs)
-    const free = pauses || reconfiguring || activeShare !== 1 || failures.length > 0 || smClockRefusedMs > 0
-    const { smClockMhz, memClockMhz, powerLimitW } = inForce
-    const clocksMhz = smClocksAt(this.#spec, memClockMhz ?? this.#spec.performanceMemClocksMhz[0]!)!
-    const highest =
-      powerLimitW >= BELOW * powerCapW &&
-      (smClockMhz === null || smClockMhz >= Math.min(this.#spec.boostClockMhz, clocksMhz.at(-1)!))
-    const hot = telemetry.clocksEventReasons.some((reason) => reason.includes('thermal'))
-    if (hot) this.#hotMs = timeMs
-    if (free || highest || timeMs - this.#hotMs < WINDOW_MS || spanMs < WINDOW_MS) this.end()
-    else {
-      const meanW = (1000 * (points.at(-1)!.energyJ - points[0]!.energyJ)) / spanMs
-      const reached = powerCapW === this.#capW ? powerCapW : Math.min(powerCapW, this.#capW)
-      if (meanW >= BELOW * reached) this.end()
-      if (meanW < BELOW * powerCapW) this.#sinceMs ??= timeMs
-    }
-    this.#capW = powerCapW
-    this.#lastMs = timeMs
-  }
-
-  /** Counts the time below the cap that has not ended yet. */
-  end(): void {
-    if (this.#sinceMs !== null) this.longestMs = Math.max(this.longestMs, this.#lastMs - this.#sinceMs)
-    this.#sinceMs = null
+  return {
+    add(event) {
+      if (event.type !== 'sample') return
+      const { timeMs, telemetry, powerCapW, reconfiguring, activeShare, failures, smClockRefusedMs, inForce } = event
+      points.push({ timeMs, energyJ: trueEnergyJ() })
+      while (points[1] && points[1].timeMs <= timeMs - WINDOW_MS) points.shift()
+      const spanMs = timeMs - points[0]!.timeMs
+      const paused = pauses.some(({ fromMs, toMs }) => timeMs >= fromMs && timeMs <= toMs)
+      const free = paused || reconfiguring || activeShare !== 1 || failures.length > 0 || smClockRefusedMs > 0
+      const { smClockMhz, memClockMhz, powerLimitW } = inForce
+      const clocksMhz = smClocksAt(spec, memClockMhz ?? spec.performanceMemClocksMhz[0]!)!
+      const highest =
+        powerLimitW >= BELOW * powerCapW &&
+        (smClockMhz === null || smClockMhz >= Math.min(spec.boostClockMhz, clocksMhz.at(-1)!))
+      if (telemetry.clocksEventReasons.some((reason) => reason.includes('thermal'))) hotMs = timeMs
+      if (free || highest || timeMs - hotMs < WINDOW_MS || spanMs < WINDOW_MS) end()
+      else {
+        const meanW = (1000 * (points.at(-1)!.energyJ - points[0]!.energyJ)) / spanMs
+        const reached = powerCapW === lastCapW ? powerCapW : Math.min(powerCapW, lastCapW)
+        if (meanW >= BELOW * reached) end()
+        if (meanW < BELOW * powerCapW) sinceMs ??= timeMs
+      }
+      lastCapW = powerCapW
+      lastMs = timeMs
+    },
+    /** Also counts the time below the cap that has not ended yet. */
+    longestMs() {
+      end()
+      return longestMs
+    },
   }
 }

@@ -1,4 +1,5 @@
 import { mean, quantile, sampleVariance } from '@pctodl/numerics'
+import { tableAsMarkdown, withoutEmptyColumns } from '../../packages/report/src/table/report-table.js'
 import type { ScenarioPolicy, ScenarioResult } from './run-scenario.js'
 import { isBlind, isLate } from './scenarios.js'
 
@@ -7,6 +8,9 @@ const MAX_ABOVE_LATE_PERCENT = 2
 const LONGEST_MS = 2000
 /** Limit for the time above the cap beyond directcap's in the same case, percentage points. */
 const MORE_THAN_DIRECTCAP = 0.5
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
+  tableAsMarkdown(withoutEmptyColumns({ head, rows }))
 
 const titles = [
   'what happens',
@@ -60,7 +64,7 @@ export function tableOf(results: readonly ScenarioResult[]): {
     )
     return policy === 'pctodl' || ratios.length === 0 ? [] : [`${policy} ${medianAndMin(ratios)} (${ratios.length})`]
   })
-  const paragraphs = [table([titles, ...rows]), `Cases within, of all: ${totals.join(', ')}`]
+  const paragraphs = [table(titles, rows), `Cases within, of all: ${totals.join(', ')}`]
   if (over.length > 0) {
     paragraphs.push(
       `Throughput relative to each policy, in cases where both are within, median / worst (cases): ${over.join(', ')}`,
@@ -99,19 +103,12 @@ export function ablationTable(results: readonly ScenarioResult[]): string {
     'more clock changes a minute',
     'longer to reach the cap, s',
   ]
-  return rows.length === 0 ? '' : `${table([head, ...rows])}\n`
+  return rows.length === 0 ? '' : `${table(head, rows)}\n`
 }
 
 /** Formats a mean with its 95 % interval. */
 function interval(values: readonly number[]): string {
   return `${mean(values).toFixed(3)} +- ${(1.96 * Math.sqrt(sampleVariance(values) / values.length)).toFixed(3)}`
-}
-
-/** Formats a table without the columns that have no values. */
-function table([head, ...rows]: readonly (readonly string[])[]): string {
-  const kept = head!.map((_, column) => rows.some((cells) => cells[column] !== '-'))
-  const line = (cells: readonly string[]) => `| ${cells.filter((_, column) => kept[column]).join(' | ')} |`
-  return [line(head!), line(head!.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 function withinText(results: readonly ScenarioResult[]): string {

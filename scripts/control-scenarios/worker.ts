@@ -1,5 +1,5 @@
 /** Runs cases in worker processes. This file is also the program of a worker. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { runScenario, type ScenarioPolicy, type ScenarioResult } from './run-scenario.js'
 import type { Scenario } from './scenarios.js'
@@ -11,52 +11,32 @@ interface ScenarioOrder {
 }
 
 /**
- * Distributes cases over worker processes. Each worker gets one case at a time.
+ * Deals the cases out to worker processes.
  *
  * @returns the results in the order of the cases
- * @throws Error if a worker exits
+ * @throws Error if a worker exits early
  */
 export async function runInWorkers(orders: readonly ScenarioOrder[], workers: number): Promise<ScenarioResult[]> {
-  const answers: ScenarioResult[][] = []
-  let next = 0
-  const work = async () => {
+  const parts = Array.from({ length: workers }, async (_, w): Promise<ScenarioResult[][]> => {
     const worker = fork(import.meta.filename, { execArgv: process.execArgv })
-    try {
-      while (next < orders.length) {
-        const i = next++
-        answers[i] = await answerOf(worker, orders[i]!)
-        if (next % 20 === 0) process.stderr.write(`${next}/${orders.length}\n`)
-      }
-    } finally {
-      worker.kill()
-    }
+    worker.send(orders.filter((_, i) => i % workers === w))
+    const [answer] = await Promise.race([once(worker, 'message'), once(worker, 'exit')])
+    if (!Array.isArray(answer)) throw new Error(`a worker ended with code ${answer}`)
+    return answer
+  })
+  const answers = await Promise.all(parts)
+  return orders.flatMap((_, i) => answers[i % workers]![Math.floor(i / workers)]!)
+}
+
+async function run(orders: readonly ScenarioOrder[]): Promise<void> {
+  const answers: ScenarioResult[][] = []
+  for (const { scenario, policies, limitFactor } of orders) {
+    const results: ScenarioResult[] = []
+    for (const policy of policies) results.push(await runScenario(scenario, policy, limitFactor))
+    answers.push(results)
+    if (answers.length % 10 === 0) process.stderr.write(`${answers.length}/${orders.length}\n`)
   }
-  await Promise.all(Array.from({ length: workers }, work))
-  return answers.flat()
+  process.send!(answers, () => process.disconnect())
 }
 
-async function answerOf(worker: ChildProcess, order: ScenarioOrder): Promise<ScenarioResult[]> {
-  const answered = new AbortController()
-  const { signal } = answered
-  worker.send(order)
-  try {
-    return await Promise.race([
-      once(worker, 'message', { signal }).then(([results]) => results),
-      once(worker, 'exit', { signal }).then(([code]) => {
-        throw new Error(`a worker ended with code ${code} in ${JSON.stringify(order)}`)
-      }),
-    ])
-  } finally {
-    answered.abort()
-  }
-}
-
-async function run({ scenario, policies, limitFactor }: ScenarioOrder): Promise<ScenarioResult[]> {
-  const results: ScenarioResult[] = []
-  for (const policy of policies) results.push(await runScenario(scenario, policy, limitFactor))
-  return results
-}
-
-if (process.argv[1] === import.meta.filename) {
-  process.on('message', (order: ScenarioOrder) => void run(order).then((results) => process.send!(results)))
-}
+if (process.argv[1] === import.meta.filename) process.once('message', (orders: ScenarioOrder[]) => void run(orders))

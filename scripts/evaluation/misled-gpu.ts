@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import type { Clock, Gpu, GpuInfo, GpuLease, GpuSpec, Telemetry } from '@pctodl/platform'
+import type { Clock, Gpu, Telemetry } from '@pctodl/platform'
 
 export interface SensorTrouble {
   /** Delay of the readings, ms. */
@@ -11,43 +11,28 @@ export interface SensorTrouble {
 }
 
 /** A board whose readings are delayed or lost without notice. Setters and processes are not affected. */
-export class MisledGpu implements Gpu {
-  readonly #gpu: Gpu
-  readonly #clock: Clock
-  readonly #trouble: SensorTrouble
-  readonly #random: SeededRandom
-  readonly #waiting: Telemetry[] = []
-  #shown: Telemetry | undefined
-
-  constructor(gpu: Gpu, clock: Clock, trouble: SensorTrouble, seed: number) {
-    this.#gpu = gpu
-    this.#clock = clock
-    this.#trouble = trouble
-    this.#random = new SeededRandom(seed)
-  }
-
-  get spec(): GpuSpec {
-    return this.#gpu.spec
-  }
-
-  info(): Promise<GpuInfo> {
-    return this.#gpu.info()
-  }
-
-  acquire(): Promise<GpuLease> {
-    return this.#gpu.acquire()
-  }
-
-  async sample(): Promise<Telemetry> {
-    const { lagMs = 0, lateAll = false, lostShare = 0 } = this.#trouble
-    const reading = await this.#gpu.sample()
-    this.#waiting.push(reading)
-    while (this.#waiting[0] && this.#waiting[0].timeMs <= this.#clock.now() - lagMs)
-      this.#shown = this.#waiting.shift()!
-    const lost = this.#random.uniform() < lostShare
-    const shown = this.#shown ?? { ...reading, powerAverageW: null, powerInstantW: null, energyJ: null }
-    const told = lateAll ? { ...shown, timeMs: reading.timeMs } : reading
-    const { powerAverageW, powerInstantW } = lost ? { powerAverageW: null, powerInstantW: null } : shown
-    return { ...told, powerAverageW, powerInstantW }
+export function misledGpu(
+  gpu: Gpu,
+  clock: Clock,
+  { lagMs = 0, lateAll = false, lostShare = 0 }: SensorTrouble,
+  seed: number,
+): Gpu {
+  const random = new SeededRandom(seed)
+  const waiting: Telemetry[] = []
+  let late: Telemetry | undefined
+  const unknown = { powerAverageW: null, powerInstantW: null }
+  return {
+    spec: gpu.spec,
+    info: () => gpu.info(),
+    acquire: () => gpu.acquire(),
+    async sample() {
+      const reading = await gpu.sample()
+      waiting.push(reading)
+      while (waiting[0] && waiting[0].timeMs <= clock.now() - lagMs) late = waiting.shift()
+      const lost = random.uniform() < lostShare
+      const shown = late ?? { ...reading, ...unknown, energyJ: null }
+      const { powerAverageW, powerInstantW } = lost ? unknown : shown
+      return { ...(lateAll ? shown : reading), timeMs: reading.timeMs, powerAverageW, powerInstantW }
+    },
   }
 }

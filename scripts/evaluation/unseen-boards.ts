@@ -1,4 +1,4 @@
-import { type BoardVariant, boardVariants, simulateSteadyState } from '@pctodl/gpu-sim'
+import { type BoardVariant, simulateSteadyState } from '@pctodl/gpu-sim'
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
@@ -10,16 +10,6 @@ import { fits } from './prediction-errors.js'
 
 /** True behaviour of a variant of a board without a power limit, so that it runs at any clock. */
 export const truthOf = (variant: BoardVariant): Truth => simulateSteadyState(variant, { powerLimitW: 1e9 })
-
-/** Number of structures (sets of equations). The variants use them in turn. */
-export const STRUCTURES = 5
-
-/** Variants of a seed that use only the given structures. */
-export function variantsOf(board: string, count: number, seed: number, structures: readonly number[]): BoardVariant[] {
-  return boardVariants(board, { count: Math.ceil((count * STRUCTURES) / structures.length), seed })
-    .filter((_, i) => structures.includes((i + 1) % STRUCTURES))
-    .slice(0, count)
-}
 
 /** Random configurations that fit the board's memory. */
 export function randomMixes(model: PerfModel, count: number, purpose: string): Configuration[] {
@@ -41,7 +31,7 @@ export function measuredConfigurations(model: PerfModel, count: number, purpose:
 }
 
 /** Planning problems: mostly one network under a cap, sometimes two. */
-export function planProblems(model: PerfModel, purpose: string, count = 10): PartitionOptions[] {
+export function planProblems(model: PerfModel, purpose: string | number, count = 10): PartitionOptions[] {
   const { spec, networks } = model
   return Array.from({ length: count }, (_, i) => {
     const random = new SeededRandom(seedFrom('problem', purpose, spec.key, i))

@@ -51,13 +51,6 @@ export type ControlRequest =
   | { kind: 'step'; batchSize: number }
   | { kind: 'boards' }
 
-export interface SetReply {
-  /** NVML return code. */
-  readonly code: number
-  /** Id of a created instance, or NVML's return code of a MIG mode change; 0 for other requests. */
-  readonly value: number
-}
-
 export interface AttachReply {
   readonly protocol: number
   /** 0 if the process is attached, else the CUDA error that it gets instead of a context. */

@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { type FailureKind, loadName, type SimulatedProcess } from '@pctodl/gpu-sim'
 import { assertTenants, PctodlError, reasonOf, systemClock } from '@pctodl/platform'
+import type { SetterAnswer } from './board-file.js'
 import type { Privilege } from './board-file-layout.js'
 import {
   type AttachReply,
@@ -11,14 +12,13 @@ import {
   type ControlRequest,
   type CountersReply,
   parseControlRequest,
-  type SetReply,
   type StepReply,
 } from './control-protocol.js'
 import type { HostBoard } from './host-board.js'
 import type { HostMigDevice } from './host-mig.js'
 import type { HostTenant } from './host-tenants.js'
 import { onMessages, send } from './message-socket.js'
-import { type MpsClient, MpsConnectionError, MpsDaemon } from './mps-daemon.js'
+import { type MpsClient, MpsConnectionError, MpsDaemon, type StartServer } from './mps-daemon.js'
 import { computeModes, nvmlReturn } from './nvml-return.js'
 
 const MAX_CONNECTIONS = 256
@@ -41,8 +41,7 @@ const failureCodes: Readonly<Record<FailureKind, number>> = {
 export interface ControlServiceOptions {
   readonly boards: readonly HostBoard[]
   readonly privilege: Privilege
-  /** Starts a process that represents an MPS server. */
-  startServer(): { readonly pid: number; stop(): void }
+  readonly startServer: StartServer
 }
 
 /**
@@ -160,7 +159,7 @@ export class ControlService {
           return this.#set(request)
         case 'mps-daemon': {
           if (this.#daemons.has(request.pipeDirectory)) return { accepted: false }
-          const state = new MpsDaemon({ startServer: this.#options.startServer })
+          const state = new MpsDaemon(this.#options.startServer)
           daemon = { pipeDirectory: request.pipeDirectory, state }
           const { pipeDirectory, visible = '' } = request
           this.#daemons.set(pipeDirectory, { state, visible, crash: () => socket.destroy() })
@@ -236,16 +235,14 @@ export class ControlService {
     }
   }
 
-  async #set(request: Extract<ControlRequest, { kind: 'set' }>): Promise<SetReply> {
+  async #set(request: Extract<ControlRequest, { kind: 'set' }>): Promise<SetterAnswer> {
     const { gpuIndex, operation, first, second, third = 0, uid } = request
     const { privilege } = this.#options
     if (privilege === 'nobody' || (privilege === 'root' && uid !== 0)) {
-      return { code: nvmlReturn.noPermission, value: 0 }
+      return { result: nvmlReturn.noPermission, value: 0 }
     }
     const board = this.#options.boards[gpuIndex]
-    if (!board) return { code: nvmlReturn.invalidArgument, value: 0 }
-    const { result, value } = await board.set(operation, first, second, third)
-    return { code: result, value }
+    return board ? board.set(operation, first, second, third) : { result: nvmlReturn.invalidArgument, value: 0 }
   }
 
   /**

@@ -2,6 +2,7 @@ import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { GpuSpec } from '@pctodl/platform'
 import { type BoardIdentity, MAX_SM_CLOCKS } from './board-file-layout.js'
 import { migProfileFacts } from './mig-facts.js'
+import { architectures, brands } from './nvml-return.js'
 
 /** Version of the emulated driver. */
 export const DRIVER_VERSION = '550.144.03'
@@ -9,18 +10,6 @@ export const NVML_VERSION = '12.550.144.03'
 /** CUDA version 12.4 in the driver's encoding. */
 export const CUDA_DRIVER_VERSION = 12_040
 
-/** NVML's architecture number by GPU architecture. */
-const architectureNumbers: Readonly<Record<string, number>> = {
-  Pascal: 4,
-  Volta: 5,
-  Turing: 6,
-  Ampere: 7,
-  Ada: 8,
-  Hopper: 9,
-  Blackwell: 10,
-}
-/** NVML's number for an unknown architecture. */
-const UNKNOWN_ARCHITECTURE = 0xffffffff
 const pcieGenerations: Readonly<Record<string, number>> = {
   Pascal: 3,
   Volta: 3,
@@ -30,9 +19,6 @@ const pcieGenerations: Readonly<Record<string, number>> = {
   Hopper: 5,
 }
 const NEWEST_PCIE = 5
-const BRAND_TESLA = 2
-const BRAND_GEFORCE = 5
-const BRAND_NVIDIA = 14
 
 /** FP32 units per SM by compute capability (CUDA C++ Programming Guide). */
 const coresPerSm: Readonly<Record<string, number>> = {
@@ -92,11 +78,12 @@ export function driverFacts(
     pciDeviceId: ((pciDeviceId << 16) | 0x10de) >>> 0,
     pciSubsystemId: ((pciDeviceId << 16) | 0x10de) >>> 0,
     brand: geforce
-      ? BRAND_GEFORCE
+      ? brands.GeForce
       : ['Pascal', 'Volta', 'Turing'].includes(spec.architecture)
-        ? BRAND_TESLA
-        : BRAND_NVIDIA,
-    architecture: architectureNumbers[spec.architecture] ?? UNKNOWN_ARCHITECTURE,
+        ? brands.Tesla
+        : brands.NVIDIA,
+    // NVML's number for an unknown architecture is the largest of 32 bits.
+    architecture: architectures.findIndex((name) => name.startsWith(spec.architecture)) >>> 0,
     computeMajor: major,
     computeMinor: minor,
     coreCount: spec.smCount * (coresPerSm[spec.computeCapability] ?? 128),

@@ -13,7 +13,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from './board-file.js'
-import { controlSocket, settersSocket } from './host-folder-layout.js'
 import { NVML_LIBRARY } from './native-library.js'
 
 const PREFIX = 'pctodl-gpu-sim-'
@@ -34,12 +33,16 @@ export interface HostFolderOptions {
  * folder.
  */
 export class HostFolder {
-  readonly path: string
+  readonly path: string = newFolder()
+  readonly libraries: string = join(this.path, 'lib')
+  readonly programs: string = join(this.path, 'bin')
+  /** Folder with the executables of the processes that stand for simulated ones. */
+  readonly standIns: string = join(this.path, 'processes')
+  readonly mpsPipes: string = join(this.path, 'mps')
+  readonly mpsLogs: string = join(this.path, 'mps-log')
   readonly #removeAtExit = () => this.remove()
 
   constructor({ library, programsFolder }: HostFolderOptions) {
-    removeStaleFolders()
-    this.path = mkdtempSync(join(tmpdir(), PREFIX))
     process.once('exit', this.#removeAtExit)
     writeFileSync(join(this.path, OWNER_FILE), `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`)
     // A command that root starts may drop its privileges, but must still reach the boards, as with device files.
@@ -62,35 +65,6 @@ export class HostFolder {
     mkdirSync(this.mpsLogs)
   }
 
-  get libraries(): string {
-    return join(this.path, 'lib')
-  }
-
-  get programs(): string {
-    return join(this.path, 'bin')
-  }
-
-  /** Folder with the executables of the processes that stand for simulated ones. */
-  get standIns(): string {
-    return join(this.path, 'processes')
-  }
-
-  get mpsPipes(): string {
-    return join(this.path, 'mps')
-  }
-
-  get mpsLogs(): string {
-    return join(this.path, 'mps-log')
-  }
-
-  get socket(): string {
-    return controlSocket(this.path)
-  }
-
-  get setters(): string {
-    return settersSocket(this.path)
-  }
-
   /**
    * Removes the folder; a second call does nothing. Removal is retried, because a program that is ending may still
    * write to its log.
@@ -101,8 +75,8 @@ export class HostFolder {
   }
 }
 
-/** Removes the folders of hosts that were killed. */
-function removeStaleFolders(): void {
+/** Makes a folder, after removing those of hosts that were killed. */
+function newFolder(): string {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(PREFIX)) continue
     const folder = join(tmpdir(), name)
@@ -115,6 +89,7 @@ function removeStaleFolders(): void {
       // Another host is creating or removing the same folder.
     }
   }
+  return mkdtempSync(join(tmpdir(), PREFIX))
 }
 
 /**

@@ -19,10 +19,8 @@ export interface MpsServer {
   stop(): void
 }
 
-export interface MpsDaemonOptions {
-  /** Starts a process that represents an MPS server. */
-  startServer(): { readonly pid: number; stop(): void }
-}
+/** Starts a process that represents an MPS server. */
+export type StartServer = () => { readonly pid: number; stop(): void }
 
 /** CUDA error if the MPS server or its daemon has ended. */
 const CUDA_MPS_RPC_FAILURE = 806
@@ -52,7 +50,7 @@ export class MpsConnectionError extends PctodlError {
  * of its servers belongs to one user. A new thread percentage applies only to servers and clients that start later.
  */
 export class MpsDaemon {
-  readonly #options: MpsDaemonOptions
+  readonly #startServer: StartServer
   readonly #servers: MpsServer[] = []
   readonly #deviceMemoryLimits = new Map<string, string>()
   #defaultPercentage = 100
@@ -60,8 +58,8 @@ export class MpsDaemon {
   #quitting = false
   #waiting: (() => void)[] = []
 
-  constructor(options: MpsDaemonOptions) {
-    this.#options = options
+  constructor(startServer: StartServer) {
+    this.#startServer = startServer
   }
 
   /**
@@ -88,14 +86,14 @@ export class MpsDaemon {
       if (index >= 0) server.clients.splice(index, 1)
       if (server.clients.length === 0) server.faulty = false
     }
-    for (const wake of this.#waiting.splice(0)) wake()
+    this.#wake()
   }
 
   /** Handles the end of the daemon process: its servers end, and the clients lose their CUDA contexts. */
   abandon(): void {
     this.#quitting = true
     for (const server of [...this.#servers]) this.#stop(server)
-    for (const wake of this.#waiting.splice(0)) wake()
+    this.#wake()
   }
 
   /** Handles a fatal fault of one client. Its server accepts no new clients until all its clients have left. */
@@ -195,21 +193,24 @@ export class MpsDaemon {
   }
 
   async #drained(servers: readonly MpsServer[], timeoutMs?: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
     let late = false
-    const woken = () => new Promise<void>((resolve) => this.#waiting.push(resolve))
-    if (timeoutMs !== undefined) {
-      timer = setTimeout(() => {
-        late = true
-        for (const wake of this.#waiting.splice(0)) wake()
-      }, timeoutMs)
+    const end = () => {
+      late = true
+      this.#wake()
     }
-    while (!late && servers.some((server) => server.clients.length > 0)) await woken()
+    const timer = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs)
+    while (!late && servers.some((server) => server.clients.length > 0)) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
     clearTimeout(timer)
   }
 
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
   #start(uid: number): MpsServer {
-    const standIn = this.#options.startServer()
+    const standIn = this.#startServer()
     const server = {
       pid: standIn.pid,
       uid,

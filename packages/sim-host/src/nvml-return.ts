@@ -37,3 +37,10 @@ const errorTexts: Readonly<Record<number, string>> = {
 }
 
 export const computeModes = { DEFAULT: 0, EXCLUSIVE_THREAD: 1, PROHIBITED: 2, EXCLUSIVE_PROCESS: 3 } as const
+
+/** GPU architectures, by NVML's number. */
+export const architectures: readonly string[] =
+  ',,Kepler,Maxwell,Pascal,Volta,Turing,Ampere,Ada Lovelace,Hopper,Blackwell'.split(',')
+
+/** NVML's numbers of product brands. */
+export const brands = { Tesla: 2, GeForce: 5, NVIDIA: 14 } as const

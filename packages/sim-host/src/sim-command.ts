@@ -16,7 +16,7 @@ import { attachProcess } from './attached-process.js'
 import { LlmEngine } from './llm-engine.js'
 import { serveLlm } from './llm-server.js'
 import { runInHost } from './run-in-host.js'
-import { addSimulateOptions, type SimulateOptions, simulate } from './simulate-command.js'
+import { addSimulateOptions, parseLoad, type SimulateOptions, simulate } from './simulate-command.js'
 import { type HostTenantLoad, SimulatedHost } from './simulated-host.js'
 import { type TenantOptions, tenant } from './tenant-command.js'
 
@@ -107,9 +107,11 @@ async function host(options: HostOptions, command: string | undefined, words: re
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({
     ...{ board: gpu, gpus, seed, load },
-    ...given({ name }),
-    ...(mig === undefined ? {} : { mig: mig.split(',').map((profile) => profile.trim()) }),
-    ...(faults === undefined ? {} : { faults: readFaults(faults) }),
+    ...given({
+      name,
+      faults: faults === undefined ? undefined : readFaults(faults),
+      mig: mig?.split(',').map((profile) => profile.trim()),
+    }),
     privilege: denyRoot ? 'nobody' : allowAll ? 'everyone' : 'root',
   })
   try {
@@ -130,18 +132,6 @@ function readFaults(file: string): FaultScenario {
   }
   assertFaultScenario(scenario)
   return scenario
-}
-
-/** Parses `--load`: comma-separated tenants of the form `network:share:batch[:board]`. */
-export function parseLoad(text: string): HostTenantLoad[] {
-  return text.split(',').map((part) => {
-    const [model = '', share, batch, gpuIndex = '0', ...more] = part.trim().split(':')
-    const numbers = [share, batch, gpuIndex].map(Number)
-    if (more.length > 0 || !model || numbers.some(Number.isNaN)) {
-      throw new InvalidInputError('--load', part, 'network:share:batch[:board], e.g. resnet50:50:32')
-    }
-    return { model, mpsPercent: numbers[0]!, batchSize: numbers[1]!, gpuIndex: numbers[2]! }
-  })
 }
 
 async function llm({ parameters, model, port }: LlmOptions, terminal: Terminal): Promise<number> {

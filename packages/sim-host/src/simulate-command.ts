@@ -5,10 +5,11 @@ import { hostNames, precisions, resolveBoard, simulateSteadyState, tenantFootpri
 import { graphFromOnnx, type LayerGraph } from '@pctodl/model-zoo'
 import { assertTenants, given, InvalidInputError, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { Command } from 'commander'
+import type { HostTenantLoad } from './simulated-host.js'
 
 export interface SimulateOptions {
   readonly gpu: string
-  readonly load: string
+  readonly load: readonly HostTenantLoad[]
   readonly onnx: readonly string[]
   readonly size: readonly string[]
   readonly precision: (typeof precisions)[number]
@@ -22,7 +23,7 @@ export interface SimulateOptions {
 export function addSimulateOptions(command: Command): Command {
   return command
     .requiredOption('--gpu <board>', 'a board or a variant of one: A100, A100~v3')
-    .requiredOption('--load <tenants>', 'network:share:batch, separated by commas')
+    .requiredOption('--load <tenants>', 'network:share:batch, separated by commas', parseLoad)
     .option('--onnx <files...>', "networks in addition to the zoo's, each named after its file, or name=file", [])
     .option('--size <axis=n...>', 'sizes of symbolic axes in the files, e.g. sequence=128', [])
     .option('--precision <name>', precisions.join(', '), oneOf(...precisions), 'fp16')
@@ -55,7 +56,10 @@ export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal)
   }
   for (const network of networks) stderr.write(unknownOperators(network))
   const board = resolveBoard(options.gpu)
-  const tenants = options.load.split(',').map(tenantOf)
+  const tenants = options.load.map(({ gpuIndex, ...tenant }): Tenant => {
+    if (gpuIndex !== 0) throw new InvalidInputError('--load', gpuIndex, 'no other board than 0')
+    return tenant
+  })
   assertTenants(tenants)
   const memClockMhz = options.memClock ?? board.spec.performanceMemClocksMhz[0]!
   const clocks = smClocksAt(board.spec, memClockMhz)
@@ -117,10 +121,16 @@ function sizeOf(text: string): [axis: string, size: number] {
   return [axis, Number(size)]
 }
 
-function tenantOf(text: string): Tenant {
-  const [, model, share, batch] = /^(.+):(\d+):(\d+)$/.exec(text.trim()) ?? []
-  if (model === undefined) throw new InvalidInputError('--load', text, 'network:share:batch, e.g. resnet50:50:32')
-  return { model, mpsPercent: Number(share), batchSize: Number(batch) }
+/** Parses `--load`: comma-separated tenants of the form `network:share:batch[:board]`. */
+export function parseLoad(text: string): HostTenantLoad[] {
+  return text.split(',').map((part) => {
+    const [model = '', share, batch, gpuIndex = '0', ...more] = part.trim().split(':')
+    const numbers = [share, batch, gpuIndex].map(Number)
+    if (more.length > 0 || !model || numbers.some(Number.isNaN)) {
+      throw new InvalidInputError('--load', part, 'network:share:batch[:board], e.g. resnet50:50:32')
+    }
+    return { model, mpsPercent: numbers[0]!, batchSize: numbers[1]!, gpuIndex: numbers[2]! }
+  })
 }
 
 function unknownOperators({ name, unknownOperators: unknown }: LayerGraph): string {

@@ -18,6 +18,7 @@ import type { BoardEventType, Privilege } from './board-file-layout.js'
 import { type Attachment, ControlService } from './control-service.js'
 import { HostBoard } from './host-board.js'
 import { HostFolder, hostPrograms } from './host-folder.js'
+import { controlSocket, settersSocket } from './host-folder-layout.js'
 import { lspciScript } from './lspci-script.js'
 import { nativeLibrary } from './native-library.js'
 import { StandInProcess } from './stand-in-process.js'
@@ -129,8 +130,7 @@ export class SimulatedHost {
           clock: systemClock,
           seed: seed + i,
           mps: 'off',
-          ...(options.physics ? { physics: options.physics } : {}),
-          ...(options.faults ? { faults: options.faults } : {}),
+          ...given({ physics: options.physics, faults: options.faults }),
         }),
     )
     const library = nativeLibrary({
@@ -240,7 +240,7 @@ export class SimulatedHost {
       await systemClock.sleep(REQUEST_PERIOD_MS)
     }
     for (const board of this.#boards) await board.publish()
-    await this.#control.listen(this.#place.socket, this.#place.setters)
+    await this.#control.listen(controlSocket(this.folder), settersSocket(this.folder))
     this.#schedule(0)
     if (load.some((tenant) => tenant.mpsPercent < 100)) await this.#startMps()
     for (const tenant of load) this.#launch(tenant)

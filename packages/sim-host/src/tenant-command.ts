@@ -1,4 +1,5 @@
 import type { Terminal } from '@pctodl/command-line'
+import { systemClock } from '@pctodl/platform'
 import { attachProcess, CudaError } from './attached-process.js'
 import type { CountersReply } from './control-protocol.js'
 
@@ -34,7 +35,7 @@ export async function tenant(
       print({ attached: true, mps: attached.isMpsClient, mpsPercent: attached.mpsPercent })
       const endMs = performance.now() + 1000 * seconds
       while (!signal.aborted && performance.now() < endMs) {
-        await pause(Math.min(1000, endMs - performance.now()), signal)
+        await systemClock.sleep(Math.min(1000, endMs - performance.now()), signal).catch(() => {})
         const { cudaError, failureKind, ...counters } = await client.request<CountersReply>({ kind: 'counters' })
         if (counters.state === 'failed') print(counters)
         if (failureKind === 'killed') process.kill(process.pid, 'SIGKILL')
@@ -50,11 +51,4 @@ export async function tenant(
     stderr.write(`${error.message}\n`)
     return 1
   }
-}
-
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, durationMs)
-    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
-  })
 }

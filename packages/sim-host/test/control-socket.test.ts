@@ -6,15 +6,9 @@ import { join } from 'node:path'
 import { physicsOfBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { attachProcess } from '../src/attached-process.js'
+import type { SetterAnswer } from '../src/board-file.js'
 import { operations } from '../src/board-file-layout.js'
-import type {
-  AttachReply,
-  AttachRequest,
-  BoardsReply,
-  CountersReply,
-  SetReply,
-  StepReply,
-} from '../src/control-protocol.js'
+import type { AttachReply, AttachRequest, BoardsReply, CountersReply, StepReply } from '../src/control-protocol.js'
 import { controlSocket, settersSocket } from '../src/host-folder-layout.js'
 import { MessageClient, onMessages, send } from '../src/message-socket.js'
 import { SimulatedHost } from '../src/simulated-host.js'
@@ -69,7 +63,7 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
     expect(reply).toEqual({ protocol: 1, cudaError: 0, message: '', isMpsClient: false, mpsPercent: 100 })
     for (const limitW of [350, 150]) {
       const set = { kind: 'set', gpuIndex: 0, operation: operations.setPowerLimit, second: 0, uid: 0 }
-      expect(await setters.request<SetReply>({ ...set, first: 1000 * limitW })).toEqual({ code: 0, value: 0 })
+      expect(await setters.request<SetterAnswer>({ ...set, first: 1000 * limitW })).toEqual({ result: 0, value: 0 })
       // The firmware reads this unit's own sensor.
       const steady = simulateSteadyState(board, { powerLimitW: host.gpus[0]!.trueWatts(limitW), mps: 'off' })({
         tenants: [{ ...vgg, batchSize: 128 }],

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { parseLoad } from '../src/sim-command.js'
+import { parseLoad } from '../src/simulate-command.js'
 import { buildPrograms, cacheFolder, eventually, missingCompiler, outcome } from './built-host.js'
 
 describe('load on the command line', () => {

@@ -4,11 +4,9 @@ import { type MpsClient, MpsDaemon } from '../src/mps-daemon.js'
 function daemon() {
   let pid = 100
   const stopped: number[] = []
-  const state = new MpsDaemon({
-    startServer: () => {
-      const own = pid++
-      return { pid: own, stop: () => stopped.push(own) }
-    },
+  const state = new MpsDaemon(() => {
+    const own = pid++
+    return { pid: own, stop: () => stopped.push(own) }
   })
   const ask = async (line: string) => (await state.command(line)).output
   return { state, ask, stopped }

@@ -1,11 +1,10 @@
 import type { BoardReading } from '../board-file-reader.js'
+import { architectures, brands } from '../nvml-return.js'
 import { supportedClocks } from './csv-query.js'
 import { gpuFields } from './gpu-fields.js'
 import { migReport } from './mig-report.js'
 import {
-  architectureName,
   bar1UsedBytes,
-  brandName,
   ctime,
   cudaVersion,
   instanceId,
@@ -205,8 +204,8 @@ const celsius = (value: number): Value => quantity(value, 'C')
 
 /** Values of the report that `--query-gpu` does not have, or shows in another form. */
 const ownFields: Readonly<Record<string, (board: BoardReading) => Value>> = {
-  brand: (board) => brandName(board.identity.brand),
-  architecture: (board) => architectureName(board.identity.architecture),
+  brand: (board) => Object.entries(brands).find(([, code]) => code === board.identity.brand)![0],
+  architecture: (board) => architectures[board.identity.architecture] ?? 'Unknown',
   board_id: (board) => `0x${((board.identity.pciBus << 8) | board.identity.pciDevice).toString(16)}`,
   width: (board) => `${board.identity.pcieWidthMax}x`,
   tx: (board) => quantity(board.state.pcieTxKbps, 'KB/s'),

@@ -1,6 +1,6 @@
+import type { SetterAnswer } from '../board-file.js'
 import { ANY_PLACEMENT, type OperationName, operations } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
-import type { SetReply } from '../control-protocol.js'
 import { computeName, computeProfileIds, computeSizes } from '../mig-facts.js'
 import { nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { type GpuInstanceReading, gpuInstancesOf, migDevicesOf } from './mig-listing.js'
@@ -23,7 +23,7 @@ export interface MigEnvironment {
    * @param ids value of `-i`; undefined for all boards
    */
   boards(ids: string | undefined): readonly BoardReading[]
-  set(gpuIndex: number, operation: number, first: number, second: number, third: number): Promise<SetReply>
+  set(gpuIndex: number, operation: number, first: number, second: number, third: number): Promise<SetterAnswer>
 }
 
 const longOptions: Readonly<Record<string, string>> = {
@@ -197,7 +197,7 @@ class Changes {
   ): Promise<number> {
     const [first = 0, second = 0, third = 0] = numbers
     const index = board.header.gpuIndex
-    const { code, value } = await this.#environment.set(index, operations[operation], first, second, third)
+    const { result: code, value } = await this.#environment.set(index, operations[operation], first, second, third)
     if (code !== nvmlReturn.success) this.fail(describe.failure, code)
     this.output += `${describe.success(value)}\n`
     return value

@@ -70,17 +70,6 @@ export function cudaVersion(encoded: number): string {
   return `${Math.floor(encoded / 1000)}.${Math.floor((encoded % 1000) / 10)}`
 }
 
-export function architectureName(architecture: number): string {
-  return (
-    ['', '', 'Kepler', 'Maxwell', 'Pascal', 'Volta', 'Turing', 'Ampere', 'Ada Lovelace', 'Hopper'][architecture] ??
-    'Unknown'
-  )
-}
-
-export function brandName(brand: number): string {
-  return ({ 2: 'Tesla', 5: 'GeForce', 14: 'NVIDIA' } as Record<number, string>)[brand] ?? 'Unknown'
-}
-
 /** Returns the memory that processes use, bytes, without the memory that the driver reserves. */
 export function usedBytes({ identity, state }: BoardReading): number {
   return state.memoryUsedBytes === NOT_READ_64 ? NOT_READ_64 : state.memoryUsedBytes - identity.memoryReservedBytes

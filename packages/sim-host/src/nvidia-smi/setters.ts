@@ -1,6 +1,6 @@
+import type { SetterAnswer } from '../board-file.js'
 import { type OperationName, operations } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
-import type { SetReply } from '../control-protocol.js'
 import { settersSocket } from '../host-folder-layout.js'
 import { MessageClient } from '../message-socket.js'
 import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
@@ -135,14 +135,14 @@ export function parseSetter(option: string, argument: string): Setter | undefine
 export async function requestSet(
   folder: string,
   change: { gpuIndex: number; operation: number; first: number; second: number; third?: number },
-): Promise<SetReply> {
+): Promise<SetterAnswer> {
   const simulator = await MessageClient.open(settersSocket(folder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EACCES') throw error
     return null
   })
-  if (!simulator) return { code: nvmlReturn.noPermission, value: 0 }
+  if (!simulator) return { result: nvmlReturn.noPermission, value: 0 }
   try {
-    return await simulator.request<SetReply>({ kind: 'set', ...change, uid: process.geteuid?.() ?? 0 })
+    return await simulator.request<SetterAnswer>({ kind: 'set', ...change, uid: process.geteuid?.() ?? 0 })
   } finally {
     simulator.close()
   }
@@ -162,7 +162,7 @@ export async function applySetter(setter: Setter, boards: readonly BoardReading[
     if (setter.supported && !setter.supported(board)) {
       throw new SmiError(3, `${output}Setting ${setter.subject} is not supported for GPU ${busId}.\n${ending}`)
     }
-    const { code, value } = await requestSet(folder, {
+    const { result: code, value } = await requestSet(folder, {
       gpuIndex: board.header.gpuIndex,
       operation: operations[setter.operation],
       first: setter.first,
