@@ -1,29 +1,5 @@
 import { control, SECOND_MS } from './constants.js'
 
-const initialEstimate = {
-  /** Ratio of board power to model power; `ratioVar` is its variance. */
-  ratio: 1,
-  ratioVar: (control.ratioSd ** 2) as number,
-  /** Model power at which the ratio was learnt, W. */
-  referenceW: 0,
-}
-
-const initialRest = {
-  noiseVarW2: 0,
-  /** Unexplained energy of consecutive readings that were too high, W ms. */
-  highWMs: 0,
-  /** Time of readings that were too low since the last one that was not, ms. */
-  lowMs: 0,
-  lastReadW: null as number | null,
-  lastModelW: 0,
-}
-
-export type PowerObserverState = typeof initialEstimate &
-  typeof initialRest & {
-    /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
-    kept: typeof initialEstimate
-  }
-
 export interface Innovation {
   readonly durationMs: number
   readonly readW: number
@@ -50,10 +26,21 @@ export interface Innovation {
  * only bounds: full load draws at least the reading, and at most the reading divided by the share of time with work.
  */
 export class PowerObserver {
-  readonly state: PowerObserverState
-
-  constructor(state?: PowerObserverState) {
-    this.state = state ?? structuredClone({ ...initialEstimate, ...initialRest, kept: initialEstimate })
+  readonly state = {
+    /** Ratio of board power to model power; `ratioVar` is its variance. */
+    ratio: 1,
+    ratioVar: (control.ratioSd ** 2) as number,
+    /** Model power at which the ratio was learnt, W. */
+    referenceW: 0,
+    /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
+    kept: { ratio: 1, ratioVar: 0, referenceW: 0 },
+    noiseVarW2: 0,
+    /** Unexplained energy of consecutive readings that were too high, W ms. */
+    highWMs: 0,
+    /** Time of readings that were too low since the last one that was not, ms. */
+    lowMs: 0,
+    lastReadW: null as number | null,
+    lastModelW: 0,
   }
 
   begin(modelW: number): void {
