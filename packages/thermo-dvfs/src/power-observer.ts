@@ -101,7 +101,7 @@ export class PowerObserver {
     const { durationMs, readW, modelW, workedW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
-    this.#watchNoise(readW, modelW, full)
+    this.#watchNoise(innovation)
     const innovationW = readW - this.power(modelW)
     const priorVarW2 = this.#varW2(modelW)
     // Readings with overlapping windows carry less information than independent ones.
@@ -129,11 +129,13 @@ export class PowerObserver {
     return innovationW
   }
 
-  #watchNoise(readW: number, modelW: number, full: boolean): void {
+  #watchNoise({ readW, modelW, windowMs, full }: Innovation): void {
     const s = this.state
     const resting = Math.abs(modelW - s.lastModelW) < control.noiseSd * modelW
     if (full && resting && s.lastReadW !== null) {
-      const differenceW = Math.min(Math.abs(readW - s.lastReadW), 5 * control.noiseSd * modelW)
+      // Only a change of load can change the mean of a second by more than this.
+      const maxW = (windowMs === SECOND_MS ? 1 : 5) * control.noiseSd * modelW
+      const differenceW = Math.min(Math.abs(readW - s.lastReadW), maxW)
       const minW2 = ((control.noiseSd * modelW) / 4) ** 2
       s.noiseVarW2 = Math.max(minW2, s.noiseVarW2 + control.meanWeight * (differenceW ** 2 / 2 - s.noiseVarW2))
     }

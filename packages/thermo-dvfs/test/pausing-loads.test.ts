@@ -13,6 +13,9 @@ const cases: PausingCase[] = [
   { reading: 'one-second-average', gain: 0.9, lagMs: 1000, pauses: [2000, 1000] },
   { reading: 'one-second-average', gain: 1.6, pauses: [3000, 3000] },
   { reading: 'one-second-average', gain: 1.2, lagMs: 1000, pauses: [8000, 8000] },
+  // Pauses that are not noticed: the mean of the second alternates about the mean of the load.
+  { reading: 'one-second-average', gain: 1, pauses: [500, 300] },
+  { reading: 'one-second-average', gain: 0.8, lagMs: 800, pauses: [600, 200] },
 ]
 
 describe('a load that pauses again and again, nothing but the clock holding the cap', () => {
