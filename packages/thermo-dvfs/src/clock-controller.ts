@@ -8,10 +8,10 @@ import {
 } from './clock-options.js'
 import type { ClockAction, ClockHypothesis, ClockObservation, ClockStatus, SensorHypothesis } from './clock-step.js'
 import { control, SECOND_MS } from './constants.js'
-import { type HistorySample, PowerHistory } from './power-history.js'
-import { PowerObserver, type PowerObserverState } from './power-observer.js'
-import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
-import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
+import { PowerHistory } from './power-history.js'
+import { PowerObserver } from './power-observer.js'
+import { SensorDelay } from './sensor-delay.js'
+import { SensorWatch } from './sensor-watch.js'
 
 const LONG_AGO_MS = -1e9
 
@@ -64,17 +64,6 @@ interface Outlook {
   readonly first: boolean
 }
 
-/** The controller's whole state, safe for JSON. */
-export interface ClockControllerState {
-  readonly version: 15
-  readonly modelW: readonly number[]
-  readonly memory: typeof initialMemory
-  readonly history: readonly HistorySample[]
-  readonly observer: PowerObserverState
-  readonly delay: SensorDelayState
-  readonly sensor: SensorWatchState
-}
-
 /**
  * Holds a board under a hard power cap with its SM clock. It chooses the highest clock whose power, as modelled and
  * corrected by the readings, is within the cap. The controller is a state machine without timers or I/O: the caller
@@ -84,46 +73,22 @@ export class ClockController {
   readonly #clocksMhz: readonly number[]
   readonly #capFactor: number
   readonly #without: ReadonlySet<ClockMechanism>
-  readonly #m: typeof initialMemory
-  readonly #history: PowerHistory
-  readonly #observer: PowerObserver
-  readonly #delay: SensorDelay
+  readonly #m = { ...initialMemory }
+  readonly #history = new PowerHistory()
+  readonly #observer = new PowerObserver()
+  readonly #delay = new SensorDelay()
   readonly #sensor: SensorWatch
   readonly #averages: boolean
-  #modelW: readonly number[]
+  #modelW: readonly number[] = []
 
-  /**
-   * @param state state of an earlier controller with the same options, to continue exactly where it stopped
-   * @throws InvalidInputError
-   */
-  constructor(options: ClockControllerOptions, state?: ClockControllerState) {
+  /** @throws InvalidInputError */
+  constructor(options: ClockControllerOptions) {
     assertClockOptions(options)
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 15) throw new InvalidInputError('state.version', state.version, '15')
-    const copy = state === undefined ? undefined : structuredClone(state)
-    this.#modelW = copy?.modelW ?? []
-    if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
-    this.#history = new PowerHistory(copy?.history)
-    this.#observer = new PowerObserver(copy?.observer)
-    this.#delay = new SensorDelay(copy?.delay)
     this.#averages = options.reading === 'one-second-average'
-    this.#sensor = new SensorWatch(this.#averages, copy?.sensor)
-    this.#m = copy?.memory ?? { ...initialMemory, ceiling: this.#clocksMhz.length - 1 }
-  }
-
-  /** The whole state; `new ClockController(options, state)` continues identically. */
-  serialise(): ClockControllerState {
-    return structuredClone({
-      version: 15,
-      modelW: this.#modelW,
-      memory: this.#m,
-      history: this.#history.samples,
-      observer: this.#observer.state,
-      delay: this.#delay.state,
-      sensor: this.#sensor.state,
-    })
+    this.#sensor = new SensorWatch(this.#averages)
   }
 
   /**

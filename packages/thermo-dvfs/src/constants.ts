@@ -76,11 +76,4 @@ export const control = {
    * the failed clock; half of it is the time for which power must be low if the tenants' activity is unknown.
    */
   holdOffMs: 20_000,
-
-  /**
-   * A higher memory clock must fit within this fraction of the cap for the time `holdOffMs` before it is tried. The time
-   * doubles with each failed raise, at most `memoryDoublings` times.
-   */
-  memoryRaiseShare: 0.95,
-  memoryDoublings: 6,
 } as const

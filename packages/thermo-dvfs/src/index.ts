@@ -1,4 +1,3 @@
 export { ClockController } from './clock-controller.js'
 export type { ClockAction, ClockObservation } from './clock-step.js'
 export { type ClockControllerOptions, type ClockMechanism, clockMechanisms } from './clock-options.js'
-export { MemoryClockControl } from './memory-clock-control.js'

@@ -17,15 +17,7 @@ export interface HistorySample {
 
 /** Caps, model power and readings of the last seconds. */
 export class PowerHistory {
-  readonly #samples: HistorySample[]
-
-  constructor(samples: readonly HistorySample[] = []) {
-    this.#samples = [...samples]
-  }
-
-  get samples(): readonly HistorySample[] {
-    return this.#samples
-  }
+  readonly #samples: HistorySample[] = []
 
   get newest(): HistorySample | undefined {
     return this.#samples.at(-1)

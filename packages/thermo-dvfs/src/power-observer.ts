@@ -1,29 +1,5 @@
 import { control, SECOND_MS } from './constants.js'
 
-const initialEstimate = {
-  /** Ratio of board power to model power; `ratioVar` is its variance. */
-  ratio: 1,
-  ratioVar: (control.ratioSd ** 2) as number,
-  /** Model power at which the ratio was learnt, W. */
-  referenceW: 0,
-}
-
-const initialRest = {
-  noiseVarW2: 0,
-  /** Unexplained energy of consecutive readings that were too high, W ms. */
-  highWMs: 0,
-  /** Time of readings that were too low since the last one that was not, ms. */
-  lowMs: 0,
-  lastReadW: null as number | null,
-  lastModelW: 0,
-}
-
-export type PowerObserverState = typeof initialEstimate &
-  typeof initialRest & {
-    /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
-    kept: typeof initialEstimate
-  }
-
 export interface Innovation {
   readonly durationMs: number
   readonly readW: number
@@ -50,10 +26,21 @@ export interface Innovation {
  * only bounds: full load draws at least the reading, and at most the reading divided by the share of time with work.
  */
 export class PowerObserver {
-  readonly state: PowerObserverState
-
-  constructor(state?: PowerObserverState) {
-    this.state = state ?? structuredClone({ ...initialEstimate, ...initialRest, kept: initialEstimate })
+  readonly state = {
+    /** Ratio of board power to model power; `ratioVar` is its variance. */
+    ratio: 1,
+    ratioVar: (control.ratioSd ** 2) as number,
+    /** Model power at which the ratio was learnt, W. */
+    referenceW: 0,
+    /** Estimate when a reading last varied. It replaces what was learnt from frozen readings. */
+    kept: { ratio: 1, ratioVar: 0, referenceW: 0 },
+    noiseVarW2: 0,
+    /** Unexplained energy of consecutive readings that were too high, W ms. */
+    highWMs: 0,
+    /** Time of readings that were too low since the last one that was not, ms. */
+    lowMs: 0,
+    lastReadW: null as number | null,
+    lastModelW: 0,
   }
 
   begin(modelW: number): void {
@@ -114,7 +101,7 @@ export class PowerObserver {
     const { durationMs, readW, modelW, workedW, timingSdW, windowMs, full, lowCounts, noticeMs } = innovation
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
-    this.#watchNoise(readW, modelW, full)
+    this.#watchNoise(innovation)
     const innovationW = readW - this.power(modelW)
     const priorVarW2 = this.#varW2(modelW)
     // Readings with overlapping windows carry less information than independent ones.
@@ -142,11 +129,13 @@ export class PowerObserver {
     return innovationW
   }
 
-  #watchNoise(readW: number, modelW: number, full: boolean): void {
+  #watchNoise({ readW, modelW, windowMs, full }: Innovation): void {
     const s = this.state
     const resting = Math.abs(modelW - s.lastModelW) < control.noiseSd * modelW
     if (full && resting && s.lastReadW !== null) {
-      const differenceW = Math.min(Math.abs(readW - s.lastReadW), 5 * control.noiseSd * modelW)
+      // Only a change of load can change the mean of a second by more than this.
+      const maxW = (windowMs === SECOND_MS ? 1 : 5) * control.noiseSd * modelW
+      const differenceW = Math.min(Math.abs(readW - s.lastReadW), maxW)
       const minW2 = ((control.noiseSd * modelW) / 4) ** 2
       s.noiseVarW2 = Math.max(minW2, s.noiseVarW2 + control.meanWeight * (differenceW ** 2 / 2 - s.noiseVarW2))
     }

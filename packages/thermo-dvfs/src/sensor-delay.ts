@@ -3,15 +3,6 @@ import type { PowerHistory } from './power-history.js'
 
 const CANDIDATES = control.maxDelayMs / control.delayStepMs + 1
 
-export interface SensorDelayState {
-  /**
-   * For each candidate, the change that it left unexplained beyond the best candidate's, in standard deviations of a
-   * reading. The last entry belongs to the hypothesis that the readings do not follow the clock.
-   */
-  readonly losses: number[]
-  chosen: number
-}
-
 /**
  * Estimates the delay of power readings from the clock changes that the controller makes. For each candidate delay, it
  * sums the changes in the readings that the model does not explain. It chooses the candidate with the smallest sum.
@@ -21,25 +12,27 @@ export interface SensorDelayState {
  * longer delay must also explain more than the assumption that readings do not follow the clock at all.
  */
 export class SensorDelay {
-  readonly state: SensorDelayState
-
-  constructor(state?: SensorDelayState) {
-    this.state = state ?? { losses: Array.from({ length: CANDIDATES + 1 }, () => 0), chosen: 0 }
-  }
+  /**
+   * For each candidate, the change that it left unexplained beyond the best candidate's, in standard deviations of a
+   * reading. The last entry belongs to the hypothesis that the readings do not follow the clock.
+   */
+  readonly #losses = Array.from({ length: CANDIDATES + 1 }, () => 0)
+  #chosen = 0
 
   get delayMs(): number {
-    return this.state.chosen * control.delayStepMs
+    return this.#chosen * control.delayStepMs
   }
 
   /** True if the power has changed enough to determine the delay. */
   get known(): boolean {
-    const { losses, chosen } = this.state
-    return losses[chosen]! <= control.delayEvidence && Math.max(...losses) > control.delayEvidence
+    const losses = this.#losses
+    return losses[this.#chosen]! <= control.delayEvidence && Math.max(...losses) > control.delayEvidence
   }
 
   /** Compare one reading with the candidates. */
   observe(history: PowerHistory, readW: number, windowMs: number, noiseSdW: number): void {
-    const { losses, chosen } = this.state
+    const losses = this.#losses
+    const chosen = this.#chosen
     const nowMs = history.newest!.timeMs
     const beforeW = history.readAt(nowMs - control.delayApart * control.delayStepMs)
     if (beforeW === null) return
@@ -56,6 +49,6 @@ export class SensorDelay {
     for (let i = 0; i <= CANDIDATES; i++) losses[i] = Math.max(-bound, Math.min(bound, losses[i]! - minLoss))
     const best = losses.indexOf(0)
     const overruled = best > chosen ? Math.min(losses[chosen]!, losses[CANDIDATES]!) : losses[chosen]!
-    if (overruled > control.delayEvidence) this.state.chosen = best
+    if (overruled > control.delayEvidence) this.#chosen = best
   }
 }

@@ -1,44 +1,36 @@
 import type { ClockObservation } from './clock-step.js'
 import { control, SECOND_MS } from './constants.js'
-import { CrossCheck, type CrossCheckState } from './cross-check.js'
-
-const initialState = {
-  readW: null as number | null,
-  /**
-   * Newest instant reading, W; `averageW` is the newest averaged reading, and `averageVariedMs` the time when it last
-   * varied, ms.
-   */
-  instantW: 0,
-  averageW: 0,
-  averageVariedMs: 0,
-  variedMs: 0,
-  /** Model power of the load when readings last varied, W; 0 if it has paused since then. */
-  variedModelW: 0,
-  /** Time since which the load differs from that one, ms. */
-  movedMs: null as number | null,
-  /** Time of the last work, ms. */
-  workedMs: 0,
-  instantMs: -1e9,
-  usableMs: 0,
-  energyJ: null as number | null,
-  energyMs: 0,
-  frozen: false,
-}
-
-export type SensorWatchState = typeof initialState & {
-  readonly counter: CrossCheckState
-  readonly meter: CrossCheckState
-  readonly plain: CrossCheckState
-}
+import { CrossCheck } from './cross-check.js'
 
 /** Decides which readings are usable and over which window they average. It also compares them with other meters. */
 export class SensorWatch {
-  readonly state: SensorWatchState
+  readonly state = {
+    readW: null as number | null,
+    /**
+     * Newest instant reading, W; `averageW` is the newest averaged reading, and `averageVariedMs` the time when it last
+     * varied, ms.
+     */
+    instantW: 0,
+    averageW: 0,
+    averageVariedMs: 0,
+    variedMs: 0,
+    /** Model power of the load when readings last varied, W; 0 if it has paused since then. */
+    variedModelW: 0,
+    /** Time since which the load differs from that one, ms. */
+    movedMs: null as number | null,
+    /** Time of the last work, ms. */
+    workedMs: 0,
+    instantMs: -1e9,
+    usableMs: 0,
+    energyJ: null as number | null,
+    energyMs: 0,
+    frozen: false,
+  }
   readonly #averages: boolean
-  readonly #counter: CrossCheck
-  readonly #meter: CrossCheck
+  readonly #counter = new CrossCheck()
+  readonly #meter = new CrossCheck()
   /** While instant readings are in use, compares them with the averaged readings (`averageW`). */
-  readonly #plain: CrossCheck
+  readonly #plain = new CrossCheck()
   /** The usable reading of this step, W; null if there is none. */
   readW: number | null = null
   /** The averaged reading of this step, W; null if it is missing or not plausible. */
@@ -47,13 +39,8 @@ export class SensorWatch {
   /** True if the reading of this step is an instant one. */
   #instants = false
 
-  constructor(averages: boolean, state?: SensorWatchState) {
+  constructor(averages: boolean) {
     this.#averages = averages
-    this.#counter = new CrossCheck(state?.counter)
-    this.#meter = new CrossCheck(state?.meter)
-    this.#plain = new CrossCheck(state?.plain)
-    const checks = { counter: this.#counter.state, meter: this.#meter.state, plain: this.#plain.state }
-    this.state = state ?? { ...initialState, ...checks }
   }
 
   /** Factor by which other meters read more power than the sensor, at least 1. */
@@ -62,7 +49,7 @@ export class SensorWatch {
   }
 
   get doubted(): boolean {
-    return this.#checks.some(({ state }) => state.disagrees)
+    return this.#checks.some(({ disagrees }) => disagrees)
   }
 
   /**

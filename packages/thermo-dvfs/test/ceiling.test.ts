@@ -54,14 +54,4 @@ describe('a clock above which there is no work', () => {
     // Below all states: the lowest.
     expect(run(one, 6000, 1, free, 1)).toEqual([600])
   })
-
-  it('is part of what a controller remembers', () => {
-    const one = controller()
-    run(one, 0, 20, 900, 900)
-    const other = new ClockController(
-      { smClocksMhz, reading: 'one-second-average' },
-      JSON.parse(JSON.stringify(one.serialise())),
-    )
-    expect(run(other, 2000, 5, 900, 1080)).toEqual(run(one, 2000, 5, 900, 1080))
-  })
 })

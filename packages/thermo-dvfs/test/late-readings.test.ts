@@ -26,6 +26,7 @@ function underMovingCap(lateMs: number, seconds: number, averageWindow: 'both' |
   controller.setPlant(clocksMhz.map(modelAt))
   const board = new ToyBoard({ seed: 7, instantNoiseW: 1 }, modelAt)
   const caps = [150, 90, 170, 100, 140, 110, 165, 95]
+  let delayMs = 0
   const told: { powerAverageW: number | null; powerInstantW: number | null }[] = []
   for (let timeMs = 0; timeMs <= 1000 * seconds; timeMs += 100) {
     const powerCapW = timeMs < 10_000 ? 130 : caps[Math.floor(timeMs / 2000) % caps.length]!
@@ -34,9 +35,10 @@ function underMovingCap(lateMs: number, seconds: number, averageWindow: 'both' |
     const late = told.at(-1 - lateMs / 100) ?? { powerAverageW: null, powerInstantW: null }
     const action = controller.step({ timeMs, powerCapW, ...late, smClockMhz: board.clockMhz, loading: false })
     board.request(action.smClockMhz)
+    delayMs = action.seen.delayMs
     for (let i = 0; i < 10; i++) board.tick()
   }
-  return 200 * controller.serialise().delay.chosen
+  return delayMs
 }
 
 describe('readings under a cap that never rests', () => {

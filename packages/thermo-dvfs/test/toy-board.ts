@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import type { ClockStatus } from '../src/clock-step.js'
+import type { BoardSeen, ClockStatus } from '../src/clock-step.js'
 import type { ClockController, ClockObservation } from '../src/index.js'
 
 export const clocksMhz: readonly number[] = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
@@ -127,6 +127,7 @@ export interface Trace {
   readonly capW: number[]
   readonly clockMhz: number[]
   readonly status: ClockStatus[]
+  readonly seen: BoardSeen[]
 }
 
 export interface RunOptions {
@@ -140,7 +141,7 @@ export interface RunOptions {
 
 /** Run a controller on a board, ten steps a second. */
 export function run(controller: ClockController, board: ToyBoard, options: RunOptions): Trace {
-  const trace: Trace = { timeMs: [], secondW: [], powerW: [], capW: [], clockMhz: [], status: [] }
+  const trace: Trace = { timeMs: [], secondW: [], powerW: [], capW: [], clockMhz: [], status: [], seen: [] }
   const { reading = 'both', loadingUntilMs = 0 } = options
   const endMs = board.timeMs + options.durationMs
   while (board.timeMs < endMs) {
@@ -159,6 +160,7 @@ export function run(controller: ClockController, board: ToyBoard, options: RunOp
       trace.capW.push(powerCapW)
       trace.clockMhz.push(action.smClockMhz)
       trace.status.push(action.status)
+      trace.seen.push(action.seen)
     }
   }
   return trace

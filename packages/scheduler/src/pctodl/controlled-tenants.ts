@@ -1,9 +1,10 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
-import { type ClockAction, ClockController, type ClockMechanism, MemoryClockControl } from '@pctodl/thermo-dvfs'
+import { type ClockAction, ClockController, type ClockMechanism } from '@pctodl/thermo-dvfs'
 import type { Candidate } from '../neighbourhood.js'
 import type { Action, SampleObservation } from '../policy.js'
 import { clockObservation } from './clock-observation.js'
+import { MemoryClockControl } from './memory-clock-control.js'
 
 /**
  * The running tenants and the controllers of their clocks. A change of tenants also changes the model that the
@@ -46,8 +47,7 @@ export class ControlledTenants {
   /** Changes to other tenants and to the memory clock of their plan. */
   adopt({ tenants, memClockMhz }: Candidate): Action {
     this.#put({ tenants, memClockMhz })
-    this.#memory ??= new MemoryClockControl(this.#predictor.memClocksMhz, memClockMhz)
-    this.#memory.setHome(memClockMhz)
+    this.#memory = new MemoryClockControl(this.#predictor.memClocksMhz, memClockMhz)
     return { tenants, memClockMhz }
   }
 
@@ -84,6 +84,7 @@ export class ControlledTenants {
       timeMs,
       powerCapW,
       infeasible: this.#lastStep?.status === 'infeasible',
+      memClockMhz: before,
       lowestPowerW: (clockMhz) => {
         const smClockMhz = smClocksAt(spec, clockMhz)![0]!
         const { powerW } = this.#predictor.predict({ tenants, smClockMhz, memClockMhz: clockMhz })
