@@ -21,13 +21,36 @@ export function lawTime(law: LinearLaw, work: OperatorWork): number {
   return work.baseS * Math.exp(evaluateLaw(law, work.traits))
 }
 
-/** Number of leading inputs of the power law that have the same meaning on every board, and of those that depend on no shape. */
-export const powerTraitCounts = { usage: 8, shapeless: 12 }
+/** Number of leading inputs of the power law that depend on no shape. */
+export const shapelessTraits = 12
+
+/** Constant and weights of `usageTraits` in the power of any board, as a fraction of its limit. */
+export type UsageLaw = readonly number[]
+
+/**
+ * Use of the peaks by an operator. The weights are not negative, so more use never draws less: on other boards, both
+ * peaks may be used at once more than on the measured one.
+ */
+export function usageTraits({ kind, dtype }: Operator, work: OperatorWork, board: OperatorBoard, seconds: number) {
+  const flop = Math.sqrt(work.flop / seconds / peakFlops(board, dtype))
+  const bytes = Math.sqrt(work.bytes / seconds / (board.bandwidthTBs * 1e12))
+  // Tensor cores wait while other units scale the blocks: both measured boards draw less at the same use of the peaks.
+  return kind === 'gemm' && dtype === 'fp8_block' ? [0, bytes, flop] : [flop, bytes, 0]
+}
+
+/** Power predicted from the use of the peaks alone, W. */
+export function usagePower([constant, ...weights]: UsageLaw, traits: readonly number[], board: OperatorBoard): number {
+  return (
+    Math.min(
+      1,
+      weights.reduce((sum, weight, i) => sum + weight * traits[i]!, constant!),
+    ) * board.powerLimitW
+  )
+}
 
 /** Inputs of the power law: use of the peaks, duration, and shape of the operator. */
 export function powerTraits(operator: Operator, work: OperatorWork, board: OperatorBoard, seconds: number): number[] {
   const { kind, dtype } = operator
-  // Tensor cores wait while other units scale the blocks: both measured boards draw less at the same use of the peaks.
   const scaling = kind === 'gemm' && dtype === 'fp8_block' ? 1 : 0
   const flop = work.flop / seconds / peakFlops(board, dtype)
   const bytes = work.bytes / seconds / (board.bandwidthTBs * 1e12)

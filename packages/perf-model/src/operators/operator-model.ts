@@ -1,12 +1,20 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
-import { type LinearLaw, lawPower, lawTime, powerTraits } from './operator-law.js'
+import {
+  type LinearLaw,
+  lawPower,
+  lawTime,
+  powerTraits,
+  type UsageLaw,
+  usagePower,
+  usageTraits,
+} from './operator-law.js'
 import { type Operator, type OperatorWork, operatorWork, peakFlops, smoothMax } from './operator-work.js'
 import parameters from './parameters.json'
 
 const laws: Readonly<Record<string, { readonly time?: LinearLaw; readonly power?: LinearLaw }>> =
   parameters.laws as never
-const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
+const usage: Readonly<Record<string, UsageLaw>> = parameters.usage
 /** Serving backends whose kernels were measured, in order of preference. */
 const backends = ['vllm', 'trtllm'] as const
 
@@ -86,9 +94,8 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
 
   function powerOf(): { watts: number; from: string } {
     const { measuredAs } = board
-    const traits = powerTraits(operator, work, board, seconds)
     const own = find('power')
-    if (own) return { watts: lawPower(own, traits, board), from: measuredAs }
+    if (own) return { watts: lawPower(own, powerTraits(operator, work, board, seconds), board), from: measuredAs }
     const energy = measuredEnergy[measuredAs]
     if (energy) {
       const perFlop = (energy.perFlop * peakFlops(board, 'bfloat16')) / peakFlops(board, dtype)
@@ -97,7 +104,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
       return { watts: board.idleW + joules / seconds, from: measuredAs }
     }
     const from = measuredAs in usage ? measuredAs : measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
-    return { watts: lawPower(usage[from]!, traits, board), from }
+    return { watts: usagePower(usage[from]!, usageTraits(operator, work, board, seconds), board), from }
   }
 }
 
