@@ -31,7 +31,12 @@ export type UsageLaw = readonly number[]
  * Use of the peaks by an operator. The weights are not negative, so more use never draws less: on other boards, both
  * peaks may be used at once more than on the measured one.
  */
-export function usageTraits({ kind, dtype }: Operator, work: OperatorWork, board: OperatorBoard, seconds: number) {
+export function usageTraits(
+  { kind, dtype }: Operator,
+  work: OperatorWork,
+  board: OperatorBoard,
+  seconds: number,
+): number[] {
   const flop = Math.sqrt(work.flop / seconds / peakFlops(board, dtype))
   const bytes = Math.sqrt(work.bytes / seconds / (board.bandwidthTBs * 1e12))
   // Tensor cores wait while other units scale the blocks: both measured boards draw less at the same use of the peaks.
