@@ -15,7 +15,6 @@ import {
   lawTime,
   powerTraits,
   shapelessTraits,
-  type UsageLaw,
   usagePower,
   usageTraits,
 } from '../src/operators/operator-law.js'
@@ -265,13 +264,13 @@ for (const name of ['H200 vllm', 'GB200 trtllm', 'GB200 vllm'])
 
 const usageOf = (row: Row) => {
   const { operator, work, board, key } = row
-  return usageTraits(operator, work, board, lawTime(shipped[key]!.time, work))
+  return usageTraits(operator, powerTraits(operator, work, board, lawTime(shipped[key]!.time, work)))
 }
 
 /** Robust fit of relative errors. A weight below zero is left out. */
-function fitUsage(rows: readonly Row[]): UsageLaw {
+function fitUsage(rows: readonly Row[]): number[] {
   const all = rows.map((row) => ({
-    inputs: [1, ...usageOf(row)],
+    inputs: usageOf(row),
     part: Math.min(atLimit, row.watts! / row.board.powerLimitW),
   }))
   let used = [0, 1, 2, 3]
@@ -298,7 +297,7 @@ function fitUsage(rows: readonly Row[]): UsageLaw {
 }
 
 // Boards without measured power use the power law of another board, by the use of the peaks alone.
-const usage: Record<string, UsageLaw> = {}
+const usage: Record<string, readonly number[]> = {}
 const powered = [...groups].filter(([key]) => shipped[key]!.power !== undefined)
 for (const board of ['H200', 'GB200']) {
   const own = powered.filter(([key]) => key.startsWith(`${board} `))

@@ -87,16 +87,15 @@ function estimate(options: LlmOptions, graphs: Graphs) {
   const larger = decoding.total > prompting.total ? decoding : prompting
   const boardBytes = board.memoryGiB * 2 ** 30
   const memory = { ...larger, boardBytes, fits: larger.total <= boardBytes }
+  const phases = [
+    { phase: 'prefill', batch: 1, length: prompt },
+    { phase: 'decode', batch, length: context },
+  ] as const
   const passesIn = (format: OperatorDtype) =>
-    [{ phase: 'prefill', batch: 1, length: prompt } as const, { phase: 'decode', batch, length: context } as const].map(
-      (pass) => new LanguageModelPass(graphs, decoder, pass, board, format),
-    )
-  const [prefill, decode] = passesIn(dtype) as [LanguageModelPass, LanguageModelPass]
-  const [fullPrefill, fullDecode] = passesIn('bfloat16') as [LanguageModelPass, LanguageModelPass]
-  const slower = [
-    ...(isSlower(prefill, fullPrefill) ? ['prefill'] : []),
-    ...(isSlower(decode, fullDecode) ? ['decode'] : []),
-  ]
+    phases.map((pass) => new LanguageModelPass(graphs, decoder, pass, board, format))
+  const [passes, fullPasses] = [passesIn(dtype), passesIn('bfloat16')]
+  const [prefill, decode] = passes as [LanguageModelPass, LanguageModelPass]
+  const slower = phases.filter((_, i) => topS(passes[i]!) > 1.03 * topS(fullPasses[i]!)).map(({ phase }) => phase)
   const wattsFrom = [...new Set([...prefill.wattsFrom, ...decode.wattsFrom])]
   const maxSeconds = maxTpotMs === undefined ? Number.POSITIVE_INFINITY : maxTpotMs / 1000
   return {
@@ -166,10 +165,7 @@ function notes(list: readonly (readonly [text: string, applies?: boolean])[]): s
   return list.flatMap(([text, applies = true]) => (applies ? [text] : []))
 }
 
-/** Whether a pass at the default clock takes clearly longer than another one. */
-const isSlower = (pass: LanguageModelPass, than: LanguageModelPass) =>
-  pass.estimates.at(-1)!.seconds > 1.03 * than.estimates.at(-1)!.seconds
-
+const topS = ({ estimates }: LanguageModelPass) => estimates.at(-1)!.seconds
 const lowestW = ({ estimates }: LanguageModelPass) => Math.ceil(estimates[0]!.watts)
 
 function phaseOf(pass: PassEstimate | null, tokens: number) {

@@ -1,20 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
-import {
-  type LinearLaw,
-  lawPower,
-  lawTime,
-  powerTraits,
-  type UsageLaw,
-  usagePower,
-  usageTraits,
-} from './operator-law.js'
+import { type LinearLaw, lawPower, lawTime, powerTraits, usagePower, usageTraits } from './operator-law.js'
 import { type Operator, type OperatorWork, operatorWork, peakFlops, smoothMax } from './operator-work.js'
 import parameters from './parameters.json'
 
 const laws: Readonly<Record<string, { readonly time?: LinearLaw; readonly power?: LinearLaw }>> =
   parameters.laws as never
-const usage: Readonly<Record<string, UsageLaw>> = parameters.usage
+const usage: Readonly<Record<string, readonly number[]>> = parameters.usage
 /** Serving backends whose kernels were measured, in order of preference. */
 const backends = ['vllm', 'trtllm'] as const
 
@@ -94,8 +86,9 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
 
   function powerOf(): { watts: number; from: string } {
     const { measuredAs } = board
+    const traits = powerTraits(operator, work, board, seconds)
     const own = find('power')
-    if (own) return { watts: lawPower(own, powerTraits(operator, work, board, seconds), board), from: measuredAs }
+    if (own) return { watts: lawPower(own, traits, board), from: measuredAs }
     const energy = measuredEnergy[measuredAs]
     if (energy) {
       const perFlop = (energy.perFlop * peakFlops(board, 'bfloat16')) / peakFlops(board, dtype)
@@ -104,7 +97,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
       return { watts: board.idleW + joules / seconds, from: measuredAs }
     }
     const from = measuredAs in usage ? measuredAs : measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
-    return { watts: usagePower(usage[from]!, usageTraits(operator, work, board, seconds), board), from }
+    return { watts: usagePower(usage[from]!, usageTraits(operator, traits), board), from }
   }
 }
 
