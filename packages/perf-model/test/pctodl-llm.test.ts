@@ -86,6 +86,8 @@ describe('pctodl llm', () => {
 
   it.each([
     ['a config of quantised weights', { quantization_config: { quant_method: 'fp8' } }, [], /quantised.*see --dtype/],
+    ['weights and cache that fill the memory', {}, ['--batch', '225'], /less than 10 % of the memory/],
+    ['a slow format', { hidden_size: 1024 }, ['--dtype', 'fp8'], /Slower than in bfloat16.*of fp8.*: decode/],
     ['a prompt beyond the context', {}, ['--prompt', '132000'], /longer than the model's, 131072 tokens/],
     ['a prompt beyond the measured ones', {}, ['--prompt', '16385'], /longest measured prompt has 16384/],
     ['a batch beyond the measured ones', {}, ['--batch', '2049'], /largest batch 2048: this extrapolates/],

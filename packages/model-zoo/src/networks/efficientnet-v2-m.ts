@@ -3,17 +3,17 @@ import type { NetworkGraph } from '../network-graph.js'
 import { squeezeExcitation } from './squeeze-excitation.js'
 
 /**
- * Stages at size M (table 4 of the paper): kind of block, expansion, stride of the first block, output channels, number
- * of blocks.
+ * Stages at size M (table 4 of the paper): whether blocks are fused, expansion, stride of the first block, output
+ * channels, number of blocks.
  */
 const stages = [
-  { fused: true, expansion: 1, stride: 1, channels: 24, blocks: 3 },
-  { fused: true, expansion: 4, stride: 2, channels: 48, blocks: 5 },
-  { fused: true, expansion: 4, stride: 2, channels: 80, blocks: 5 },
-  { fused: false, expansion: 4, stride: 2, channels: 160, blocks: 7 },
-  { fused: false, expansion: 6, stride: 1, channels: 176, blocks: 14 },
-  { fused: false, expansion: 6, stride: 2, channels: 304, blocks: 18 },
-  { fused: false, expansion: 6, stride: 1, channels: 512, blocks: 5 },
+  [true, 1, 1, 24, 3],
+  [true, 4, 2, 48, 5],
+  [true, 4, 2, 80, 5],
+  [false, 4, 2, 160, 7],
+  [false, 6, 1, 176, 14],
+  [false, 6, 2, 304, 18],
+  [false, 6, 1, 512, 5],
 ] as const
 
 const EPSILON = 1e-3
@@ -32,7 +32,7 @@ interface BlockShape {
 export function efficientnetV2M(): NetworkGraph {
   const graph = new GraphBuilder()
   let x = graph.convNorm('features.0', graph.input(), 24, { ...withSilu, kernel: 3, stride: 2 })
-  stages.forEach(({ fused, expansion, stride, channels, blocks }, stage) => {
+  stages.forEach(([fused, expansion, stride, channels, blocks], stage) => {
     for (let block = 0; block < blocks; block++) {
       const path = `features.${stage + 1}.${block}`
       const shape = { outChannels: channels, expansion, stride: block === 0 ? stride : 1 }

@@ -8,10 +8,10 @@ import { squeezeExcitation } from './squeeze-excitation.js'
  * height and width.
  */
 const blocks = [
-  { channels: 64, layers: 2 },
-  { channels: 128, layers: 2 },
-  { channels: 256, layers: 5 },
-  { channels: 512, layers: 2 },
+  [64, 2],
+  [128, 2],
+  [256, 5],
+  [512, 2],
 ] as const
 
 const EXPANSION = 4
@@ -29,7 +29,7 @@ export function maxvitT(): NetworkGraph {
   const graph = new GraphBuilder()
   let x = graph.convNorm('stem.0', graph.input(), 64, { ...withGelu, kernel: 3, stride: 2 })
   x = graph.conv2d('stem.1.0', x, 64, { kernel: 3, bias: true })
-  blocks.forEach(({ channels, layers }, block) => {
+  blocks.forEach(([channels, layers], block) => {
     for (let layer = 0; layer < layers; layer++) {
       const path = `blocks.${block}.layers.${layer}.layers`
       x = mbConv(graph, `${path}.MBconv`, x, channels, layer === 0 ? 2 : 1)

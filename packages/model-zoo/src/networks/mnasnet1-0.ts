@@ -6,12 +6,12 @@ import type { NetworkGraph } from '../network-graph.js'
  * expansion, number of blocks.
  */
 const stacks = [
-  { channels: 24, kernel: 3, stride: 2, expansion: 3, blocks: 3 },
-  { channels: 40, kernel: 5, stride: 2, expansion: 3, blocks: 3 },
-  { channels: 80, kernel: 5, stride: 2, expansion: 6, blocks: 3 },
-  { channels: 96, kernel: 3, stride: 1, expansion: 6, blocks: 2 },
-  { channels: 192, kernel: 5, stride: 2, expansion: 6, blocks: 4 },
-  { channels: 320, kernel: 3, stride: 1, expansion: 6, blocks: 1 },
+  [24, 3, 2, 3, 3],
+  [40, 5, 2, 3, 3],
+  [80, 5, 2, 6, 3],
+  [96, 3, 1, 6, 2],
+  [192, 5, 2, 6, 4],
+  [320, 3, 1, 6, 1],
 ] as const
 
 /** MNASNet-B1 at depth multiplier 1.0 (Tan et al., arXiv 1807.11626). */
@@ -20,7 +20,7 @@ export function mnasnet1_0(): NetworkGraph {
   let x = graph.convNorm('layers', graph.input(), 32, { kernel: 3, stride: 2, activation: 'relu' })
   x = graph.convNorm('layers', x, 32, { first: 3, kernel: 3, groups: 32, activation: 'relu' })
   x = graph.convNorm('layers', x, 16, { first: 6 })
-  stacks.forEach(({ channels, kernel, stride, expansion, blocks }, stack) => {
+  stacks.forEach(([channels, kernel, stride, expansion, blocks], stack) => {
     for (let block = 0; block < blocks; block++) {
       const depthwise = { kernel, stride: block === 0 ? stride : 1 }
       x = invertedResidual(graph, `layers.${8 + stack}.${block}`, x, channels, expansion, depthwise)

@@ -3,13 +3,13 @@ import type { NetworkGraph } from '../network-graph.js'
 
 /** Stages (table 2 of the paper): expansion, output channels, number of blocks, stride of the first block. */
 const stages = [
-  { expansion: 1, channels: 16, blocks: 1, stride: 1 },
-  { expansion: 6, channels: 24, blocks: 2, stride: 2 },
-  { expansion: 6, channels: 32, blocks: 3, stride: 2 },
-  { expansion: 6, channels: 64, blocks: 4, stride: 2 },
-  { expansion: 6, channels: 96, blocks: 3, stride: 1 },
-  { expansion: 6, channels: 160, blocks: 3, stride: 2 },
-  { expansion: 6, channels: 320, blocks: 1, stride: 1 },
+  [1, 16, 1, 1],
+  [6, 24, 2, 2],
+  [6, 32, 3, 2],
+  [6, 64, 4, 2],
+  [6, 96, 3, 1],
+  [6, 160, 3, 2],
+  [6, 320, 1, 1],
 ] as const
 
 const withRelu6 = { activation: 'relu6' } as const
@@ -19,7 +19,7 @@ export function mobilenetV2(): NetworkGraph {
   const graph = new GraphBuilder()
   let x = graph.convNorm('features.0', graph.input(), 32, { ...withRelu6, kernel: 3, stride: 2 })
   let feature = 1
-  for (const { expansion, channels, blocks, stride } of stages) {
+  for (const [expansion, channels, blocks, stride] of stages) {
     for (let block = 0; block < blocks; block++) {
       x = invertedResidual(graph, `features.${feature++}`, x, channels, expansion, block === 0 ? stride : 1)
     }

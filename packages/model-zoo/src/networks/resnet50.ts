@@ -6,10 +6,10 @@ import type { NetworkGraph } from '../network-graph.js'
  * many channels as its bottleneck.
  */
 const stages = [
-  { width: 64, blocks: 3, stride: 1 },
-  { width: 128, blocks: 4, stride: 2 },
-  { width: 256, blocks: 6, stride: 2 },
-  { width: 512, blocks: 3, stride: 2 },
+  [64, 3, 1],
+  [128, 4, 2],
+  [256, 6, 2],
+  [512, 3, 2],
 ] as const
 
 const EXPANSION = 4
@@ -25,7 +25,7 @@ export function resnet50(): NetworkGraph {
   x = graph.batchNorm('bn1', x)
   x = graph.activation('relu', 'relu', x, { inPlace: true })
   x = graph.maxPool('maxpool', x, { kernel: 3, stride: 2, padding: 1 })
-  stages.forEach(({ width, blocks, stride }, stage) => {
+  stages.forEach(([width, blocks, stride], stage) => {
     for (let block = 0; block < blocks; block++) {
       x = bottleneck(graph, `layer${stage + 1}.${block}`, x, width, block === 0 ? stride : 1)
     }

@@ -1,3 +1,5 @@
+import { PbfWriter } from 'pbf'
+
 /**
  * Bytes that are computed only when they are written to their destination, so that half a gigabyte of weights is never
  * in memory twice.
@@ -8,9 +10,7 @@ export interface Payload {
   writeTo(target: Uint8Array): void
 }
 
-const VARINT = 0
 const LENGTH_DELIMITED = 2
-const FIXED_32 = 5
 
 /**
  * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), with only what ONNX needs. Fields appear
@@ -22,23 +22,23 @@ export class ProtoMessage implements Payload {
 
   /** Adds an int32, an int64 or an enumeration. */
   int(field: number, value: number): this {
-    return this.#add([...tag(field, VARINT), ...varint(value)])
+    return this.#add((pbf) => pbf.writeVarintField(field, value))
   }
 
   float(field: number, value: number): this {
-    const bytes = new Uint8Array(4)
-    new DataView(bytes.buffer).setFloat32(0, value, true)
-    return this.#add([...tag(field, FIXED_32), ...bytes])
+    return this.#add((pbf) => pbf.writeFloatField(field, value))
   }
 
   string(field: number, text: string): this {
-    const bytes = new TextEncoder().encode(text)
-    return this.#add([...tag(field, LENGTH_DELIMITED), ...varint(bytes.length), ...bytes])
+    return this.#add((pbf) => pbf.writeStringField(field, text))
   }
 
   /** Adds a bytes field, or another message. */
   payload(field: number, payload: Payload): this {
-    this.#add([...tag(field, LENGTH_DELIMITED), ...varint(payload.byteLength)])
+    this.#add((pbf) => {
+      pbf.writeTag(field, LENGTH_DELIMITED)
+      pbf.writeVarint(payload.byteLength)
+    })
     this.#parts.push(payload)
     this.byteLength += payload.byteLength
     return this
@@ -58,28 +58,12 @@ export class ProtoMessage implements Payload {
     return bytes
   }
 
-  #add(bytes: readonly number[]): this {
+  #add(write: (pbf: PbfWriter) => void): this {
+    const pbf = new PbfWriter()
+    write(pbf)
+    const bytes = pbf.finish()
     this.#parts.push({ byteLength: bytes.length, writeTo: (target) => target.set(bytes) })
     this.byteLength += bytes.length
     return this
   }
-}
-
-function tag(field: number, wireType: number): number[] {
-  return varint(field * 8 + wireType)
-}
-
-/**
- * Encodes a number with seven bits per byte, lowest bits first. A negative number is encoded as the 64 bits of its
- * two's complement.
- */
-function varint(value: number): number[] {
-  const bytes: number[] = []
-  let rest = BigInt.asUintN(64, BigInt(value))
-  while (rest >= 0x80n) {
-    bytes.push(Number(rest & 0x7fn) | 0x80)
-    rest >>= 7n
-  }
-  bytes.push(Number(rest))
-  return bytes
 }

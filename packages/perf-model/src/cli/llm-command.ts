@@ -84,10 +84,18 @@ function estimate(options: LlmOptions, graphs: Graphs) {
   const { quantization_config: quantised } = config as { readonly quantization_config?: { quant_method?: unknown } }
   const memoryOf = (sequences: number, length: number) => memoryBytes(graphs, decoder, dtype, sequences, length)
   const [decoding, prompting] = [memoryOf(batch, context), memoryOf(1, prompt)]
-  const memory = decoding.total > prompting.total ? decoding : prompting
-  const passOf = (phase: 'prefill' | 'decode', sequences: number, length: number) =>
-    new LanguageModelPass(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
-  const [prefill, decode] = [passOf('prefill', 1, prompt), passOf('decode', batch, context)]
+  const larger = decoding.total > prompting.total ? decoding : prompting
+  const boardBytes = board.memoryGiB * 2 ** 30
+  const memory = { ...larger, boardBytes, fits: larger.total <= boardBytes }
+  const phases = [
+    { phase: 'prefill', batch: 1, length: prompt },
+    { phase: 'decode', batch, length: context },
+  ] as const
+  const passesIn = (format: OperatorDtype) =>
+    phases.map((pass) => new LanguageModelPass(graphs, decoder, pass, board, format))
+  const [passes, fullPasses] = [passesIn(dtype), passesIn('bfloat16')]
+  const [prefill, decode] = passes as [LanguageModelPass, LanguageModelPass]
+  const slower = phases.filter((_, i) => topS(passes[i]!) > 1.03 * topS(fullPasses[i]!)).map(({ phase }) => phase)
   const wattsFrom = [...new Set([...prefill.wattsFrom, ...decode.wattsFrom])]
   const maxSeconds = maxTpotMs === undefined ? Number.POSITIVE_INFINITY : maxTpotMs / 1000
   return {
@@ -99,7 +107,7 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     context,
     prompt,
     parameters: graphs.decoderParameters(decoder),
-    memory: { ...memory, boardBytes: board.memoryGiB * 2 ** 30, fits: memory.total <= board.memoryGiB * 2 ** 30 },
+    memory,
     prefill: phaseOf(prefill.within(capW), prompt),
     decode: phaseOf(decode.within(capW), batch),
     fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch) },
@@ -134,6 +142,14 @@ function estimate(options: LlmOptions, graphs: Graphs) {
         prefill.within(capW) === null || decode.within(capW) === null,
       ],
       [
+        `Slower than in bfloat16, because the measured kernels of ${dtype} are slow at such sizes: ${slower.join(' and ')}.`,
+        slower.length > 0,
+      ],
+      [
+        "Weights and cache leave less than 10 % of the memory for activations and the engine, which vLLM's default reserves.",
+        memory.total > 0.9 * memory.boardBytes && memory.fits,
+      ],
+      [
         'The config states quantised weights, this is for bfloat16: see --dtype.',
         Boolean(quantised) && dtype === 'bfloat16',
       ],
@@ -149,6 +165,7 @@ function notes(list: readonly (readonly [text: string, applies?: boolean])[]): s
   return list.flatMap(([text, applies = true]) => (applies ? [text] : []))
 }
 
+const topS = ({ estimates }: LanguageModelPass) => estimates.at(-1)!.seconds
 const lowestW = ({ estimates }: LanguageModelPass) => Math.ceil(estimates[0]!.watts)
 
 function phaseOf(pass: PassEstimate | null, tokens: number) {

@@ -21,23 +21,39 @@ export function lawTime(law: LinearLaw, work: OperatorWork): number {
   return work.baseS * Math.exp(evaluateLaw(law, work.traits))
 }
 
-/** Number of leading inputs of the power law that have the same meaning on every board, and of those that depend on no shape. */
-export const powerTraitCounts = { usage: 8, shapeless: 12 }
+/** Number of leading inputs of the power law that depend on no shape. */
+export const shapelessTraits = 11
 
 /** Inputs of the power law: use of the peaks, duration, and shape of the operator. */
-export function powerTraits(operator: Operator, work: OperatorWork, board: OperatorBoard, seconds: number): number[] {
-  const { kind, dtype } = operator
-  // Tensor cores wait while other units scale the blocks: both measured boards draw less at the same use of the peaks.
-  const scaling = kind === 'gemm' && dtype === 'fp8_block' ? 1 : 0
+export function powerTraits({ dtype }: Operator, work: OperatorWork, board: OperatorBoard, seconds: number): number[] {
   const flop = work.flop / seconds / peakFlops(board, dtype)
   const bytes = work.bytes / seconds / (board.bandwidthTBs * 1e12)
   const time = Math.log(seconds / 1e-3)
   const [compute, memory] = [Math.log(work.computeS / seconds), Math.log(work.memoryS / seconds)]
-  const use = [flop, bytes, Math.sqrt(flop), Math.sqrt(bytes), flop * bytes, flop ** 2, bytes ** 2, scaling]
+  const use = [flop, bytes, Math.sqrt(flop), Math.sqrt(bytes), flop * bytes, flop ** 2, bytes ** 2]
   return [...use, time, Math.max(0, time), compute, memory, ...work.traits]
 }
 
 /** Predicted power at the default clocks and power limit, W. */
 export function lawPower(law: LinearLaw, traits: readonly number[], board: OperatorBoard): number {
   return Math.min(1, Math.exp(evaluateLaw(law, traits))) * board.powerLimitW
+}
+
+/**
+ * A constant, and the use of the peaks by an operator with these power traits. The weights are not negative, so more use
+ * never draws less: on other boards, both peaks may be used at once more than on the measured one.
+ */
+export function usageTraits({ kind, dtype }: Operator, [, , flop, bytes]: readonly number[]): number[] {
+  // Tensor cores wait while other units scale the blocks: both measured boards draw less at the same use of the peaks.
+  return kind === 'gemm' && dtype === 'fp8_block' ? [1, bytes!, 0, flop!] : [1, bytes!, flop!, 0]
+}
+
+/** Power predicted from the use of the peaks alone, W. The weights are those of `usageTraits`. */
+export function usagePower(weights: readonly number[], traits: readonly number[], board: OperatorBoard): number {
+  return (
+    Math.min(
+      1,
+      weights.reduce((sum, weight, i) => sum + weight * traits[i]!, 0),
+    ) * board.powerLimitW
+  )
 }

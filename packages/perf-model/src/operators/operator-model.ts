@@ -1,12 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
-import { type LinearLaw, lawPower, lawTime, powerTraits } from './operator-law.js'
+import { type LinearLaw, lawPower, lawTime, powerTraits, usagePower, usageTraits } from './operator-law.js'
 import { type Operator, type OperatorWork, operatorWork, peakFlops, smoothMax } from './operator-work.js'
 import parameters from './parameters.json'
 
 const laws: Readonly<Record<string, { readonly time?: LinearLaw; readonly power?: LinearLaw }>> =
   parameters.laws as never
-const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
+const usage: Readonly<Record<string, readonly number[]>> = parameters.usage
 /** Serving backends whose kernels were measured, in order of preference. */
 const backends = ['vllm', 'trtllm'] as const
 
@@ -97,7 +97,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
       return { watts: board.idleW + joules / seconds, from: measuredAs }
     }
     const from = measuredAs in usage ? measuredAs : measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
-    return { watts: lawPower(usage[from]!, traits, board), from }
+    return { watts: usagePower(usage[from]!, usageTraits(operator, traits), board), from }
   }
 }
 
