@@ -57,15 +57,7 @@ export class ServingClocks {
 
   /** The lowest clock at which all services meet their objectives; undefined if there is none. */
   lowest(ratesPerS: readonly number[], burstiness?: readonly number[]): number | undefined {
-    return this.lowestWhere((smClockMhz) => this.keeps(smClockMhz, ratesPerS, burstiness))
-  }
-
-  /**
-   * The lowest clock at which a condition holds; undefined if it holds at no clock. The condition must also hold at all
-   * higher clocks.
-   */
-  lowestWhere(holds: (smClockMhz: number) => boolean): number | undefined {
-    return this.smClocksMhz[firstWhere(this.smClocksMhz, holds)]
+    return this.smClocksMhz[firstWhere(this.smClocksMhz, (clock) => this.keeps(clock, ratesPerS, burstiness))]
   }
 
   /**
