@@ -1,5 +1,5 @@
 import type { PerfModel } from '@pctodl/perf-model'
-import { ServingModel, type ServicePrediction } from '@pctodl/perf-model/serving'
+import { type ServicePrediction, ServingModel } from '@pctodl/perf-model/serving'
 import { type Service, smClocksAt, type Tenant } from '@pctodl/platform'
 
 /** Share of the requests that must be answered within the objective. */
