@@ -36,7 +36,8 @@ const cells = ['3080Ti', 'A100'].flatMap((board) =>
 /** Plans for the highest load of Poisson arrivals, and of bursts. */
 const maxLoadShares = [1, 8].map(
   (burstiness): SharePlan =>
-    (model, load) => planWithModel(model, { burstiness })(load, 'max-load') ?? equalShares(model, load),
+    (model, load) =>
+      planWithModel(model, { burstiness })(load, 'max-load') ?? equalShares(model, load),
 )
 
 async function highestLoads(boardName: string, id: number) {
