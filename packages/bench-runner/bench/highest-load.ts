@@ -33,7 +33,12 @@ const random = new SeededRandom(seed)
 const cells = ['3080Ti', 'A100'].flatMap((board) =>
   serverTasksOf(board).map(({ id }) => [`${board}~v${1 + random.integer(8)}`, id] as const),
 )
-const maxLoadShares: SharePlan = (model, load) => planWithModel(model)(load, 'max-load') ?? equalShares(model, load)
+/** Plans for the highest load of Poisson arrivals, and of bursts. */
+const maxLoadShares = [1, 8].map(
+  (burstiness): SharePlan =>
+    (model, load) =>
+      planWithModel(model, { burstiness })(load, 'max-load') ?? equalShares(model, load),
+)
 
 async function highestLoads(boardName: string, id: number) {
   const task = serverTasksOf(boardName.split('~')[0]!, [id])[0]!
@@ -49,7 +54,7 @@ async function highestLoads(boardName: string, id: number) {
     (await highestRate(holds, { fromPerS, precision: 0.05, maxTrials: 9 })).ratePerS ?? 0
   const anyPlanKeeps = async (loadFactor: number) => {
     if (await named('plan-limit-step')(loadFactor)) return true
-    for (const plan of [maxLoadShares, plannedShares, equalShares]) {
+    for (const plan of [...maxLoadShares, plannedShares, equalShares]) {
       const options = limitOptions('plan', task, plan, { model, loadFactor })
       for (const memClockMhz of model.memClocksMhz) {
         const smClockMhz = smClocksAt(model.spec, memClockMhz)!.at(-1)!

@@ -144,6 +144,16 @@ describe('ServingModel', () => {
     expect(again.services[0]!.p99Ms / fresh.services[0]!.p99Ms).toBeCloseTo(1, 1)
   })
 
+  it('gives the same attainment, capacity and power without quantiles', () => {
+    const fresh = () => new ServingModel(model, configuration, [search, photos])
+    const [attainments, capacitiesPerS] = [new Float64Array(2), new Float64Array(2)]
+    const powerW = fresh().attainments([300, 200], attainments, [1, 4], capacitiesPerS)
+    const full = fresh().predict([300, 200], [1, 4])
+    expect(powerW).toBe(full.powerW)
+    expect([...attainments]).toEqual(full.services.map(({ attainment }) => attainment))
+    expect([...capacitiesPerS]).toEqual(full.services.map(({ capacityPerS }) => capacityPerS))
+  })
+
   it('shares what is known of tenants alone with others, whatever clocks they run at', () => {
     const costs = new BatchCostTable(model)
     const predicted = (smClockMhz: number, shared: { readonly costs?: BatchCostTable }) =>

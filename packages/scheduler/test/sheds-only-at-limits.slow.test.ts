@@ -103,7 +103,7 @@ async function wrongSheds(scenario: Scenario, seed: number): Promise<string[]> {
   return wrong
 }
 
-const SHORT_S = 6
+const SHORT_S = 4
 /** Long enough for other tenants. */
 const LONG_S = 45
 const NETWORKS = ['resnet50', 'mobilenet_v2', 'densenet201', 'vgg19'] as const
@@ -117,7 +117,7 @@ function drawn(random: SeededRandom): Scenario {
   const one = <T>(list: readonly T[]) => list[random.integer(list.length)]!
   const kind = random.uniform() < 0.5 ? '3080Ti' : 'A100'
   const model = models[kind]
-  const seconds = random.uniform() < 0.03 ? LONG_S : SHORT_S
+  const seconds = random.uniform() < 0.01 ? LONG_S : SHORT_S
   const services = Array.from({ length: 1 + random.integer(3) }, (_, i): Service => {
     return {
       name: `s${i}`,

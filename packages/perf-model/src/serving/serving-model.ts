@@ -162,13 +162,20 @@ export class ServingModel {
    *
    * @param into receives the fraction of requests answered within the objective, in the order of the services; 0 if
    * overloaded
+   * @param capacitiesPerS receives each service's capacity, as `ServicePrediction.capacityPerS`
    * @returns mean board power, W
    * @throws what `predict` throws
    */
-  attainments(ratesPerS: readonly number[], into: Float64Array, burstiness?: readonly number[]): number {
+  attainments(
+    ratesPerS: readonly number[],
+    into: Float64Array,
+    burstiness?: readonly number[],
+    capacitiesPerS?: Float64Array,
+  ): number {
     const powerW = this.#solve(ratesPerS, burstiness)
-    this.#services.forEach(({ queue, service }, i) => {
-      into[i] = queue.within(service.objective.p99Ms)
+    this.#services.forEach((of, i) => {
+      into[i] = of.queue.within(of.service.objective.p99Ms)
+      if (capacitiesPerS) capacitiesPerS[i] = capacityOf(of)
     })
     return powerW
   }
@@ -254,10 +261,16 @@ function powerOf({ queue, tenants, instances }: ServiceTimes): number {
   return 1000 * queue.batchesPerMs * perBatchJ
 }
 
-function describe({ service, queue, batchMs, instances }: ServiceTimes, ratePerS: number): ServicePrediction {
+/** Requests/s of a service whose tenants all run full batches beside the present co-runners. */
+function capacityOf({ queue, batchMs, instances }: ServiceTimes): number {
+  return (1000 * queue.sizes.at(-1)! * instances) / batchMs.at(-1)!
+}
+
+function describe(of: ServiceTimes, ratePerS: number): ServicePrediction {
+  const { service, queue } = of
   const most = queue.sizes.at(-1)!
   const attainment = queue.within(service.objective.p99Ms)
-  const capacityPerS = (1000 * most * instances) / batchMs.at(-1)!
+  const capacityPerS = capacityOf(of)
   return {
     service: service.name,
     p50Ms: queue.quantileMs(0.5),

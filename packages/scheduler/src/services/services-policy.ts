@@ -7,7 +7,7 @@ import { AIM, CapLaw } from './cap-law.js'
 import { ServiceWatch } from './service-watch.js'
 import { planWithModel, type ServicesPlanner } from './services-planner.js'
 import { firstWhere, ServingClocks } from './serving-clocks.js'
-import { type Admission, chooseAdmission } from './shedding.js'
+import { type Admission, chooseAdmission, MIN_SHARE } from './shedding.js'
 
 export interface ServicesPolicyOptions {
   readonly model: PerfModel
@@ -31,8 +31,6 @@ const HELD_SAMPLES = 10
 const BAND_STATES = 2
 /** Interval between changes of the admitted shares, ms. The backlog is to be answered within this time. */
 const SHED_MS = 500
-/** Smaller changes of an admitted share are not requested, except a return to 1. */
-const SAME_SHARE = 0.02
 /**
  * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
  * no clock suffices, the interval is `SHED_MS`.
@@ -50,7 +48,7 @@ const MIX_S = 10
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
 /** Smallest share that a new service's tenant may get from the free part of the board, percent. */
-const MIN_SHARE = 5
+const MIN_PERCENT = 5
 /** Batch sizes of new tenants are compared at up to 16 times this rate, requests/s. */
 const NEWCOMER_PER_S = 200
 
@@ -148,7 +146,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     for (const [i, { service }] of newcomers.entries()) {
       const freePercent = 100 - tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
       let mpsPercent = freePercent / (newcomers.length - i)
-      if (mpsPercent < MIN_SHARE) {
+      if (mpsPercent < MIN_PERCENT) {
         const largest = tenants.reduce((a, b) => (b.mpsPercent > a.mpsPercent ? b : a))
         mpsPercent = largest.mpsPercent / 2
         tenants[tenants.indexOf(largest)] = { ...largest, mpsPercent }
@@ -332,7 +330,8 @@ export class ServicesPolicy implements PowerCapPolicy {
     const admitted: Record<string, number> = {}
     this.#watches.forEach((watch, i) => {
       const share = this.#admission?.shares[i] ?? 1
-      if (Math.abs(share - watch.admitted) < SAME_SHARE && !(share === 1 && watch.admitted < 1)) return
+      // Smaller changes are not requested, except a return to 1.
+      if (Math.abs(share - watch.admitted) < MIN_SHARE && !(share === 1 && watch.admitted < 1)) return
       admitted[watch.service.name] = watch.admitted = share
     })
     if (Object.keys(admitted).length === 0) return {}

@@ -1,6 +1,15 @@
 import type { PerfModel } from '@pctodl/perf-model'
-import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
+import { type ServicePrediction, ServingModel } from '@pctodl/perf-model/serving'
 import { type Service, smClocksAt, type Tenant } from '@pctodl/platform'
+
+/** Share of the requests that must be answered within the objective. */
+const WANTED = 0.99
+
+interface ClockPrediction {
+  /** Mean board power, W. */
+  readonly powerW: number
+  readonly services: readonly Pick<ServicePrediction, 'service' | 'objectiveMet' | 'capacityPerS'>[]
+}
 
 /** Predicts which clock given tenants need for given rates. The model is prepared once for each clock. */
 export class ServingClocks {
@@ -20,11 +29,15 @@ export class ServingClocks {
     this.smClocksMhz = smClocksAt(model.spec, memClockMhz)!
   }
 
-  predict(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): ServingPrediction {
-    return this.#serving(smClockMhz).predict(
-      ratesPerS.map((rate) => Math.max(0.01, rate)),
-      burstiness,
-    )
+  predict(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): ClockPrediction {
+    const attainments = new Float64Array(ratesPerS.length)
+    const capacities = new Float64Array(ratesPerS.length)
+    const rates = ratesPerS.map((rate) => Math.max(0.01, rate))
+    const powerW = this.#serving(smClockMhz).attainments(rates, attainments, burstiness, capacities)
+    const services = this.#services.map(({ name }, i) => {
+      return { service: name, objectiveMet: attainments[i]! >= WANTED, capacityPerS: capacities[i]! }
+    })
+    return { powerW, services }
   }
 
   #serving(smClockMhz: number): ServingModel {
@@ -44,15 +57,7 @@ export class ServingClocks {
 
   /** The lowest clock at which all services meet their objectives; undefined if there is none. */
   lowest(ratesPerS: readonly number[], burstiness?: readonly number[]): number | undefined {
-    return this.lowestWhere((smClockMhz) => this.keeps(smClockMhz, ratesPerS, burstiness))
-  }
-
-  /**
-   * The lowest clock at which a condition holds; undefined if it holds at no clock. The condition must also hold at all
-   * higher clocks.
-   */
-  lowestWhere(holds: (smClockMhz: number) => boolean): number | undefined {
-    return this.smClocksMhz[firstWhere(this.smClocksMhz, holds)]
+    return this.smClocksMhz[firstWhere(this.smClocksMhz, (clock) => this.keeps(clock, ratesPerS, burstiness))]
   }
 
   /**

@@ -7,8 +7,11 @@ const FULL = 0.92
 const STRIDE = 5
 /** The clock changes only if the weighted rate of answered requests grows by more than this factor. */
 const GAIN = 1.03
-/** Smallest admitted share. A service must admit some requests so that its latency is still measured. */
-const MIN_SHARE = 0.02
+/**
+ * Smallest admitted share, and smallest change of one. A service must admit some requests so that its latency is still
+ * measured.
+ */
+export const MIN_SHARE = 0.02
 /** Number of bisection steps in the search for a share. */
 const HALVINGS = 6
 
