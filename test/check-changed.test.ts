@@ -26,12 +26,13 @@ function write(file: string, text: string): void {
 }
 
 const tests = ['quick', 'usual', 'long', 'program', 'all.slow'].map((name) => `packages/a/test/${name}.test.ts`)
+const far = 'packages/b/test/far.test.ts'
 const [quick, usual, long, program, slow] = tests as [string, string, string, string, string]
 
 beforeAll(() => {
   write('packages/a/src/one.ts', 'export const one = 1\n')
   for (const test of tests) write(test, "import { one } from '../src/one.js'\n")
-  write('packages/b/test/far.test.ts', "import { one } from '../../a/src/one.js'\n")
+  write(far, "import { one } from '../../a/src/one.js'\n")
   write('test/contract/near.test.ts', "import { one } from '../../packages/a/src/one.js'\n")
 })
 
@@ -54,9 +55,13 @@ describe('the tests of a change', () => {
     expect(of('packages/a/src/one.ts', 3)).toEqual({
       chosen: ['test/contract/near.test.ts', quick, usual],
       seconds: 2.6,
-      left: [long, slow, program],
+      left: [long, slow, program, far],
     })
-    expect(of('packages/a/src/one.ts', 2.5).chosen).toEqual(['test/contract/near.test.ts', quick])
+    expect(of('packages/a/src/one.ts', 1.5).chosen).toEqual(['test/contract/near.test.ts', quick])
+  })
+
+  it('are those of other packages where time remains', () => {
+    expect(of('packages/a/src/one.ts', 20).chosen).toEqual(['test/contract/near.test.ts', quick, usual, long, far])
   })
 
   it('include a changed test, whatever its time', () => {

@@ -36,8 +36,9 @@ async function runTests(): Promise<void> {
     storedDurations(),
     TESTS_S_PER_CORE * availableParallelism(),
   )
-  console.log(`${chosen.length} test files, about ${seconds.toFixed(1)} s`)
-  if (left.length > 0) console.log(`left for \`npm test\`: ${left.join(' ')}`)
+  console.log(
+    `${chosen.length} test files, about ${seconds.toFixed(1)} s; ${left.length} more that use the changes run in \`npm test\``,
+  )
   if (chosen.length === 0) return
   await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'pure', ...chosen])
 }

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { RelatedTests } from './related-tests.js'
 
@@ -14,8 +15,8 @@ export interface TestsOfChanges {
 const UNKNOWN_S = 1
 
 /**
- * Chooses the tests that most likely notice changes: tests of the changed packages and of the contract that use a changed file, the
- * quickest first, until the time is used up. A changed test goes before all others.
+ * Chooses the tests that most likely notice changes, until their time is used up. First come changed tests, then tests of the changed
+ * packages and of the contract that use a changed file, the quickest first, then tests of other packages, the closest first.
  *
  * @param changed files, relative to the root
  * @param durations s, by test file; infinite for files that never run at once
@@ -30,18 +31,22 @@ export function testsOfChanges(
   const related = new RelatedTests(root)
   const ofRoot = related.testsIn('.')
   const contract = ofRoot.filter((file) => file.includes('/test/contract/'))
-  const reached = changed.flatMap((file) => {
-    const [folder, name] = file.split('/')
-    const near = folder === 'packages' ? [...related.testsOf(name!), ...contract] : ofRoot
-    return related.importersOf(path.join(root, file), near).map((test) => path.relative(root, test))
-  })
+  const ofPackages = readdirSync(path.join(root, 'packages')).flatMap((name) => related.testsOf(name))
+  const using = (among: (folder: string, name: string) => readonly string[]) =>
+    changed.flatMap((file) => {
+      const [folder, name] = file.split('/')
+      const tests = related.importersOf(path.join(root, file), among(folder!, name!))
+      return tests.map((test) => path.relative(root, test))
+    })
   const costOf = (test: string) =>
     test.endsWith('.slow.test.ts') ? Number.POSITIVE_INFINITY : (durations.get(test) ?? UNKNOWN_S)
   const order = (test: string) => (changed.includes(test) ? 0 : costOf(test))
+  const near = using((folder, name) => (folder === 'packages' ? [...related.testsOf(name), ...contract] : ofRoot))
+  const far = using((folder) => (folder === 'packages' ? ofPackages : []))
   const chosen: string[] = []
   const left: string[] = []
   let used = 0
-  for (const test of [...new Set(reached)].sort((a, b) => order(a) - order(b))) {
+  for (const test of new Set([...near.sort((a, b) => order(a) - order(b)), ...far])) {
     const after = used + costOf(test)
     const runs = after <= seconds || (changed.includes(test) && Number.isFinite(after))
     if (runs) used = after
