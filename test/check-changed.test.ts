@@ -26,6 +26,7 @@ function write(file: string, text: string): void {
 }
 
 const tests = ['quick', 'usual', 'long', 'program', 'all.slow'].map((name) => `packages/a/test/${name}.test.ts`)
+const contract = 'test/contract/near.test.ts'
 const far = 'packages/b/test/far.test.ts'
 const [quick, usual, long, program, slow] = tests as [string, string, string, string, string]
 
@@ -33,7 +34,7 @@ beforeAll(() => {
   write('packages/a/src/one.ts', 'export const one = 1\n')
   for (const test of tests) write(test, "import { one } from '../src/one.js'\n")
   write(far, "import { one } from '../../a/src/one.js'\n")
-  write('test/contract/near.test.ts', "import { one } from '../../packages/a/src/one.js'\n")
+  write(contract, "import { one } from '../../packages/a/src/one.js'\n")
 })
 
 describe('the tests of a change', () => {
@@ -46,22 +47,25 @@ describe('the tests of a change', () => {
     ] as const),
     ...([
       [program, Number.POSITIVE_INFINITY],
-      ['test/contract/near.test.ts', 0.1],
+      [contract, 0.1],
     ] as const),
   ])
   const of = (changed: string, seconds: number) => testsOfChanges(root, [changed], durations, seconds)
 
   it('are the quickest that use it, within the time', () => {
     expect(of('packages/a/src/one.ts', 3)).toEqual({
-      chosen: ['test/contract/near.test.ts', quick, usual],
+      chosen: [contract, quick, usual],
       seconds: 2.6,
       left: [long, slow, program, far],
     })
-    expect(of('packages/a/src/one.ts', 1.5).chosen).toEqual(['test/contract/near.test.ts', quick])
+    expect(of('packages/a/src/one.ts', 1.5).chosen).toEqual([contract, quick])
   })
 
   it('are those of other packages where time remains', () => {
-    expect(of('packages/a/src/one.ts', 20).chosen).toEqual(['test/contract/near.test.ts', quick, usual, long, far])
+    const near = [contract, quick, usual, long]
+    expect(of('packages/a/src/one.ts', 9).chosen).toEqual([...near, far])
+    // The import of another package's modules takes time, too.
+    expect(of('packages/a/src/one.ts', 8).chosen).toEqual(near)
   })
 
   it('include a changed test, whatever its time', () => {

@@ -14,6 +14,9 @@ export interface TestsOfChanges {
 /** Assumed time of a test file that has not run on this machine, s. */
 const UNKNOWN_S = 1
 
+/** Time to import the modules of another package, s. */
+const IMPORT_S = 1
+
 /**
  * Chooses the tests that most likely notice changes, until their time is used up. First come changed tests, then tests of the changed
  * packages and of the contract that use a changed file, the quickest first, then tests of other packages, the closest first.
@@ -38,16 +41,16 @@ export function testsOfChanges(
       const tests = related.importersOf(path.join(root, file), among(folder!, name!))
       return tests.map((test) => path.relative(root, test))
     })
-  const costOf = (test: string) =>
+  const timeOf = (test: string) =>
     test.endsWith('.slow.test.ts') ? Number.POSITIVE_INFINITY : (durations.get(test) ?? UNKNOWN_S)
-  const order = (test: string) => (changed.includes(test) ? 0 : costOf(test))
+  const order = (test: string) => (changed.includes(test) ? 0 : timeOf(test))
   const near = using((folder, name) => (folder === 'packages' ? [...related.testsOf(name), ...contract] : ofRoot))
   const far = using((folder) => (folder === 'packages' ? ofPackages : []))
   const chosen: string[] = []
   const left: string[] = []
   let used = 0
   for (const test of new Set([...near.sort((a, b) => order(a) - order(b)), ...far])) {
-    const after = used + costOf(test)
+    const after = used + timeOf(test) + (near.includes(test) ? 0 : IMPORT_S)
     const runs = after <= seconds || (changed.includes(test) && Number.isFinite(after))
     if (runs) used = after
     ;(runs ? chosen : left).push(test)
