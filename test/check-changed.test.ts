@@ -31,10 +31,10 @@ const far = 'packages/b/test/far.test.ts'
 const [quick, usual, long, program, slow] = tests as [string, string, string, string, string]
 
 beforeAll(() => {
-  write('packages/a/src/one.ts', 'export const one = 1\n')
-  for (const test of tests) write(test, "import { one } from '../src/one.js'\n")
-  write(far, "import { one } from '../../a/src/one.js'\n")
-  write(contract, "import { one } from '../../packages/a/src/one.js'\n")
+  write('packages/a/src/index.ts', 'export const one = 1\n')
+  for (const test of tests) write(test, "import { one } from '../src/index.js'\n")
+  write(far, "import { one } from '@pctodl/a'\n")
+  write(contract, "import { one } from '@pctodl/a'\n")
 })
 
 describe('the tests of a change', () => {
@@ -53,19 +53,19 @@ describe('the tests of a change', () => {
   const of = (changed: string, seconds: number) => testsOfChanges(root, [changed], durations, seconds)
 
   it('are the quickest that use it, within the time', () => {
-    expect(of('packages/a/src/one.ts', 3)).toEqual({
+    expect(of('packages/a/src/index.ts', 3)).toEqual({
       chosen: [contract, quick, usual],
       seconds: 2.6,
       left: [long, slow, program, far],
     })
-    expect(of('packages/a/src/one.ts', 1.5).chosen).toEqual([contract, quick])
+    expect(of('packages/a/src/index.ts', 1.5).chosen).toEqual([contract, quick])
   })
 
   it('are those of other packages where time remains', () => {
     const near = [contract, quick, usual, long]
-    expect(of('packages/a/src/one.ts', 9).chosen).toEqual([...near, far])
+    expect(of('packages/a/src/index.ts', 9).chosen).toEqual([...near, far])
     // The import of another package's modules takes time, too.
-    expect(of('packages/a/src/one.ts', 8).chosen).toEqual(near)
+    expect(of('packages/a/src/index.ts', 8).chosen).toEqual(near)
   })
 
   it('include a changed test, whatever its time', () => {
@@ -101,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('pnpm check:changed', () => {
     git('init', '--initial-branch=main')
     git('add', '.')
     git('commit', '--message', 'all')
-    write('packages/a/src/one.ts', 'export const one = 2\n')
+    write('packages/a/src/index.ts', 'export const one = 2\n')
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends its tests at %s', async (signal) => {
