@@ -1,0 +1,132 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pnpmBin } from '../scripts/bring-pnpm.mjs'
+import { testsOfChanges } from './tests-of-changes.js'
+
+const repository = path.dirname(import.meta.dirname)
+const root = mkdtempSync(path.join(tmpdir(), 'check-changed-'))
+afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }))
+
+function write(file: string, text: string): void {
+  mkdirSync(path.join(root, path.dirname(file)), { recursive: true })
+  writeFileSync(path.join(root, file), text)
+}
+
+const tests = ['quick', 'usual', 'long', 'program', 'all.slow'].map((name) => `packages/a/test/${name}.test.ts`)
+const contract = 'test/contract/near.test.ts'
+const far = 'packages/b/test/far.test.ts'
+const [quick, usual, long, program, slow] = tests as [string, string, string, string, string]
+
+beforeAll(() => {
+  write('packages/a/src/index.ts', 'export const one = 1\n')
+  for (const test of tests) write(test, "import { one } from '../src/index.js'\n")
+  write(far, "import { one } from '@pctodl/a'\n")
+  write(contract, "import { one } from '@pctodl/a'\n")
+})
+
+describe('the tests of a change', () => {
+  const durations = new Map([
+    ...([
+      [quick, 0.5],
+      [usual, 2],
+      [long, 4],
+      [slow, 0.1],
+    ] as const),
+    ...([
+      [program, Number.POSITIVE_INFINITY],
+      [contract, 0.1],
+    ] as const),
+  ])
+  const of = (changed: string, seconds: number) => testsOfChanges(root, [changed], durations, seconds)
+
+  it('are the quickest that use it, within the time', () => {
+    expect(of('packages/a/src/index.ts', 3)).toEqual({
+      chosen: [contract, quick, usual],
+      seconds: 2.6,
+      left: [long, slow, program, far],
+    })
+    expect(of('packages/a/src/index.ts', 1.5).chosen).toEqual([contract, quick])
+  })
+
+  it('are those of other packages where time remains', () => {
+    const near = [contract, quick, usual, long]
+    expect(of('packages/a/src/index.ts', 9).chosen).toEqual([...near, far])
+    // The import of another package's modules takes time, too.
+    expect(of('packages/a/src/index.ts', 8).chosen).toEqual(near)
+  })
+
+  it('include a changed test, whatever its time', () => {
+    expect(of(long, 3)).toEqual({ chosen: [long], seconds: 4, left: [] })
+    expect(of(program, 3)).toEqual({ chosen: [], seconds: 0, left: [program] })
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('pnpm check:changed', () => {
+  const vitest = path.join(root, 'vitest.json')
+
+  beforeAll(() => {
+    const { scripts } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8'))
+    const command = scripts['check:changed'].replace(
+      'test/check-changed.ts',
+      path.join(repository, 'test/check-changed.ts'),
+    )
+    write('package.json', JSON.stringify({ scripts: { 'check:changed': command, typecheck: 'node -e 0' } }))
+    // Tells its process and its tests, and never ends by itself.
+    write(
+      'node_modules/vitest/vitest.mjs',
+      `import { writeFileSync } from 'node:fs'
+       const tests = process.argv.filter((word) => word.endsWith('.test.ts'))
+       writeFileSync(${JSON.stringify(vitest)}, JSON.stringify({ pid: process.pid, tests }))
+       setInterval(() => {}, 1000)`,
+    )
+    write('node_modules/.bin/biome', '#!/bin/sh\n')
+    chmodSync(path.join(root, 'node_modules/.bin/biome'), 0o755)
+    symlinkSync(path.join(repository, 'node_modules/tsx'), path.join(root, 'node_modules/tsx'))
+    write('.gitignore', 'node_modules\nvitest.json\n')
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...words], { cwd: root, stdio: 'ignore' })
+    git('init', '--initial-branch=main')
+    git('add', '.')
+    git('commit', '--message', 'all')
+    write('packages/a/src/index.ts', 'export const one = 2\n')
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends its tests at %s', async (signal) => {
+    rmSync(vitest, { force: true })
+    const pnpm = spawn('pnpm', ['check:changed'], {
+      cwd: root,
+      env: { ...process.env, PATH: `${pnpmBin}${path.delimiter}${process.env['PATH']}` },
+      stdio: 'ignore',
+      detached: true,
+    })
+    const ended = once(pnpm, 'exit')
+    await expect.poll(() => existsSync(vitest) && readFileSync(vitest, 'utf8')).toContain('}')
+    const { pid, tests: run } = JSON.parse(readFileSync(vitest, 'utf8'))
+    expect(run).toContain(quick)
+    // Ctrl-C reaches the whole group, another signal only pnpm.
+    process.kill(signal === 'SIGINT' ? -pnpm.pid! : pnpm.pid!, signal)
+    await ended
+    await expect.poll(() => isAlive(pid)).toBe(false)
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
