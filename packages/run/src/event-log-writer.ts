@@ -1,7 +1,5 @@
-import { closeSync, mkdirSync, writeSync } from 'node:fs'
-import path from 'node:path'
-import { openToWrite } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
+import { closeSync, writeSync } from 'node:fs'
+import { openLog } from '@pctodl/command-line'
 import type { RunEvent } from '@pctodl/scheduler'
 
 /** Path of the event log that belongs to a log file. */
@@ -25,15 +23,7 @@ export class EventLogWriter {
 
   /** @throws PctodlError `CANNOT_WRITE` */
   constructor(file: string) {
-    try {
-      mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-      this.#descriptor = openToWrite(file, { existing: 'empty' })
-    } catch (error) {
-      const { message } = error as Error
-      throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${message}; choose a place that can be written`, {
-        cause: error,
-      })
-    }
+    this.#descriptor = openLog(file, 'empty')
   }
 
   add(event: RunEvent): void {

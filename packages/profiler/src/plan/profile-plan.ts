@@ -1,6 +1,6 @@
+import { checked } from '@pctodl/command-line'
 import { InvalidInputError, MAX_MPS_CLIENTS, type Tenant } from '@pctodl/platform'
 import { z } from 'zod'
-import { checked } from '../checked.js'
 
 /** Name of the sweep that a row belongs to. */
 export const sweepNames = [
@@ -124,7 +124,7 @@ const planSchema: z.ZodType<ProfilePlan> = z.strictObject({
  * @throws InvalidInputError naming the invalid field and what it should contain
  */
 export function parsePlan(json: unknown, source: string): ProfilePlan {
-  const plan = checked(planSchema, json, source)
+  const plan = checked<ProfilePlan>(planSchema, json, source)
   plan.rows.forEach((row, i) => {
     const sum = row.tenants.reduce((total, tenant) => total + tenant.mpsPercent, 0)
     if (sum > 100 + 1e-9)

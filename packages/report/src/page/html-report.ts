@@ -34,7 +34,11 @@ export async function htmlReport(content: ReportContent, options: HtmlReportOpti
 <header>
 <h1>Power-capping algorithms compared</h1>
 <form id="filters" aria-label="Filters">
-${choices('Board', 'board', sections.flatMap(({ board }) => board ?? []))}
+${choices(
+  'Board',
+  'board',
+  sections.flatMap(({ board }) => board ?? []),
+)}
 ${choices('Algorithm', 'algorithm', algorithms)}
 <fieldset><legend>Runs</legend><label><input type="checkbox" name="violating" checked> those that break the cap or are late</label></fieldset>
 </form>

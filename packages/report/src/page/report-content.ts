@@ -140,10 +140,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       heading: 'How the figures were obtained',
       parts: [
         {
-          list: [
-            ...explanation(rows, oracle?.explanation),
-            ...new Set(runs.map(({ madeBy }) => `Made by ${madeBy}.`)),
-          ],
+          list: [...explanation(rows, oracle?.explanation), ...new Set(runs.map(({ madeBy }) => `Made by ${madeBy}.`))],
         },
       ],
     },

@@ -72,7 +72,9 @@ export function explanation(runs: readonly RunSummary[], ofOracle?: string): str
   const [tolerance, steady, startUp] = [EXCESS_TOLERANCE, STEADY_TOLERANCE, START_UP_TOLERANCE].map(
     (each) => 100 * each,
   )
-  const served = runs.some(({ requests }) => requests) ? ' or, for services, requests/s answered within the objective' : ''
+  const served = runs.some(({ requests }) => requests)
+    ? ' or, for services, requests/s answered within the objective'
+    : ''
   const bySensor = runs.filter(({ powerSource }) => powerSource === 'sensor').map(({ algorithm }) => algorithm)
   const exceptions = bySensor.length === 0 ? '' : `; for ${[...new Set(bySensor)].join(', ')}, readings of the sensor`
   const spread =
