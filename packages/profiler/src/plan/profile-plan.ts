@@ -97,23 +97,15 @@ const rowSchema = z.strictObject({
   repeat: z.int().min(0),
 })
 
-const durationMs = z.number().positive()
+const measureFields = Object.fromEntries(
+  Object.keys(defaultMeasure).map((name) => [name, name === 'minBatches' ? z.int().min(1) : z.number().positive()]),
+) as Record<keyof MeasureOptions, z.ZodNumber>
 
 const planSchema: z.ZodType<ProfilePlan> = z.strictObject({
   version: z.literal(1),
   board: z.string().min(1),
   seed: z.int(),
-  measure: z.strictObject({
-    sampleMs: durationMs,
-    settleWindowMs: durationMs,
-    settleMinMs: durationMs,
-    settleMaxMs: durationMs,
-    settleTolerancePercent: z.number().positive(),
-    windowMinMs: durationMs,
-    windowMaxMs: durationMs,
-    standardErrorPercent: z.number().positive(),
-    minBatches: z.int().min(1),
-  }),
+  measure: z.strictObject(measureFields),
   rows: z.array(rowSchema).min(1),
 })
 
