@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { readJson } from '@pctodl/command-line'
 import { shippedParameters } from '@pctodl/perf-model'
 import { parameterFile } from '@pctodl/perf-model/node'
 import type { RunSummary } from '@pctodl/report'
@@ -7,7 +8,6 @@ import { z } from 'zod'
 import { version } from '../package.json'
 import type { Cell } from './cell.js'
 import { oncePerCall } from './once-per-call.js'
-import { readJson } from './read-json.js'
 
 /** Version of the manifest's layout. Manifests of other versions are rejected. */
 export const MANIFEST_VERSION = 1
@@ -66,7 +66,7 @@ const manifestSchema = z.looseObject({
 
 /** @throws InvalidInputError with the file and the invalid field */
 export function readManifest(file: string): Manifest {
-  return readJson<Manifest>(file, manifestSchema, `a manifest of version ${MANIFEST_VERSION}`)
+  return readJson<Manifest>(manifestSchema, file, `a manifest of version ${MANIFEST_VERSION}`)
 }
 
 export function sha256(content: string | Uint8Array): string {

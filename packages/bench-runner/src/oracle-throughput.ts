@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { jsonText, writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, readJson, writeFileAtomically } from '@pctodl/command-line'
 import { findOracle, type Oracle, type OracleOptions, SimulatedGpu } from '@pctodl/gpu-sim'
 import { mean } from '@pctodl/numerics'
 import { type Configuration, groupBy, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
@@ -8,7 +8,6 @@ import { z } from 'zod'
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './demands.js'
 import { boardSeed } from './open-board.js'
-import { readJson } from './read-json.js'
 import { type BenchTask, boardName, capsWOf, taskFileStem } from './tasks.js'
 
 /**
@@ -43,7 +42,7 @@ export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: Bench
  */
 export function oracleThroughput(cells: readonly OracleCell[], resultDir: string): Map<string, number | null> {
   const file = path.join(resultDir, 'oracle.json')
-  const known = existsSync(file) ? readJson<KnownBests>(file, knownBests, 'an earlier oracle; delete the file') : {}
+  const known = existsSync(file) ? readJson<KnownBests>(knownBests, file, 'an earlier oracle; delete the file') : {}
   /** Search range around the first board's best configuration, by board type, network and cap. */
   const near = new Map<string, Pick<OracleOptions, 'batchSizes' | 'memClocksMhz' | 'starts'>>()
   const best = (cell: OracleCell, capW: number) => {

@@ -1,13 +1,12 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { jsonText, writeFileAtomically } from '@pctodl/command-line'
+import { jsonText, readJson, writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { formatResultsCsv, formatRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
 import { z } from 'zod'
 import { type Cell, cellStem, compareCells } from './cell.js'
 import { cellSchema, MANIFEST_VERSION, type Manifest, madeBy, readManifest, sha256 } from './manifest.js'
-import { readJson } from './read-json.js'
 
 export interface FailedCell {
   readonly cell: Cell
@@ -143,7 +142,7 @@ export class ResultStore {
 const failureSchema = z.looseObject({ cell: cellSchema, message: z.string() })
 
 function readFailure(file: string): FailedCell {
-  return readJson<FailedCell>(file, failureSchema, 'a failed run of bench-runner; delete the file')
+  return readJson<FailedCell>(failureSchema, file, 'a failed run of bench-runner; delete the file')
 }
 
 function isAlive(pid: number): boolean {

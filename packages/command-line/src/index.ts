@@ -9,10 +9,13 @@ export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './opt
 export { given } from '@pctodl/platform'
 export { withNvmlOptions } from './option-blocks.js'
 export { jsonText } from './json-text.js'
+export { checked, readJson } from './json-file.js'
 export { Progress } from './progress.js'
 export {
+  cannotWrite,
   isReadOnly,
   makePrivateFolder,
+  openLog,
   openToWrite,
   privateFolder,
   readOwnFile,

@@ -190,6 +190,29 @@ export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWrit
 }
 
 /**
+ * Opens a file to which lines are written, and creates its folder.
+ *
+ * @param existing what to do with an existing file
+ * @throws PctodlError `CANNOT_WRITE` with the file and the cause, for example a link in its place
+ */
+export function openLog(file: string, existing: 'append' | 'empty'): number {
+  try {
+    makeFolder(path.dirname(file))
+    return openToWrite(file, { existing })
+  } catch (error) {
+    throw cannotWrite(file, error)
+  }
+}
+
+/** Error for a file that the user chose and that cannot be written. */
+export function cannotWrite(file: string, cause: unknown): PctodlError {
+  const reason = reasonOf(cause)
+  return new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${reason}; choose a place that can be written`, {
+    cause,
+  })
+}
+
+/**
  * Writes a file atomically: readers see the old or the complete new content. The content is written to a new file with
  * an unpredictable name (ending in the process id), which then replaces the target. If the target is a link, the link
  * itself is replaced, except in `/dev`. A device is written to and never replaced, which root could do.
@@ -221,10 +244,7 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
     renameSync(unfinished, file)
   } catch (error) {
     if (isOurs) rmSync(unfinished, { force: true })
-    const cause = reasonOf(error)
-    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
-      cause: error,
-    })
+    throw cannotWrite(file, error)
   }
 }
 

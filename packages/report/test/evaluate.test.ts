@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { evaluate, powerMetrics, type RunRecording } from '../src/evaluate/index.js'
+import { ripple } from '../src/evaluate/ripple.js'
 import { steadyMask } from '../src/evaluate/steady-mask.js'
 import type { Actuation } from '../src/record/run-recorder.js'
 
@@ -116,6 +117,28 @@ describe('evaluate', () => {
     expect(whole.capUtilisationPercent!.value).toBeCloseTo((99 * 4.5 + 96 * 5) / 9.5, 1)
     expect(steady.ripple!.periodMs).toBeCloseTo(10_000, -3)
     expect(steady.ripple!.peakToPeakW).toBeCloseTo(3, 6)
+  })
+
+  it('measures the ripple of a run that lasts for days', () => {
+    const steps = 600_000
+    const fill = (value: (i: number) => number) => Float64Array.from({ length: steps + 1 }, (_, i) => value(i))
+    const knotsMs = fill((i) => 500 * i)
+    const capW = fill(() => 100)
+    const signal = {
+      steps,
+      knotsMs,
+      capW,
+      powerW: capW,
+      known: new Uint8Array(),
+      energyUntil: capW,
+      knownUntilMs: capW,
+    }
+    expect(
+      ripple(
+        signal,
+        fill((i) => 98 - (i % 2)),
+      )!.peakToPeakW,
+    ).toBe(1)
   })
 
   it('refuses a series that is none', () => {

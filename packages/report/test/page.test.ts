@@ -4,7 +4,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ReportedRun, reportContent, summarizeRun, writeReport } from '../src/index.js'
+import { type ReportedRun, reportContent, summarizeRun, textReport, writeReport } from '../src/index.js'
 import { fixedSetting, type Setting, syntheticRuns } from './synthetic-runs.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'report-page-'))
@@ -65,10 +65,19 @@ describe('a report', () => {
     const bySensor = runs
       .slice(0, 5)
       .map((run) => ({ ...run, summary: { ...run.summary, powerSource: 'sensor' as const } }))
-    const { oracle, boards } = reportContent({ runs: bySensor })
-    expect(oracle).toBeUndefined()
-    expect(boards[0]!.chart).toBeUndefined()
-    expect(boards[0]!.tasks[0]!.oracle).toBeNull()
+    const report = reportContent({ runs: bySensor })
+    expect([...report.charts.keys()]).toEqual(['3080Ti_6'])
+    const text = JSON.stringify(report.sections)
+    expect(text).toContain("Power: readings of the board's sensor.")
+    expect(text).not.toContain('oracle')
+  })
+
+  it('explains only what its tables show', () => {
+    const explained = (of: readonly ReportedRun[]) => textReport(reportContent({ runs: of }))
+    const [first, ...others] = runs.slice(0, 5)
+    expect(explained([first!, ...others])).not.toMatch(/services|several boards/)
+    expect(explained([first!, { ...first!, repetition: 2 }, ...others])).toContain('means over several boards')
+    expect(explained([first!])).toMatch(/\|\n\+-.*-\+$/)
   })
 
   describe.skipIf(browserFile === undefined)(

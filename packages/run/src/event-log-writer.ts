@@ -1,7 +1,5 @@
-import { closeSync, mkdirSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { openToWrite } from '@pctodl/command-line'
-import { PctodlError, reasonOf } from '@pctodl/platform'
+import { closeSync, writeFileSync } from 'node:fs'
+import { cannotWrite, openLog } from '@pctodl/command-line'
 import type { RunEvent } from '@pctodl/scheduler'
 
 /** Path of the event log that belongs to a log file. */
@@ -27,10 +25,7 @@ export class EventLogWriter {
   /** @throws PctodlError `CANNOT_WRITE` */
   constructor(file: string) {
     this.#file = file
-    this.#descriptor = this.#orThrow(() => {
-      mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-      return openToWrite(file, { existing: 'empty' })
-    })
+    this.#descriptor = openLog(file, 'empty')
   }
 
   /** @throws PctodlError `CANNOT_WRITE`, for example if the disk is full */
@@ -49,16 +44,11 @@ export class EventLogWriter {
   #flush(): void {
     const text = this.#pending.splice(0).join('')
     this.#length = 0
-    // Unlike `writeSync`, this never writes only a part without an error.
-    this.#orThrow(() => writeFileSync(this.#descriptor, text))
-  }
-
-  #orThrow<Result>(write: () => Result): Result {
     try {
-      return write()
-    } catch (cause) {
-      const why = `cannot write ${this.#file}: ${reasonOf(cause)}`
-      throw new PctodlError('CANNOT_WRITE', `${why}; choose a place that can be written`, { cause })
+      // Unlike `writeSync`, this never writes only a part without an error.
+      writeFileSync(this.#descriptor, text)
+    } catch (error) {
+      throw cannotWrite(this.#file, error)
     }
   }
 }

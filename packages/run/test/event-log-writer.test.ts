@@ -32,4 +32,11 @@ describe('the record of a run', () => {
     expect(() => log.add({ type: 'window' } as never)).toThrow(full)
     log.close()
   })
+
+  // Node's own recursive creation of folders never returns there.
+  it.runIf(process.platform === 'linux')('is an error in a folder in which nothing can be created', () => {
+    expect(() => new EventLogWriter('/proc/none/deep/run.events.jsonl')).toThrow(
+      expect.objectContaining({ code: 'CANNOT_WRITE' }),
+    )
+  })
 })

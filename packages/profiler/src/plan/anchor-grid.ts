@@ -7,21 +7,19 @@ export interface GridCells {
   readonly batchSizes: readonly number[]
 }
 
-const upTo48 = [4, 8, 16, 24, 32, 48]
-const upTo128 = [4, 8, 16, 24, 32, 64, 96, 128]
-const upTo160 = [...upTo128, 160]
-const upTo256 = [...upTo160, 192, 256]
+const batchLadder = [4, 8, 16, 24, 32, 64, 96, 128, 160, 192, 256]
+const upTo = (largest: number) => batchLadder.filter((batchSize) => batchSize <= largest)
 
 /** The grid of the profiles that PctoDL published (its stress mode): 263 configurations per network. */
 export const anchorGrid: readonly GridCells[] = [
-  { mpsPercent: 5, tenantCounts: [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20], batchSizes: [4, 8, 16, 24] },
-  { mpsPercent: 10, tenantCounts: [1, 2, 4, 6, 8, 10], batchSizes: upTo48 },
-  { mpsPercent: 15, tenantCounts: [1, 2, 3, 4, 5, 6], batchSizes: [4, 8, 16, 24, 32, 64] },
-  { mpsPercent: 20, tenantCounts: [1, 2, 3, 4, 5], batchSizes: upTo128 },
-  { mpsPercent: 25, tenantCounts: [1, 2, 3, 4], batchSizes: upTo160 },
-  { mpsPercent: 30, tenantCounts: [1, 2, 3], batchSizes: upTo160 },
-  { mpsPercent: 35, tenantCounts: [1, 2], batchSizes: upTo256 },
-  { mpsPercent: 40, tenantCounts: [1, 2], batchSizes: upTo256 },
+  { mpsPercent: 5, tenantCounts: [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20], batchSizes: upTo(24) },
+  { mpsPercent: 10, tenantCounts: [1, 2, 4, 6, 8, 10], batchSizes: [...upTo(32), 48] },
+  { mpsPercent: 15, tenantCounts: [1, 2, 3, 4, 5, 6], batchSizes: upTo(64) },
+  { mpsPercent: 20, tenantCounts: [1, 2, 3, 4, 5], batchSizes: upTo(128) },
+  { mpsPercent: 25, tenantCounts: [1, 2, 3, 4], batchSizes: upTo(160) },
+  { mpsPercent: 30, tenantCounts: [1, 2, 3], batchSizes: upTo(160) },
+  { mpsPercent: 35, tenantCounts: [1, 2], batchSizes: upTo(256) },
+  { mpsPercent: 40, tenantCounts: [1, 2], batchSizes: upTo(256) },
 ]
 
 /** The grid whose throughput and power PctoDL's published profiles measure along the SM clock. */

@@ -1,6 +1,6 @@
+import { checked } from '@pctodl/command-line'
 import { InvalidInputError, MAX_MPS_CLIENTS, type Tenant } from '@pctodl/platform'
 import { z } from 'zod'
-import { checked } from '../checked.js'
 
 /** Name of the sweep that a row belongs to. */
 export const sweepNames = [
@@ -97,23 +97,15 @@ const rowSchema = z.strictObject({
   repeat: z.int().min(0),
 })
 
-const durationMs = z.number().positive()
+const measureFields = Object.fromEntries(
+  Object.keys(defaultMeasure).map((name) => [name, name === 'minBatches' ? z.int().min(1) : z.number().positive()]),
+) as Record<keyof MeasureOptions, z.ZodNumber>
 
 const planSchema: z.ZodType<ProfilePlan> = z.strictObject({
   version: z.literal(1),
   board: z.string().min(1),
   seed: z.int(),
-  measure: z.strictObject({
-    sampleMs: durationMs,
-    settleWindowMs: durationMs,
-    settleMinMs: durationMs,
-    settleMaxMs: durationMs,
-    settleTolerancePercent: z.number().positive(),
-    windowMinMs: durationMs,
-    windowMaxMs: durationMs,
-    standardErrorPercent: z.number().positive(),
-    minBatches: z.int().min(1),
-  }),
+  measure: z.strictObject(measureFields),
   rows: z.array(rowSchema).min(1),
 })
 
@@ -124,7 +116,7 @@ const planSchema: z.ZodType<ProfilePlan> = z.strictObject({
  * @throws InvalidInputError naming the invalid field and what it should contain
  */
 export function parsePlan(json: unknown, source: string): ProfilePlan {
-  const plan = checked(planSchema, json, source)
+  const plan = checked<ProfilePlan>(planSchema, json, source)
   plan.rows.forEach((row, i) => {
     const sum = row.tenants.reduce((total, tenant) => total + tenant.mpsPercent, 0)
     if (sum > 100 + 1e-9)

@@ -1,7 +1,6 @@
-import { closeSync, fsyncSync, ftruncateSync, mkdirSync, readFileSync, writeSync } from 'node:fs'
-import path from 'node:path'
-import { openToWrite } from '@pctodl/command-line'
-import { PctodlError, reasonOf } from '@pctodl/platform'
+import { closeSync, fsyncSync, ftruncateSync, readFileSync, writeSync } from 'node:fs'
+import { cannotWrite, openLog } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 
 /**
  * A file of lines that is only appended to. Once `append` returns, the line is on disk even if the machine loses power.
@@ -19,14 +18,8 @@ export class AppendOnlyFile {
    */
   constructor(file: string, header: string) {
     this.path = file
-    let found: Buffer
-    try {
-      mkdirSync(path.dirname(file), { recursive: true })
-      this.#descriptor = openToWrite(file, { existing: 'append' })
-      found = readFileSync(this.#descriptor)
-    } catch (cause) {
-      throw cannotWrite(file, cause)
-    }
+    this.#descriptor = openLog(file, 'append')
+    const found = readFileSync(this.#descriptor)
     const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
     // A file that contains only part of the header was left by a writer killed at its start. Any other file without a
     // complete header is not ours.
@@ -63,11 +56,4 @@ export class AppendOnlyFile {
   close(): void {
     closeSync(this.#descriptor)
   }
-}
-
-function cannotWrite(file: string, cause: unknown): PctodlError {
-  const reason = reasonOf(cause)
-  return new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${reason}; choose a place that can be written`, {
-    cause,
-  })
 }

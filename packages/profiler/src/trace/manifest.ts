@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { Backend } from '@pctodl/backend'
-import { jsonText, writeFileAtomically } from '@pctodl/command-line'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { jsonText, readJson, writeFileAtomically } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { version } from '../../package.json'
-import { checked } from '../checked.js'
 import type { ProfilePlan } from '../plan/profile-plan.js'
 
 /** Board, software versions and plan of a trace. */
@@ -37,7 +35,7 @@ const identitySchema = z.object({
 })
 
 /** What two runs must have in common so that one can continue the other. */
-function identityOf({ planSha256, backend, board, inputs }: z.infer<typeof identitySchema>) {
+function identityOf({ planSha256, backend, board, inputs }: Manifest) {
   return [
     ['plan', planSha256.slice(0, 12)],
     ['backend', backend],
@@ -74,13 +72,7 @@ export function writeManifest(file: string, manifest: Manifest): void {
  * @throws PctodlError `ANOTHER_RUN` naming the first difference
  */
 export function assertSameRun(file: string, wanted: Manifest): void {
-  let json: unknown
-  try {
-    json = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new InvalidInputError(file, '(not JSON)', 'a manifest that pctodl profile wrote', { cause })
-  }
-  const before = identityOf(checked(identitySchema, json, file))
+  const before = identityOf(readJson<Manifest>(identitySchema, file, 'a manifest that pctodl profile wrote'))
   for (const [i, [what, now]] of identityOf(wanted).entries()) {
     const [, found] = before[i]!
     if (found === now) continue

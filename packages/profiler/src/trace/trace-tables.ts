@@ -13,87 +13,65 @@ export interface TraceTable {
   parse(text: string): ProfileRow[]
 }
 
+/** Throws the error for an invalid cell. */
+type Refuse = (expected: string) => never
+
+/** How a value is written to a cell, and read from its text. */
+type Form<T> = readonly [write: (value: T) => string, read: (text: string, refuse: Refuse) => T]
+
 /** A column: its name, how a row's value is written, and which field of a row is read from it. */
 interface Column {
   readonly name: string
   readonly write: (row: ProfileRow) => string
-  readonly read: (cell: Cell) => Partial<ProfileRow>
+  readonly read: (text: string, refuse: Refuse) => Partial<ProfileRow>
 }
-
-/** One cell of a file. */
-class Cell {
-  readonly #row: number
-  readonly #column: string
-  readonly text: string
-
-  constructor(row: number, column: string, text: string | undefined) {
-    this.#row = row
-    this.#column = column
-    this.text = text ?? ''
-    if (text === undefined) throw this.#error('a column that the profiler writes')
-  }
-
-  get number(): number {
-    if (this.text === '' || !Number.isFinite(Number(this.text))) throw this.#error('a number')
-    return Number(this.text)
-  }
-
-  get optional(): number | null {
-    return this.text === '' ? null : this.number
-  }
-
-  get integer(): number {
-    if (!Number.isInteger(this.number) || this.number < 0) throw this.#error('an integer of at least 0')
-    return this.number
-  }
-
-  oneOf<T extends string>(values: readonly T[]): T {
-    const value = values.find((candidate) => candidate === this.text)
-    if (value === undefined) throw this.#error(`one of ${values.join(', ')}`)
-    return value
-  }
-
-  #error(expected: string): TraceFormatError {
-    return new TraceFormatError(this.#row, this.#column, this.text, expected)
-  }
-}
-
-/** How a value is written to a cell, and read from it. */
-type Form<T> = readonly [write: (value: T) => string, read: (cell: Cell) => T]
 
 function column<K extends keyof ProfileRow>(name: string, key: K, [write, read]: Form<ProfileRow[K]>): Column {
-  return { name, write: (row) => write(row[key]), read: (cell) => ({ [key]: read(cell) }) }
+  return { name, write: (row) => write(row[key]), read: (text, refuse) => ({ [key]: read(text, refuse) }) }
 }
 
-const integer: Form<number> = [String, (cell) => cell.integer]
+function numberOf(text: string, refuse: Refuse): number {
+  return text === '' || !Number.isFinite(Number(text)) ? refuse('a number') : Number(text)
+}
+
+const number: Form<number> = [String, numberOf]
+const integer: Form<number> = [
+  String,
+  (text, refuse) => {
+    const value = numberOf(text, refuse)
+    return Number.isInteger(value) && value >= 0 ? value : refuse('an integer of at least 0')
+  },
+]
 /** Seconds in the file, milliseconds in the row. */
-const seconds: Form<number> = [(ms) => (ms / 1000).toFixed(3), (cell) => 1000 * cell.number]
+const seconds: Form<number> = [(ms) => (ms / 1000).toFixed(3), (text, refuse) => 1000 * numberOf(text, refuse)]
 /** Blank if the number is NaN, that is, unknown. */
 const decimal = (digits: number): Form<number> => [
   (value) => (Number.isNaN(value) ? '' : value.toFixed(digits)),
-  (cell) => cell.optional ?? Number.NaN,
+  (text, refuse) => (text === '' ? Number.NaN : numberOf(text, refuse)),
 ]
 /** Blank for null; exact without `digits`. */
 const nullable = (digits?: number): Form<number | null> => [
   (value) => (digits === undefined ? value?.toString() : value?.toFixed(digits)) ?? '',
-  (cell) => cell.optional,
+  (text, refuse) => (text === '' ? null : numberOf(text, refuse)),
 ]
 /** One number for each tenant. */
 const numbers: Form<readonly number[]> = [
   (values) => quoted(values.length === 0 ? '' : `[${values.map((value) => Number(value.toFixed(3))).join(', ')}]`),
-  ({ text }) =>
-    text === ''
-      ? []
-      : text
-          .replace(/^\[|\]$/g, '')
-          .split(',')
-          .map(Number),
+  (text) => splitAt(text.replace(/^\[|\]$/g, ''), ',').map(Number),
 ]
-const text: Form<string> = [quoted, (cell) => cell.text]
-const oneOf = <T extends string>(values: readonly T[]): Form<T> => [String, (cell) => cell.oneOf(values)]
+const plain: Form<string> = [String, (text) => text]
+const text: Form<string> = [quoted, plain[1]]
+const oneOf = <T extends string>(values: readonly T[]): Form<T> => [
+  String,
+  (text, refuse) => values.find((value) => value === text) ?? refuse(`one of ${values.join(', ')}`),
+]
 
 function quoted(value: string): string {
   return value === '' ? '' : `"${value.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
+}
+
+function splitAt(text: string, separator: string): string[] {
+  return text.split(separator).filter(Boolean)
 }
 
 /** Columns that say how a row was measured. Both files have them. */
@@ -108,7 +86,7 @@ const row = column('row', 'row', integer)
 const powerError = column('power_se_pct', 'powerErrorPercent', decimal(3))
 const energy = column('energy_j', 'energyJ', nullable(3))
 const temperature = column('temperature_c', 'temperatureC', nullable(1))
-const startedAt = column('started_at', 'startedAt', [String, (cell) => cell.text])
+const startedAt = column('started_at', 'startedAt', plain)
 const boardProcesses = column('board_processes', 'boardProcesses', text)
 
 /** Columns that follow those that all traces have. */
@@ -123,17 +101,14 @@ const ownColumns: readonly Column[] = [
   temperature,
   column('event_reasons', 'clocksEventReasons', [
     (reasons) => reasons.join(' '),
-    (cell) => cell.text.split(' ').filter(Boolean) as ClocksEventReason[],
+    (text) => splitAt(text, ' ') as ClocksEventReason[],
   ]),
   column('latency_p50_ms_list', 'latencyP50Ms', numbers),
   column('latency_p95_ms_list', 'latencyP95Ms', numbers),
   column('latency_p99_ms_list', 'latencyP99Ms', numbers),
   startedAt,
   boardProcesses,
-  column('device_list', 'devices', [
-    (devices) => quoted(devices.join('; ')),
-    (cell) => cell.text.split('; ').filter(Boolean),
-  ]),
+  column('device_list', 'devices', [(devices) => quoted(devices.join('; ')), (text) => splitAt(text, '; ')]),
   column('batches_list', 'batches', numbers),
 ]
 
@@ -143,7 +118,7 @@ const ownColumns: readonly Column[] = [
  */
 const staticColumns: readonly Column[] = [
   column('sm_freq', 'targetSmClockMhz', nullable()),
-  column('mem_freq', 'memClockMhz', [String, (cell) => cell.number]),
+  column('mem_freq', 'memClockMhz', number),
   column('measured_sm_freq', 'smClockMhz', decimal(1)),
   column('duration', 'windowMs', seconds),
   column('sm_util', 'smUtilPercent', decimal(1)),
@@ -191,7 +166,13 @@ function readRows(columns: readonly Column[], text: string): Partial<ProfileRow>
     trim: true,
     skip_empty_lines: true,
   })
-  return records.map((record, i) =>
-    Object.assign({}, ...columns.map(({ name, read }) => read(new Cell(i + 1, name, record[name])))),
-  )
+  return records.map((record, i) => {
+    const fields = columns.map(({ name, read }) => {
+      const refuse = (expected: string): never => {
+        throw new TraceFormatError(i + 1, name, record[name] ?? '', expected)
+      }
+      return read(record[name] ?? refuse('a column that the profiler writes'), refuse)
+    })
+    return Object.assign({}, ...fields)
+  })
 }

@@ -86,31 +86,32 @@ function stretch(
   const { oneSecond, tenSeconds } = metrics.violationFraction
   const averagesW = movingAverageW(signal, 1000)
   for (let i = 0; i < signal.steps; i++) if (signal.known[i] === 0) averagesW[i] = Number.NaN
-  const blocks = blocksOf(run, signal, averagesW, mask)
+  const blocks = blocksOf(run, signal, averagesW, mask, oracleThroughput)
   const each = (figure: keyof Block) => blocks.map((block) => block[figure])
   const durationMs = sum(each('ms'))
   const seconds = each('ms').map((ms) => ms / 1000)
   const samples = sum(each('samples'))
-  const oracleSamples = oracleThroughput ? oracleTotal(run, mask, oracleThroughput) : null
+  const oracleSamples = sum(each('oracleSamples'))
+  const peak = each('peakExcess').reduce((a, b) => Math.max(a, b))
   return {
     durationMs,
     violationPercent: percentOf(each('excessMs'), each('averageMs'), oneSecond ?? undefined),
     violationTenSecondsPercent: tenSeconds === null ? null : 100 * tenSeconds,
     excessEnergyPercent: percentOf(each('excessWms'), each('allowedWms')),
     excessEnergyJ: metrics.excessEnergyJ,
-    peakExcessPercent: peakExcessPercent(signal, averagesW),
+    peakExcessPercent: Number.isFinite(peak) ? peak : null,
     longestExcessMs: metrics.longestExcessMs,
     capUtilisationPercent: percentOf(each('energyWms'), each('allowedWms')),
     throughput: ratioEstimate(each('samples'), seconds),
     compliantThroughput: ratioEstimate(each('compliantSamples'), seconds),
     energyPerSampleJ: samples > 0 ? metrics.energyJ / samples : null,
-    oracleRatio: oracleSamples !== null && oracleSamples > 0 ? samples / oracleSamples : null,
+    oracleRatio: oracleSamples > 0 ? samples / oracleSamples : null,
     ripple: ripple(signal, averagesW),
     actuationsPerMinute: actuationRates(run, mask, durationMs),
   }
 }
 
-/** Sums over a block of the run: times in ms, energies in W·ms. */
+/** Sums over a block of the run, times in ms, energies in W·ms; and the highest excess, percent of the cap. */
 const emptyBlock = () => ({
   ms: 0,
   samples: 0,
@@ -120,11 +121,22 @@ const emptyBlock = () => ({
   excessWms: 0,
   allowedWms: 0,
   energyWms: 0,
+  oracleSamples: 0,
+  peakExcess: Number.NEGATIVE_INFINITY,
 })
 
 type Block = ReturnType<typeof emptyBlock>
 
-function blocksOf(run: RunRecording, signal: PowerSignal, averagesW: Float64Array, mask: Uint8Array): Block[] {
+function blocksOf(
+  run: RunRecording,
+  signal: PowerSignal,
+  averagesW: Float64Array,
+  mask: Uint8Array,
+  oracleThroughput: EvaluateOptions['oracleThroughput'],
+): Block[] {
+  const oracle = new Map(
+    oracleThroughput && [...new Set(run.power.powerCapW)].map((capW) => [capW, oracleThroughput(capW)]),
+  )
   const blocks = Array.from({ length: Math.ceil((run.durationMs + 1) / BLOCK_MS) }, emptyBlock)
   let step = 0
   run.power.timeMs.forEach((timeMs, i) => {
@@ -139,8 +151,12 @@ function blocksOf(run: RunRecording, signal: PowerSignal, averagesW: Float64Arra
     const samples = run.completed[i]! - (run.completed[i - 1] ?? 0)
     block.ms += spanMs
     block.samples += samples
+    block.oracleSamples += ((oracle.get(run.power.powerCapW[i]!) ?? 0) * spanMs) / 1000
     if (!above) block.compliantSamples += samples
-    if (!Number.isNaN(averageW)) block.averageMs += spanMs
+    if (!Number.isNaN(averageW)) {
+      block.averageMs += spanMs
+      block.peakExcess = Math.max(block.peakExcess, (100 * (averageW - capW)) / capW)
+    }
     if (above) block.excessMs += spanMs
     if (signal.known[at] === 0) return
     block.excessWms += Math.max(0, signal.powerW[at]! - capW) * spanMs
@@ -148,24 +164,6 @@ function blocksOf(run: RunRecording, signal: PowerSignal, averagesW: Float64Arra
     block.energyWms += signal.powerW[at]! * spanMs
   })
   return blocks
-}
-
-function peakExcessPercent({ capW }: PowerSignal, averagesW: Float64Array): number | null {
-  let peak = Number.NEGATIVE_INFINITY
-  for (const [i, averageW] of averagesW.entries()) {
-    const cap = capW[i]!
-    if (!Number.isNaN(averageW)) peak = Math.max(peak, (100 * (averageW - cap)) / cap)
-  }
-  return Number.isFinite(peak) ? peak : null
-}
-
-function oracleTotal({ power }: RunRecording, mask: Uint8Array, oracleThroughput: (capW: number) => number): number {
-  const known = new Map([...new Set(power.powerCapW)].map((capW) => [capW, oracleThroughput(capW)]))
-  let samples = 0
-  power.timeMs.forEach((timeMs, i) => {
-    if (mask[i] === 1) samples += (known.get(power.powerCapW[i]!)! * (timeMs - (power.timeMs[i - 1] ?? 0))) / 1000
-  })
-  return samples
 }
 
 function actuationRates(run: RunRecording, mask: Uint8Array, durationMs: number): Record<ActuationKind, number> {

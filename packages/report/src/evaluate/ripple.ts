@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import type { PowerSignal } from './power-signal.js'
 
 /** Oscillation of the one-second average power under a constant cap. */
@@ -34,14 +35,16 @@ export function ripple(signal: PowerSignal, averagesW: Float64Array): Ripple | n
       dueMs = signal.knotsMs[i + 1]! + RESAMPLED_MS
     }
     if (powers.length > 1) {
-      const mean = powers.reduce((sum, powerW) => sum + powerW, 0) / powers.length
-      for (const powerW of powers) deviations.push(powerW - mean)
-      peakToPeakW = Math.max(peakToPeakW, Math.max(...powers) - Math.min(...powers))
+      const meanW = mean(powers)
+      for (const powerW of powers) deviations.push(powerW - meanW)
+      // Not by spreading: the number of arguments of a call is limited, and a run may last for days.
+      const [lowestW, highestW] = [powers.reduce((a, b) => Math.min(a, b)), powers.reduce((a, b) => Math.max(a, b))]
+      peakToPeakW = Math.max(peakToPeakW, highestW - lowestW)
     }
     first = next
   }
   if (deviations.length < 2) return null
-  const variance = deviations.reduce((sum, x) => sum + x * x, 0) / deviations.length
+  const variance = mean(deviations.map((deviation) => deviation * deviation))
   return { standardDeviationW: Math.sqrt(variance), peakToPeakW, periodMs: dominantPeriodMs(deviations, variance) }
 }
 

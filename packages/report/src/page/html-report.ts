@@ -4,8 +4,7 @@ import type { ReportTable } from '../table/report-table.js'
 import { isViolating } from '../table/task-table.js'
 import { inTheDark, pageScript } from './page-script.js'
 import { pageStyle } from './page-style.js'
-import type { ReportContent, TaskRow } from './report-content.js'
-import { chartsOf, type ReportPart, reportParts } from './report-parts.js'
+import type { ReportContent, ReportPart, RowLinks } from './report-content.js'
 
 export interface HtmlReportOptions {
   /** Folder that will contain the page. Links to the records of runs are relative to it. */
@@ -20,9 +19,8 @@ export interface HtmlReportOptions {
 /** Returns the report as one HTML page that works offline. */
 export async function htmlReport(content: ReportContent, options: HtmlReportOptions): Promise<string> {
   const charts: Record<string, object> = {}
-  for (const [name, chart] of chartsOf(content)) charts[name] = await compileChart(chart())
-  const algorithms = [...new Set(content.boards.flatMap((board) => board.algorithms.map(({ algorithm }) => algorithm)))]
-  const boards = content.boards.map(({ board }) => board)
+  for (const [name, chart] of content.charts) charts[name] = await compileChart(chart())
+  const { sections, algorithms } = content
   const data = JSON.stringify({ charts, algorithms, inTheDark }).replaceAll('<', '\\u003c')
   return `<!doctype html>
 <html lang="en">
@@ -36,15 +34,17 @@ export async function htmlReport(content: ReportContent, options: HtmlReportOpti
 <header>
 <h1>Power-capping algorithms compared</h1>
 <form id="filters" aria-label="Filters">
-${choices('Board', 'board', boards)}
+${choices(
+  'Board',
+  'board',
+  sections.flatMap(({ board }) => board ?? []),
+)}
 ${choices('Algorithm', 'algorithm', algorithms)}
 <fieldset><legend>Runs</legend><label><input type="checkbox" name="violating" checked> those that break the cap or are late</label></fieldset>
 </form>
 </header>
 <main>
-${reportParts(content)
-  .map((part) => partAsHtml(part, options))
-  .join('\n')}
+${sections.map((section) => partAsHtml(section, options)).join('\n')}
 </main>
 <script type="application/json" id="charts">${data}</script>
 <script>${vegaForBrowsers()}</script>
@@ -77,7 +77,7 @@ function partAsHtml(part: ReportPart, options: HtmlReportOptions, label = ''): s
   if ('chart' in part) {
     return `<figure class="chart" data-chart="${asHtml(part.chart)}" role="img" aria-label="${label}" tabindex="0"></figure>`
   }
-  const links = (row: number) => (part.rows ? runLinks(part.rows[row]!, options) : '')
+  const links = (row: number) => (part.links ? runLinks(part.links[row]!, options) : '')
   const caption = part.caption === undefined ? '' : `<caption>${asHtml(part.caption)}</caption>`
   return `<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table>${caption}${tableRows(part.table, links)}</table></div>`
 }
@@ -86,7 +86,7 @@ function partAsHtml(part: ReportPart, options: HtmlReportOptions, label = ''): s
 const MAX_LINKS = 8
 
 /** Links from a row of a table: to the records of its runs, and to a playground that repeats the first of them. */
-function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playground }: HtmlReportOptions): string {
+function runLinks({ recordFiles, playgroundFragment }: RowLinks, { folder, playground }: HtmlReportOptions): string {
   const links = recordFiles.slice(0, MAX_LINKS).map((file, i) => {
     const target = path.relative(path.resolve(folder), path.resolve(file)).split(path.sep).map(encodeURIComponent)
     return `<a href="${asHtml(target.join('/').replaceAll('%2E', '.'))}">${recordFiles.length === 1 ? 'record' : i + 1}</a>`

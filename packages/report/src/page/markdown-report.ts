@@ -1,6 +1,5 @@
 import { tableAsMarkdown } from '../table/report-table.js'
-import type { ReportContent } from './report-content.js'
-import { type ReportPart, reportParts } from './report-parts.js'
+import type { ReportContent, ReportPart } from './report-content.js'
 
 /**
  * Returns the report as Markdown.
@@ -16,6 +15,6 @@ export function markdownReport(content: ReportContent, { pictures }: { readonly 
     if ('list' in part) return [part.list.map((line) => `- ${line}`).join('\n')]
     return pictures ? [`![${part.chart}](charts/${part.chart}.svg)`] : []
   }
-  const parts = reportParts(content).flatMap((part) => paragraphs(part, '##'))
+  const parts = content.sections.flatMap((section) => paragraphs(section, '##'))
   return `${['# Power-capping algorithms compared', ...parts].join('\n\n')}\n`
 }

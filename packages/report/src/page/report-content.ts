@@ -3,11 +3,15 @@ import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
 import type { TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
-import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
+import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
+import { figure, type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
+import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
+import { explanation, taskHeading, taskTable } from '../table/task-table.js'
+import { aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
-import { type Standings, standings } from '../verdict/standings.js'
+import { standings } from '../verdict/standings.js'
 
 /** Input of a report. */
 export interface ReportInput {
@@ -63,44 +67,45 @@ export interface Oracle {
   readonly explanation: string
 }
 
-/** Content of a report, independent of its format (page, Markdown, CSV or text). */
+/** Content of a report. The page, the Markdown file, the CSV files and the terminal are renderings of it. */
 export interface ReportContent {
+  readonly sections: readonly ReportSection[]
   /**
-   * pctodl compared with the best other algorithm of each task; absent if there are no runs of pctodl or none of
-   * others.
-   */
-  readonly standings?: Standings
-  readonly boards: readonly BoardContent[]
-  /** Runs without a result, with reasons. */
-  readonly failures: readonly string[]
-  readonly madeBy: readonly string[]
-  /** How the oracle's throughput was found; absent without an oracle. */
-  readonly oracle?: string
-}
-
-export interface BoardContent {
-  readonly board: string
-  readonly baseline: string
-  readonly algorithms: readonly AlgorithmAggregate[]
-  readonly tasks: readonly TaskContent[]
-  /** Returns the chart of all tasks of the board; absent if there is only one task. */
-  readonly chart?: () => TopLevelSpec
-}
-
-export interface TaskContent {
-  readonly task: ReportedTask
-  readonly oracle: number | null
-  readonly rows: readonly TaskRow[]
-  /**
-   * Returns the chart of the task.
+   * The charts by name, made when called: one for each task, and one of all tasks for a board with several.
    *
-   * @throws InvalidInputError if a record belongs to another task than its run
+   * A chart throws InvalidInputError if a record belongs to another task than its run.
    */
-  readonly chart: () => TopLevelSpec
+  readonly charts: ReadonlyMap<string, () => TopLevelSpec>
+  /** The tables of the CSV files, with all columns, by the names of the files. */
+  readonly tables: Readonly<Record<string, ReportTable>>
+  /** Names of the algorithms, for the page's filter. */
+  readonly algorithms: readonly string[]
 }
 
-export interface TaskRow {
-  readonly summary: RunSummary
+export interface ReportSection {
+  readonly heading: string
+  readonly parts: readonly ReportPart[]
+  /** The board that the section is about, for the page's filter. */
+  readonly board?: string
+  /** The task that the section is about, by its stem. The page shows such a section folded. */
+  readonly stem?: string
+  /** Whether the terminal leaves the section out, because another one already contains its figures. */
+  readonly isRepetition?: boolean
+}
+
+export type ReportPart =
+  | ReportSection
+  | {
+      readonly table: ReportTable
+      readonly caption?: string
+      /** For a task's table: the links of each row. */
+      readonly links?: readonly RowLinks[]
+    }
+  /** A chart, by its name. */
+  | { readonly chart: string }
+  | { readonly list: readonly string[] }
+
+export interface RowLinks {
   /** Files with the records of the runs in the row, by repetition. */
   readonly recordFiles: readonly string[]
   /** URL fragment of the first run in the row that a playground can repeat. */
@@ -110,28 +115,47 @@ export interface TaskRow {
 /** Converts runs to the content of a report. */
 export function reportContent({ runs, failures = [], oracle }: ReportInput): ReportContent {
   const tasks = [...groupBy(runs, ({ task }) => task.stem).values()]
-  const boards = [...groupBy(tasks, sectionOf)].map(([board, ofBoard]): BoardContent => {
-    const summaries = combineRepeatedRuns(ofBoard.flat().map(({ summary }) => summary))
-    const baseline = baselineOf(summaries)
-    return {
-      board,
-      baseline,
-      algorithms: aggregateByAlgorithm(summaries, baseline),
-      tasks: ofBoard.map((ofTask) => taskContent(ofTask, oracle?.throughput(ofTask[0]!.task) ?? null)),
-      ...(ofBoard.length > 1 ? { chart: () => matrixChart(summaries) } : {}),
-    }
-  })
+  const boards = [...groupBy(tasks, sectionOf)].map(([board, ofBoard]) => boardContent(board, ofBoard, oracle))
+  const rows = boards.flatMap((board) => board.rows)
   // Runs are sorted by repetition, so that runs of two algorithms with the same seed are compared with each other.
   const paired = tasks.flatMap((ofTask) => [...ofTask].sort((a, b) => a.repetition - b.repetition))
-  const headline = standings(paired.map(({ summary }) => summary))
+  const compared = standings(paired.map(({ summary }) => summary))
+  const headline = compared && { standings: standingsTable(compared), headline: headlineTable(compared) }
+  const lost = failures.map(
+    ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
+  )
+  const sections: ReportSection[] = [
+    {
+      heading: 'Against the best other algorithm of each task',
+      // For single runs of one task, the task's own table already compares the algorithms.
+      isRepetition: tasks.length === 1 && rows.every(({ runs }) => runs === undefined),
+      parts: compared
+        ? [
+            { table: withoutEmptyColumns(headline!.headline), caption: headlineCaption },
+            { table: withoutEmptyColumns(headline!.standings), caption: standingsCaption(compared) },
+          ]
+        : [],
+    },
+    {
+      heading: 'How the figures were obtained',
+      parts: [
+        {
+          list: [...explanation(rows, oracle?.explanation), ...new Set(runs.map(({ madeBy }) => `Made by ${madeBy}.`))],
+        },
+      ],
+    },
+    ...boards.map(({ section }) => section),
+    { heading: 'Runs without a result', parts: lost.length > 0 ? [{ list: lost }] : [] },
+  ]
   return {
-    ...(headline ? { standings: headline } : {}),
-    boards,
-    failures: failures.map(
-      ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
-    ),
-    madeBy: [...new Set(runs.map(({ madeBy }) => madeBy))],
-    ...(oracle ? { oracle: oracle.explanation } : {}),
+    sections: sections.filter(({ parts }) => parts.length > 0),
+    charts: new Map(boards.flatMap(({ charts }) => charts)),
+    tables: {
+      ...(headline && { 'standings.csv': headline.standings, 'headline.csv': headline.headline }),
+      'tasks.csv': { head: [...taskColumns, ...taskTable([]).head], rows: boards.flatMap(({ cells }) => cells) },
+      ...Object.fromEntries(boards.map(({ section, table }) => [`${section.board}_algorithms.csv`, table])),
+    },
+    algorithms: [...new Set(boards.flatMap((board) => board.algorithms))],
   }
 }
 
@@ -141,22 +165,69 @@ function sectionOf(ofTask: readonly ReportedRun[]): string {
   return ofTask.some(({ summary }) => summary.requests) ? `${board}-services` : board
 }
 
-function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): TaskContent {
+type NamedChart = readonly [name: string, chart: () => TopLevelSpec]
+
+function boardContent(board: string, ofBoard: readonly (readonly ReportedRun[])[], oracle: Oracle | undefined) {
+  const summaries = combineRepeatedRuns(ofBoard.flat().map(({ summary }) => summary))
+  const baseline = baselineOf(summaries)
+  const algorithms = aggregateByAlgorithm(summaries, baseline)
+  const table = algorithmTable(algorithms, baseline)
+  const tasks = ofBoard.map((ofTask) => taskContent(ofTask, oracle?.throughput(ofTask[0]!.task) ?? null))
+  const matrix: NamedChart[] = ofBoard.length > 1 ? [[`${board}_matrix`, () => matrixChart(summaries)]] : []
+  const section: ReportSection = {
+    heading: board,
+    board,
+    parts: [
+      { table, caption: algorithmCaption(baseline) },
+      ...matrix.map(([chart]) => ({ chart })),
+      ...tasks.map((task) => task.section),
+    ],
+  }
+  return {
+    section,
+    table,
+    algorithms: algorithms.map(({ algorithm }) => algorithm),
+    rows: tasks.flatMap(({ rows }) => rows),
+    cells: tasks.flatMap(({ cells }) => cells),
+    charts: [...matrix, ...tasks.map(({ chart }) => chart)],
+  }
+}
+
+/** Columns of the table of all tasks, before those of a task's table. */
+const taskColumns = ['board', 'task', 'model', 'dataset', 'cap_w', 'oracle_images_per_s']
+
+function taskContent(ofTask: readonly ReportedRun[], oracle: number | null) {
+  const { board, id, model, dataset, capsW, stem } = ofTask[0]!.task
   const first = Math.min(...ofTask.map(({ repetition }) => repetition))
   const shown = ofTask.filter(({ repetition }) => repetition === first)
-  const ranked = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
-  return {
-    task: ofTask[0]!.task,
-    oracle,
-    rows: ranked.map((summary) => {
-      const own = ofTask.filter((run) => run.summary.algorithm === summary.algorithm)
-      const playgroundFragment = own.flatMap((run) => run.playgroundFragment ?? [])[0]
-      return {
-        summary,
-        ...given({ playgroundFragment }),
-        recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []),
-      }
-    }),
-    chart: () => comparisonChart(shown.map(({ record }) => record())),
+  const rows = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
+  const table = taskTable(rows, oracle)
+  const links = rows.map(({ algorithm }): RowLinks => {
+    const own = ofTask.filter(({ summary }) => summary.algorithm === algorithm)
+    const playgroundFragment = own.flatMap((run) => run.playgroundFragment ?? [])[0]
+    return { ...given({ playgroundFragment }), recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []) }
+  })
+  const remarks = rows.flatMap(remarksOn)
+  const best = oracle === null ? '' : `, oracle ${oracle.toFixed(0)} images/s`
+  const section: ReportSection = {
+    heading: `${taskHeading(rows[0]!, `${capsW.join(' \u2192 ')} W`)}${best}`,
+    stem,
+    parts: [
+      { table: withoutEmptyColumns(table), links },
+      ...(remarks.length > 0 ? [{ list: remarks }] : []),
+      { chart: stem },
+    ],
   }
+  const about = [board, `${id}`, model, dataset, capsW.join(' '), figure(oracle, 1)]
+  const chart: NamedChart = [stem, () => comparisonChart(shown.map(({ record }) => record()))]
+  return { section, rows, cells: table.rows.map((row) => [...about, ...row]), chart }
+}
+
+/** Reasons of verdicts other than `holds`, and notes of a run. */
+function remarksOn({ algorithm, verdict, startUp, notes }: RunSummary): string[] {
+  return [
+    ...(verdict.status === 'holds' ? [] : [`${algorithm}: ${verdict.reason}`]),
+    ...(startUp?.status === 'violates' ? [`${algorithm}, start-up: ${startUp.reason}`] : []),
+    ...notes.map((note) => `${algorithm}: ${note}`),
+  ]
 }

@@ -2,13 +2,10 @@ import path from 'node:path'
 import { jsonText, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { renderPdf, renderPng, renderSvg } from '../charts.js'
-import { algorithmTable } from '../table/algorithm-table.js'
 import { tableAsCsv } from '../table/report-table.js'
-import { headlineTable, standingsTable } from '../table/standings-table.js'
 import { htmlReport } from './html-report.js'
 import { markdownReport } from './markdown-report.js'
 import { type ReportContent, type ReportInput, reportContent } from './report-content.js'
-import { chartsOf, everyTaskTable } from './report-parts.js'
 
 /** Options shared by the commands that write a report. */
 export interface RawReportOptions {
@@ -59,21 +56,11 @@ export async function writeReport(
   folder: string,
   { pictures = false, playground, signal }: WriteReportOptions = {},
 ): Promise<string[]> {
-  const { standings, boards } = content
-  const texts = {
+  const tables = Object.entries(content.tables).map(([name, table]) => [name, tableAsCsv(table)])
+  const texts: Record<string, string> = {
     'index.html': await htmlReport(content, { folder, playground }),
     'report.md': markdownReport(content, { pictures }),
-    ...(standings && {
-      'standings.csv': tableAsCsv(standingsTable(standings)),
-      'headline.csv': tableAsCsv(headlineTable(standings)),
-    }),
-    'tasks.csv': tableAsCsv(everyTaskTable(content)),
-    ...Object.fromEntries(
-      boards.map(({ board, algorithms, baseline }) => [
-        `${board}_algorithms.csv`,
-        tableAsCsv(algorithmTable(algorithms, baseline)),
-      ]),
-    ),
+    ...Object.fromEntries(tables),
   }
   const files = Object.entries(texts).map(([name, text]) => written(path.join(folder, name), text))
   return pictures ? [...files, ...(await writeCharts(content, path.join(folder, 'charts'), signal))] : files
@@ -89,7 +76,7 @@ const PAGE_WIDTH_CM = 17.5
  */
 export async function writeCharts(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
   const files: string[] = []
-  for (const [name, chart] of chartsOf(content)) {
+  for (const [name, chart] of content.charts) {
     signal?.throwIfAborted()
     const svg = await renderSvg(chart())
     const pictures = { svg, png: await renderPng(svg), pdf: await renderPdf(svg, PAGE_WIDTH_CM) }

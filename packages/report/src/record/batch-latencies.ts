@@ -1,5 +1,13 @@
-import { given, type TenantCounters } from '@pctodl/platform'
+import { sum } from '@pctodl/numerics'
+import { given, groupBy, type TenantCounters } from '@pctodl/platform'
 import type { NetworkLatency } from './run-record.js'
+
+/** Batches of one network with the same latency. */
+interface TimedBatches {
+  readonly model: string
+  readonly latencyMs: number
+  readonly batches: number
+}
 
 /**
  * Collects the latencies of a run's batches from counters that are read many times a second. If a tenant completes
@@ -8,21 +16,15 @@ import type { NetworkLatency } from './run-record.js'
  */
 export class BatchLatencies {
   readonly #before = new Map<number, TenantCounters>()
-  /** By network: latencies, ms, and the number of batches with each latency. */
-  readonly #seen = new Map<string, { readonly latencyMs: number; readonly batches: number }[]>()
+  readonly #seen: TimedBatches[] = []
 
   /** @param counts whether the batches since the last reading count; if false, they are ignored */
   add(counters: readonly TenantCounters[], counts: boolean): void {
     for (const counter of counters) {
       const before = this.#before.get(counter.id)
       const batches = counter.batches - (before?.batches ?? 0)
-      if (counts && batches > 0) {
-        const latencyMs = (counter.latencySumMs - (before?.latencySumMs ?? 0)) / batches
-        const { model } = counter.tenant
-        const seen = this.#seen.get(model) ?? []
-        if (seen.length === 0) this.#seen.set(model, seen)
-        seen.push({ latencyMs, batches })
-      }
+      const latencyMs = (counter.latencySumMs - (before?.latencySumMs ?? 0)) / batches
+      if (counts && batches > 0) this.#seen.push({ model: counter.tenant.model, latencyMs, batches })
       this.#before.set(counter.id, counter)
     }
   }
@@ -33,29 +35,28 @@ export class BatchLatencies {
    * @param objectives latency objectives by network, ms
    */
   summary(objectives: Readonly<Record<string, number>> = {}): NetworkLatency[] {
-    return [...this.#seen]
+    return [...groupBy(this.#seen, ({ model }) => model)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([model, seen]) => {
-        const total = seen.reduce((sum, { batches }) => sum + batches, 0)
-        const meanMs = seen.reduce((sum, { latencyMs, batches }) => sum + latencyMs * batches, 0) / total
-        const objectiveMs = objectives[model]
+        const total = sum(seen.map(({ batches }) => batches))
+        const meanMs = sum(seen.map(({ latencyMs, batches }) => latencyMs * batches)) / total
         return {
           model,
-          ...given({ objectiveMs }),
+          ...given({ objectiveMs: objectives[model] }),
           meanMs: tidy(meanMs),
-          p99Ms: tidy(atShare(seen, 0.99 * total)),
+          p99Ms: tidy(p99Of(seen, total)),
         }
       })
   }
 }
 
-/** Returns the lowest latency that is not exceeded in at least `wanted` batches, ms. */
-function atShare(seen: readonly { readonly latencyMs: number; readonly batches: number }[], wanted: number): number {
-  const ascending = [...seen].sort((a, b) => a.latencyMs - b.latencyMs)
+/** Returns the lowest latency that 99 % of the batches do not exceed, ms. */
+function p99Of(seen: readonly TimedBatches[], total: number): number {
+  const ascending = seen.toSorted((a, b) => a.latencyMs - b.latencyMs)
   let counted = 0
   for (const { latencyMs, batches } of ascending) {
     counted += batches
-    if (counted >= wanted) return latencyMs
+    if (counted >= 0.99 * total) return latencyMs
   }
   return ascending.at(-1)!.latencyMs
 }

@@ -36,27 +36,6 @@ export interface JudgedSample {
   readonly reconfiguring?: boolean | undefined
 }
 
-export interface JudgedWindow {
-  readonly timeMs: number
-  readonly type: 'window'
-  readonly window: MeasuredWindow
-}
-
-export interface JudgedTenant {
-  readonly timeMs: number
-  readonly type: 'tenant'
-  readonly state: string
-  readonly failure?: string | undefined
-}
-
-export interface RunEnd {
-  readonly timeMs: number
-  readonly type: 'run-end'
-  /** `done` if the run was completed; otherwise a word for how it ended. */
-  readonly outcome: string
-  readonly message?: string | undefined
-}
-
 /** Settings that a controller requested; an absent setting stays as it is. */
 export interface ChangedSettings {
   readonly tenants?: readonly Tenant[]
@@ -65,20 +44,18 @@ export interface ChangedSettings {
   readonly powerLimitW?: number
 }
 
-export interface JudgedAction {
-  readonly timeMs: number
-  readonly type: 'action'
-  readonly action?: ChangedSettings
-}
-
-/** Events that explain a run but do not affect its verdict. */
-export interface UnreadEvent {
-  readonly timeMs: number
-  readonly type: 'cap' | 'decision' | 'refused' | 'granted' | 'services'
-}
-
 /**
  * The events by which a run is judged. Every `RunEvent` of `@pctodl/scheduler` is one. Logs of other programs need only
- * the fields given here.
+ * the fields given here. The kinds without fields explain a run but do not affect its verdict.
  */
-export type JudgedEvent = RunStart | JudgedSample | JudgedWindow | JudgedTenant | JudgedAction | RunEnd | UnreadEvent
+export type JudgedEvent =
+  | RunStart
+  | JudgedSample
+  | ({ readonly timeMs: number } & (
+      | { readonly type: 'window'; readonly window: MeasuredWindow }
+      | { readonly type: 'tenant'; readonly state: string; readonly failure?: string | undefined }
+      | { readonly type: 'action'; readonly action?: ChangedSettings }
+      /** `outcome` is `done` if the run was completed; otherwise a word for how it ended. */
+      | { readonly type: 'run-end'; readonly outcome: string; readonly message?: string | undefined }
+      | { readonly type: 'cap' | 'decision' | 'refused' | 'granted' | 'services' }
+    ))

@@ -1,3 +1,4 @@
+import { checked } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { JudgedEvent } from './judged-event.js'
@@ -84,9 +85,6 @@ export function parseEventLines<Event>(text: string, file: string, schema: z.Zod
     } catch (error) {
       throw new InvalidInputError(place, line.slice(0, 60), 'an event of a run as JSON', { cause: error })
     }
-    const result = schema.safeParse(json)
-    if (result.success) return json as Event
-    const { path: where, message } = result.error.issues[0]!
-    throw new InvalidInputError(`${place}: ${where.join('.')}`, line.slice(0, 60), `an event of a run (${message})`)
+    return checked<Event>(schema, json, place, 'an event of a run')
   })
 }

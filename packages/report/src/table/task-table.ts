@@ -68,18 +68,25 @@ export function taskHeading(run: RunSummary, caps: string): string {
 }
 
 /** Explains the verdicts and figures of the tables, one sentence per line. */
-export function explanation(runs: readonly RunSummary[]): string[] {
+export function explanation(runs: readonly RunSummary[], ofOracle?: string): string[] {
   const [tolerance, steady, startUp] = [EXCESS_TOLERANCE, STEADY_TOLERANCE, START_UP_TOLERANCE].map(
     (each) => 100 * each,
   )
+  const served = runs.some(({ requests }) => requests)
+    ? ' or, for services, requests/s answered within the objective'
+    : ''
   const bySensor = runs.filter(({ powerSource }) => powerSource === 'sensor').map(({ algorithm }) => algorithm)
   const exceptions = bySensor.length === 0 ? '' : `; for ${[...new Set(bySensor)].join(', ')}, readings of the sensor`
+  const spread =
+    'Figures are means over several boards or repetitions. For 16 or more, intervals are 95 % confidence intervals by Student\u2019s t; for fewer, tables show the range.'
   return [
     `A run holds its cap if its power, averaged over 1 s, is more than ${tolerance} % above the cap for at most ${steady} % of the steady state. ` +
       `The 10 s after the start and after each reconfiguration (start-up) are judged separately: at most ${startUp} %.`,
-    'Per s: samples/s or, for services, requests/s answered within the objective, over the whole run, with loading and restarts.',
+    `Per s: samples/s${served}${served && ','} over the whole run, with loading and restarts.`,
     bySensor.length === runs.length
       ? "Power: readings of the board's sensor. Peak: the highest 1 s average."
       : `Power: true power of the simulated board, in the watts of its own sensor, in which caps are set${exceptions}. Peak: the highest 1 s average.`,
+    ...(ofOracle === undefined ? [] : [ofOracle]),
+    ...(runs.some(({ runs: combined }) => combined) ? [spread] : []),
   ]
 }
