@@ -124,7 +124,11 @@ async function scheduleOnce(
   const goal: Goal = { kind: 'energy', periodS, migrationS, parkedW }
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
   const requestsUntil = (h: number) =>
-    periodS * asked.slice(0, h + 1).flat().reduce((sum, { ratePerS }) => sum + ratePerS, 0)
+    periodS *
+    asked
+      .slice(0, h + 1)
+      .flat()
+      .reduce((sum, { ratePerS }) => sum + ratePerS, 0)
   const inUseJ = (boards: readonly FleetBoard[], h: number) =>
     periodS *
     (boards.reduce((sum, board) => sum + fleet.lanes[laneOf(fleet, board)]!.idleW - parkedW, 0) +
