@@ -45,10 +45,10 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
     const most = Math.max(1, capacity / ratePerS)
     const next = (factor: number) => (factor < most ? most : Infinity)
     const breaksAt = minHolding(1, next, most, PRECISION, isLate)
+    const p99Ms = Math.max(...runs(1).map((run) => run.p99Ms))
     return {
-      ...{ model, utilisation: ratePerS / capacity, latencyMs },
+      ...{ model, utilisation: ratePerS / capacity, p99Ms, latencyMs },
       breaksAtPerS: breaksAt === 1 ? 0 : (breaksAt ?? most) * ratePerS,
-      p99Ms: Math.max(...runs(1).map(({ p99Ms }) => p99Ms)),
     }
   })
 }
