@@ -1,4 +1,5 @@
 import {
+  type Answer,
   type LinearConstraint,
   type LinearProgram,
   loadSolver,
@@ -255,7 +256,9 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const limits = { maxIterations, tolerance: FEASIBILITY }
   const relaxed = solver.solve({ ...made, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
   const relaxedBound = relaxed.status === 'optimal' ? relaxed.bound : 0
-  const answer = solver.solve(made, { ...limits, absoluteGap: Math.max(gap, relativeGap * relaxedBound) })
+  const absoluteGap = Math.max(gap, relativeGap * relaxedBound)
+  const answer =
+    goal.kind === 'moves' ? await search(made, maxIterations, gap) : solver.solve(made, { ...limits, absoluteGap })
 
   // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
   const proved = Math.max(answer.bound, relaxedBound)
@@ -306,4 +309,50 @@ function sliceCuts(
     }
     return { terms, atLeast: Math.ceil(least - 1e-6) }
   })
+}
+
+/** Units of each variable that stay free when the rest of the relaxed solution is fixed. */
+const LOOSE = 2
+/** If the relaxed solution has more whole units than this, most are fixed and the reduced program is solved first. */
+const MANY = 60
+/** Variables up to which a change gets all iterations. In larger programs, each iteration takes longer. */
+const CHANGE_SIZE = 80
+
+/**
+ * Solves the program of a change. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
+ * If the answer does not equal the relaxation's bound, a better one is searched for. This search has a constraint on
+ * the objective instead of a warm start, because the solver has called warm starts optimal although they were not.
+ */
+async function search(program: LinearProgram, maxIterations: number, absoluteGap: number): Promise<Answer> {
+  const solver = await loadSolver()
+  const { variables, constraints } = program
+  const limits = { maxIterations, tolerance: FEASIBILITY }
+  const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
+  if (relaxed.status === 'infeasible') return relaxed
+  const bound = relaxed.status === 'optimal' ? relaxed.bound : -Infinity
+  const options = { ...limits, absoluteGap }
+  let best: { readonly values: Float64Array; readonly objective: number } | undefined
+  // Binary variables (whether a running instance stays) keep their values.
+  const least = variables.map(({ whole, atMost }, i) =>
+    whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - (atMost === 1 ? 0 : LOOSE)) : 0,
+  )
+  if (least.reduce((a, b) => a + b, 0) > MANY) {
+    const rest = variables.map((each, i) => ({ ...each, atLeast: least[i]! }))
+    const { values, objective } = solver.solve({ ...program, variables: rest }, options)
+    if (values) best = { values, objective }
+  }
+  if (!best) return solver.solve(program, options)
+  if (best.objective <= bound + absoluteGap) return { status: 'optimal', ...best, bound }
+  const better: LinearConstraint = {
+    terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
+    atMost: best.objective - absoluteGap,
+  }
+  const work = Math.ceil(maxIterations * Math.min(1, CHANGE_SIZE / variables.length))
+  const answer = solver.solve(
+    { ...program, constraints: [...constraints, better] },
+    { ...options, maxIterations: work },
+  )
+  if (answer.values) return answer
+  const proved = answer.status === 'infeasible' ? best.objective - absoluteGap : answer.bound
+  return { status: 'limited', ...best, bound: Math.max(bound, proved) }
 }
