@@ -27,7 +27,7 @@ const pure = [
   'packages/bench-runner/test/{compare,matrix-options,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/govern/test/{energy,law,metrics,readme}.test.ts',
   'packages/hetero-training/test/{by-hand.slow,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}.test.ts',
-  'packages/mig-segments/test/{cheapest-cover,cli,commands-say,deploy-actions,deploy-outputs,fleet,fleet-ends,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
+  'packages/mig-segments/test/{cli,commands-say,deploy-actions,deploy-outputs,fleet,fleet-ends,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
   'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/{identity,policy}.test.ts',

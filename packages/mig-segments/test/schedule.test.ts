@@ -145,6 +145,25 @@ describe('a schedule', () => {
     expect(loose.energyJ).toBeLessThan(strict.energyJ)
   })
 
+  it('names a period into which no change is possible, and follows the rates in the others', async () => {
+    const point = { batchSize: 8, processes: 1, latencyMs: 10 }
+    const points = [
+      { ...point, sizeGpcs: 1 as const, processThroughput: 90, powerW: 18 },
+      { ...point, sizeGpcs: 7 as const, processThroughput: 700, powerW: 280 },
+    ]
+    // Large instances on both boards serve the second period alone, so the small one of the first must be removed first.
+    const rates = [790, 1390, 690, 80, 80].map((ratePerS) => [{ model: 'net', ratePerS, latencyMs: 100 }])
+    const plan = await planDay(boards([{ model: 'net', points }], { boards: 2 }), rates, costs)
+    expect(plan.blocked).toEqual([1])
+    expect(plan.lateRequests).toBe(0)
+    expect(plan.periods.map((period) => period.boards.length)).toEqual([2, 2, 1, 1, 1])
+    expect(plan.energyJ).toBeLessThan(plan.staticPlan.energyJ)
+    plan.periods.forEach(({ boards: map, lateRequests }, h) => {
+      expect(lateRequests).toBe(0)
+      expect(capacity(map, 'net')).toBeGreaterThanOrEqual(rates[h]![0]!.ratePerS)
+    })
+  })
+
   it('of equal periods is one plan, and of one period a plan', async () => {
     const objective = { model: 'net', ratePerS: 900, latencyMs: 100 }
     const points = segmentSizes.map((sizeGpcs) => ({

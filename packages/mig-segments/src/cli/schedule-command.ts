@@ -94,6 +94,9 @@ function summary(day: DaySchedule): string {
   return [
     `${line('schedule', day)} (${(100 * saved).toFixed(1)} % less than one plan for all${gap})`,
     line('one plan for all', day.staticPlan),
+    ...day.blocked.map(
+      (h) => `period ${h + 1}: no change keeps within --max-late, so the one plan for all stands there`,
+    ),
   ].join('\n')
 }
 

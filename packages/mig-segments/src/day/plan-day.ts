@@ -58,6 +58,11 @@ export interface DayTotals {
 
 export interface DaySchedule extends DayTotals {
   readonly periods: readonly PlannedPeriod[]
+  /**
+   * Indices of the periods into which no change keeps within `maxLate`. From an earlier period on, the map for the
+   * highest rates of the day stands there.
+   */
+  readonly blocked: readonly number[]
   readonly unserved: FleetPlan['unserved']
   /** Number of boards whose energy is counted. */
   readonly boards: number
@@ -75,8 +80,8 @@ const CHECK_REQUESTS = 20_000
 
 /**
  * Plans maps that follow the rates of a day with little energy. Each period changes the map of the period before, with
- * energy as the goal. While instances are created, each service keeps the capacity that both periods need. If one plan
- * for the highest rates takes less energy, or if changes make more requests late than allowed, that plan is kept all day.
+ * energy as the goal. While instances are created, each service keeps the capacity that both periods need. In a period
+ * that no change can reach, the plan for the highest rates of the day stands. If it takes less energy, it is kept all day.
  *
  * @param fleet one group of boards, with `idleW` and measured power
  * @param periods the objectives of each period; a service that is missing gets no requests in it
@@ -118,7 +123,12 @@ async function scheduleOnce(
   )
   const goal: Goal = { kind: 'energy', periodS, migrationS, parkedW }
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
-  const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
+  const requestsUntil = (h: number) =>
+    periodS *
+    asked
+      .slice(0, h + 1)
+      .flat()
+      .reduce((sum, { ratePerS }) => sum + ratePerS, 0)
   const inUseJ = (boards: readonly FleetBoard[], h: number) =>
     periodS *
     (boards.reduce((sum, board) => sum + fleet.lanes[laneOf(fleet, board)]!.idleW - parkedW, 0) +
@@ -126,48 +136,59 @@ async function scheduleOnce(
   const unchanged = (boards: readonly FleetBoard[], h: number): PlannedPeriod => {
     return { boards, steps: [], energyJ: inUseJ(boards, h), lateRequests: 0 }
   }
+  const lateBy = (way: readonly PlannedPeriod[]) => way.reduce((sum, { lateRequests }) => sum + lateRequests, 0)
   let boundJ = 0
-  let requests = 0
-  let late = 0
   const made: PlannedPeriod[] = []
+  const blocked: number[] = []
+  /** The change from the last period that is made to the next one. */
+  const nextChange = () => {
+    const h = made.length
+    const objectives = asked[h]!
+    const current = made[h - 1]!.boards
+    const running = runningBoards(fleet, current, objectives, gate)
+    const both = objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) }))
+    const keepPerS = keptRates(both, running)
+    const allowed = Math.max(0, maxLate * requestsUntil(h) - lateBy(made)) + 1e-6
+    const to = (boards: readonly FleetBoard[]): PlannedPeriod => {
+      const { steps, lackingPerS } = stepsTo(fleet, running, boards, keepPerS)
+      const energyJ = inUseJ(boards, h) + wayJ(fleet, current, steps, options)
+      // Instances are created one after another. Removing one takes no time.
+      return { boards, steps, energyJ, lateRequests: migrationS * lackingPerS }
+    }
+    return { current, running, keepPerS, allowed, to }
+  }
   for (const [h, objectives] of asked.entries()) {
-    requests += requestsIn(h)
-    const common = { fleet, objectives, maxIterations, room: 1, goal }
     const rows = fleetRows(fleet, objectives, gate, 'one-way')
-    const alone = { ...common, rows, running: [] }
-    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone)
+    const program = { fleet, objectives, rows, running: [], maxIterations, room: 1, goal }
+    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(program)
     boundJ += anew.boundJ
     if (h === 0) {
       made.push(unchanged(anew.boards ?? still.boards, 0))
       continue
     }
-    const current = made[h - 1]!.boards
-    const running = runningBoards(fleet, current, objectives, gate)
-    const both = objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) }))
-    const most = keptRates(both, running)
-    const allowed = Math.max(0, maxLate * requests - late)
-    const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
-      const { steps, lackingPerS } = stepsTo(fleet, running, boards, most)
-      const energyJ = inUseJ(boards, h) + wayJ(fleet, current, steps, options)
-      // Instances are created one after another. Removing one takes no time.
-      return { boards, steps, energyJ, lateRequests: migrationS * lackingPerS }
+    const { current, running, keepPerS, allowed, to } = nextChange()
+    const ways = serves(fleet, current, objectives) ? [to(current)] : []
+    for (const maxShortPerS of [allowed / Math.max(1, migrationS), 0]) {
+      const { boards } = await placed({ ...program, running, keepPerS, maxShortPerS })
+      if (boards) ways.push(to(boards))
     }
-    const ways: PlannedPeriod[] = []
-    if (serves(fleet, current, objectives)) ways.push(change(current))
-    for (const maxShortPerS of new Set([allowed / Math.max(1, migrationS), 0])) {
-      const program = { ...common, rows, running, keepPerS: most, maxShortPerS }
-      const { boards } = await placed(program)
-      if (boards) ways.push(change(boards))
+    const within = ways.filter(({ lateRequests }) => lateRequests <= allowed)
+    if (within.length > 0) {
+      made.push(within.reduce((a, b) => (b.energyJ < a.energyJ ? b : a)))
+      continue
     }
-    const isAllowed = ({ lateRequests }: PlannedPeriod) => lateRequests <= allowed + 1e-6
-    // If no change keeps every service at its rate, a plan for this period alone, or for the whole day, is tried, too.
-    if (!ways.some(isAllowed)) {
-      for (const boards of [anew.boards, still.boards]) if (boards) ways.push(change(laidOver(fleet, boards, current)))
+    // No such change: the map for the whole day stands in this period, from the last one on that it can be changed to.
+    while (made.length > 0) {
+      const change = nextChange()
+      const held = change.to(laidOver(fleet, still.boards, change.current))
+      if (held.lateRequests <= change.allowed) {
+        made.push(held)
+        break
+      }
+      if (made.length === h) blocked.push(h)
+      made.pop()
     }
-    const within = ways.filter(isAllowed)
-    const best = (within.length > 0 ? within : ways).reduce((a, b) => (b.energyJ < a.energyJ ? b : a))
-    late += within.length > 0 ? best.lateRequests : Infinity
-    made.push(best)
+    while (made.length <= h) made.push(unchanged(made.at(-1)?.boards ?? still.boards, made.length))
   }
   const maxBoards = Math.max(...made.map(({ boards }) => boards.length), still.boards.length)
   const limit = fleet.groups[0]!.boards
@@ -176,20 +197,21 @@ async function scheduleOnce(
   const totals = (way: readonly PlannedPeriod[]): DayTotals => ({
     energyJ: parkedJ + way.reduce((sum, { energyJ }) => sum + energyJ, 0),
     created: way.reduce((sum, { steps }) => sum + steps.filter(({ kind }) => kind === 'create').length, 0),
-    lateRequests: way.reduce((sum, { lateRequests }) => sum + lateRequests, 0),
+    lateRequests: lateBy(way),
     maxBoards: Math.max(0, ...way.map((each) => each.boards.length)),
   })
   const kept = asked.map((_, h) => unchanged(still.boards, h))
   const staticPlan = totals(kept)
   // Each change looks one period ahead, so all of them may take more energy than none.
-  const chosen = late < Infinity && totals(made).energyJ < staticPlan.energyJ ? made : kept
+  const chosen = totals(made).energyJ < staticPlan.energyJ ? made : kept
   const all = totals(chosen)
   return {
     ...all,
     periods: chosen,
+    blocked,
     unserved: still.unserved,
     boards,
-    requests,
+    requests: requestsUntil(asked.length - 1),
     staticPlan,
     lowerBoundJ: Math.min(all.energyJ, parkedJ + boundJ),
   }

@@ -267,7 +267,7 @@ export async function planOnce(
     const ratePerS = can.reduce((sum, each) => sum + each.ratePerS, 0)
     if (most > MAX_GPUS) throw tooMany('all models', ratePerS)
     const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
-    const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
+    const frugal = await solveProgram({ ...program, room, goal })
     for (const counts of frugal.instances ? [frugal, cheapest] : [cheapest]) {
       const boards = placeBoards(checked, rows, counts, null)
       if (!boards) continue

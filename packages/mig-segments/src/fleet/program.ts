@@ -10,7 +10,6 @@ import type { MigPlacement, MigSlot } from '@pctodl/platform'
 import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { patternsOf } from './board-patterns.js'
-import { cheapestCover } from './cheapest-cover.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
@@ -51,12 +50,9 @@ export interface Program {
   readonly keepPerS?: ReadonlyMap<string, number>
   /** Maximum sum of the rates by which services may fall short of `keepPerS`, requests/s. Default: no limit. */
   readonly maxShortPerS?: number
-  /** A solution of the same program for another goal, used as a starting point. */
-  readonly start?: Pick<ProgramCounts, 'values'>
 }
 
 export interface ProgramCounts {
-  readonly values: Float64Array
   /** Number of new instances of each row, including those on running boards. */
   readonly instances: Int32Array
   /** Number of additional boards, by lane (a group at one SM clock) and pattern. */
@@ -73,8 +69,8 @@ export interface ProgramCounts {
 /** Answer of a program that has no solution, or for which none was found within its iterations. */
 type Unsolved = { readonly instances?: undefined; readonly infeasible: boolean; readonly bound: number }
 
-/** Stricter than the solver's default, so that rates are missed only by rounding errors. */
-const FEASIBILITY = 1e-9
+/** Stricter than the solver's default. At 1e-9, the solver has called solutions optimal that were not. */
+const FEASIBILITY = 1e-7
 /** Relative gap between solution and bound that is accepted for slices, power and energy. */
 const RELATIVE_GAP = 5e-5
 /** Weight of the rate that services lack during a change, if a created instance weighs 1. */
@@ -189,7 +185,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     }
     // At least one way must cover the whole rate.
     constraints.push({ terms: ways.length === 1 ? ways[0]! : ways.map(chosen), atLeast: 1 })
-    constraints.push(...coverCuts(program, m, [...created, ...keptOf]))
+    constraints.push(...sliceCuts(program, m, [...created, ...keptOf]))
   })
   lanes.forEach(({ group, idleW }, l) => {
     const { geometry, boardCapW } = groups[group]!
@@ -255,17 +251,23 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const costGap = groups.every((_, g) => price(g) === 1) ? 0.999 : 1e-6
   const gap = { cost: costGap, watts: 0.5, slices: 0.999, moves: 1e-3, energy: 0.5 }[goal.kind]
   const relativeGap = goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP
-  const size = goal.kind === 'moves' ? CHANGE_SIZE : Infinity
   const made: LinearProgram = { sense: 'minimize', variables, constraints }
-  const answer = await search(made, maxIterations, gap, relativeGap, size, program.start?.values)
+  const solver = await loadSolver()
+  const limits = { maxIterations, tolerance: FEASIBILITY }
+  const relaxed = solver.solve({ ...made, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
+  const relaxedBound = relaxed.status === 'optimal' ? relaxed.bound : 0
+  const absoluteGap = Math.max(gap, relativeGap * relaxedBound)
+  const answer =
+    goal.kind === 'moves' ? await search(made, maxIterations, gap) : solver.solve(made, { ...limits, absoluteGap })
 
   // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
-  const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
+  const proved = Math.max(answer.bound, relaxedBound)
+  const bound = gap === 0.999 ? Math.ceil(proved - 1e-6) : proved
   const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
   if (answer.values === null) return { infeasible: answer.status === 'infeasible', bound: bound * scale }
-  const at = (each: number) => Math.round(answer.values![each]!)
+  const { values } = answer
+  const at = (each: number) => Math.round(values[each]!)
   return {
-    values: answer.values,
     instances: Int32Array.from(rowAt, at),
     boards: boardAt.map((of) => Int32Array.from(of, at)),
     kept: running.map(({ instances }, b) => instances.map((_, i) => at(stand[b]?.kept[i] ?? -1) === 1)),
@@ -287,33 +289,25 @@ function waysOf(rows: readonly FleetRow[], service: number): number[] {
 }
 
 /**
- * Lower bounds on the slices that a service's instances use, whichever instances they are: compute slices and memory
- * slices, each weighted by board price. The relaxation knows only that rates are covered; these cuts add that the
- * number of instances is whole.
+ * Lower bounds on the compute and memory slices that a service's instances use, whichever instances they are. The
+ * relaxation knows only that rates are covered; these cuts add that the number of slices is whole.
  */
-function coverCuts(
-  { fleet: { groups, lanes }, objectives, rows }: Program,
+function sliceCuts(
+  { fleet: { groups, lanes }, objectives }: Program,
   m: number,
   variablesOf: readonly (readonly [FleetRow, readonly number[]])[],
 ): LinearConstraint[] {
-  const answered = ({ parts }: FleetRow) => parts.find(({ service }) => service === m)?.ratePerS ?? 0
-  const own = variablesOf.filter(([row]) => answered(row) > 0)
-  const dearest = groups.reduce((most, { price }) => Math.max(most, price), 0)
   return (['computeSlices', 'memorySlices'] as const).map((size) => {
-    const priced = own.map(([row, at]) => {
-      const { geometry, price: ofBoard } = groups[lanes[row.lane]!.group]!
-      const price = (geometry.profiles[row.profile]![size] * ofBoard) / dearest
-      return { way: row.way ?? 0, at, price, ratePerS: answered(row) }
-    })
-    const least = waysOf(rows, m).map((way) =>
-      cheapestCover(
-        priced.filter((item) => item.way === way),
-        objectives[m]!.ratePerS,
-      ),
-    )
-    const whole = priced.every(({ price }) => Number.isInteger(price))
-    const atLeast = whole ? Math.ceil(Math.min(...least) - 1e-6) : Math.min(...least) * (1 - 1e-9) - 1e-9
-    return { terms: priced.flatMap(({ at, price }) => at.map((each): Term => [each, price])), atLeast }
+    const terms: Term[] = []
+    let least = Infinity
+    for (const [{ lane, profile, parts }, at] of variablesOf) {
+      const part = parts.find(({ service }) => service === m)
+      if (!part) continue
+      const slices = groups[lanes[lane]!.group]!.geometry.profiles[profile]![size]
+      least = Math.min(least, (slices * objectives[m]!.ratePerS) / part.ratePerS)
+      for (const each of at) terms.push([each, slices])
+    }
+    return { terms, atLeast: Math.ceil(least - 1e-6) }
   })
 }
 
@@ -325,29 +319,19 @@ const MANY = 60
 const CHANGE_SIZE = 80
 
 /**
- * Solves a program. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
+ * Solves the program of a change. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
  * If the answer does not equal the relaxation's bound, a better one is searched for. This search has a constraint on
  * the objective instead of a warm start, because the solver has called warm starts optimal although they were not.
  */
-async function search(
-  program: LinearProgram,
-  maxIterations: number,
-  minGap: number,
-  relativeGap: number,
-  /** Number of variables up to which the search for a better answer gets all iterations. */
-  size: number,
-  known?: Float64Array,
-): Promise<Answer> {
+async function search(program: LinearProgram, maxIterations: number, absoluteGap: number): Promise<Answer> {
   const solver = await loadSolver()
   const { variables, constraints } = program
-  const worth = (values: Float64Array) => variables.reduce((sum, { objective }, i) => sum + objective * values[i]!, 0)
   const limits = { maxIterations, tolerance: FEASIBILITY }
   const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
   if (relaxed.status === 'infeasible') return relaxed
   const bound = relaxed.status === 'optimal' ? relaxed.bound : -Infinity
-  const absoluteGap = Number.isFinite(bound) ? Math.max(minGap, relativeGap * bound) : minGap
   const options = { ...limits, absoluteGap }
-  let best = known && { values: known, objective: worth(known) }
+  let best: { readonly values: Float64Array; readonly objective: number } | undefined
   // Binary variables (whether a running instance stays) keep their values.
   const least = variables.map(({ whole, atMost }, i) =>
     whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - (atMost === 1 ? 0 : LOOSE)) : 0,
@@ -355,7 +339,7 @@ async function search(
   if (least.reduce((a, b) => a + b, 0) > MANY) {
     const rest = variables.map((each, i) => ({ ...each, atLeast: least[i]! }))
     const { values, objective } = solver.solve({ ...program, variables: rest }, options)
-    if (values && !(best && best.objective <= objective)) best = { values, objective }
+    if (values) best = { values, objective }
   }
   if (!best) return solver.solve(program, options)
   if (best.objective <= bound + absoluteGap) return { status: 'optimal', ...best, bound }
@@ -363,7 +347,7 @@ async function search(
     terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
     atMost: best.objective - absoluteGap,
   }
-  const work = Math.ceil(maxIterations * Math.min(1, size / variables.length))
+  const work = Math.ceil(maxIterations * Math.min(1, CHANGE_SIZE / variables.length))
   const answer = solver.solve(
     { ...program, constraints: [...constraints, better] },
     { ...options, maxIterations: work },

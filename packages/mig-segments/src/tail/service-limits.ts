@@ -1,6 +1,7 @@
 import type { ServiceObjective } from '../profile.js'
 import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
 import { type StatedTraffic, statedArrivals } from './stated-traffic.js'
+import { minHolding } from './ways.js'
 
 /** How far a planned service is from missing its objective, by simulation. */
 export interface ServiceLimit {
@@ -33,32 +34,23 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
   traffic: StatedTraffic,
   simulate: (served: readonly T[], options: SimulationOptions) => readonly SimulatedService[],
 ): ServiceLimit[] {
-  const ways = statedArrivals(traffic)
-  const met = (factors: readonly number[]) => {
-    const raised = served.map((service, m) => ({ ...service, ratePerS: factors[m]! * service.ratePerS }))
-    const runs = ways.map((way) => simulate(raised, { ...way, requests: REQUESTS, seed: SEED }))
-    return served.map((_, m) => ({
-      late: Math.max(...runs.map((run) => run[m]!.late / run[m]!.requests)),
-      p99Ms: Math.max(...runs.map((run) => run[m]!.p99Ms)),
-    }))
-  }
-  const now = met(served.map(() => 1))
-  const low = Float64Array.from(now, ({ late }) => (late > 0.01 ? 0 : 1))
-  // A queue above its capacity never becomes steady.
-  const high = Float64Array.from(served, ({ ratePerS, capacity }, m) =>
-    low[m] === 0 ? 0 : Math.max(1, capacity / ratePerS),
-  )
-  while (high.some((each, m) => each - low[m]! > PRECISION * each)) {
-    const middle = high.map((each, m) => (each + low[m]!) / 2)
-    met([...middle].map((factor) => factor || 1)).forEach(({ late }, m) => {
-      if (late > 0.01) high[m] = middle[m]!
-      else low[m] = middle[m]!
-    })
-  }
-  return served.map(({ model, ratePerS, latencyMs, capacity }, m) => ({
-    ...{ model, utilisation: ratePerS / capacity, p99Ms: now[m]!.p99Ms, latencyMs },
-    breaksAtPerS: low[m]! * ratePerS,
-  }))
+  return served.map((service) => {
+    const { model, ratePerS, latencyMs, capacity } = service
+    const runs = (factor: number) =>
+      statedArrivals(traffic).flatMap((way) =>
+        simulate([{ ...service, ratePerS: factor * ratePerS }], { ...way, requests: REQUESTS, seed: SEED }),
+      )
+    const isLate = (factor: number) => runs(factor).some(({ late, requests }) => late > 0.01 * requests)
+    // A queue above its capacity never becomes steady.
+    const most = Math.max(1, capacity / ratePerS)
+    const next = (factor: number) => (factor < most ? most : Infinity)
+    const breaksAt = minHolding(1, next, most, PRECISION, isLate)
+    const p99Ms = Math.max(...runs(1).map((run) => run.p99Ms))
+    return {
+      ...{ model, utilisation: ratePerS / capacity, p99Ms, latencyMs },
+      breaksAtPerS: breaksAt === 1 ? 0 : (breaksAt ?? most) * ratePerS,
+    }
+  })
 }
 
 /** Returns the service whose rate can rise by the smallest factor before requests are late, and that factor. */
