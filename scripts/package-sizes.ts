@@ -12,20 +12,22 @@ export interface PackageSize {
   readonly readmeWords: number
 }
 
-/** Sizes of each folder of `packages/`, and of `scripts/`. */
+/** Sizes of each folder of `packages/`, and of all scripts: those in `scripts/` and those of the packages. */
 export function packageSizes(root: string): Map<string, PackageSize> {
   const sizes = new Map<string, PackageSize>()
+  let scripts = tokensIn(path.join(root, 'scripts'))
   for (const { name } of readdirSync(path.join(root, 'packages'), { withFileTypes: true }).filter((entry) =>
     entry.isDirectory(),
   )) {
     const folder = path.join(root, 'packages', name)
+    scripts += tokensIn(path.join(folder, 'scripts'))
     sizes.set(name, {
       tokens: tokensIn(path.join(folder, 'src')) + tokensIn(path.join(folder, 'site')),
       exports: countIn(path.join(folder, 'src', 'index.ts'), /\b[A-Za-z_]\w*(?=\s*[,}])/g),
       readmeWords: countIn(path.join(folder, 'README.md'), /\S+/g),
     })
   }
-  sizes.set('(scripts)', { tokens: tokensIn(path.join(root, 'scripts')), exports: 0, readmeWords: 0 })
+  sizes.set('(scripts)', { tokens: scripts, exports: 0, readmeWords: 0 })
   return sizes
 }
 
