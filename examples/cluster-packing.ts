@@ -24,7 +24,7 @@ import { measureBoard } from './run-planned-gpu.js'
  */
 
 const board = 'A100-80GB'
-const budgetShare = 0.93
+const budgetShare = 0.96
 const folder = process.argv[2] ?? path.join(import.meta.dirname, 'out')
 
 const profiles = loadProfiles(exampleFolder(board))
