@@ -24,7 +24,10 @@ describe.skipIf(missingCompiler)(`on a host with two boards${missingCompiler ? `
     host = await startHostProcess({ board: 'A100', gpus: 2 })
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-cli-host-'))
     leases = new LeaseFolder(path.join(folder, 'leases'))
-    const own = { PCTODL_LEASE_DIR: leases.path, PCTODL_MPS_DIR: path.join(folder, 'mps'), XDG_CACHE_HOME: folder }
+    // A node service may run on this machine.
+    const PCTODL_SERVICE_SOCKET = path.join(folder, 'no.sock')
+    const places = { PCTODL_LEASE_DIR: leases.path, PCTODL_MPS_DIR: path.join(folder, 'mps'), XDG_CACHE_HOME: folder }
+    const own = { ...places, PCTODL_SERVICE_SOCKET }
     // Without what doctor starts elsewhere on this machine: browsers, compilers, Python.
     const [programs] = host.environment['PATH']!.split(path.delimiter)
     Object.assign(process.env, host.environment, own, { PATH: programs })
