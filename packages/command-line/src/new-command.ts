@@ -68,8 +68,10 @@ export async function parseCommand(
 
 /** Refuses options with an empty value, which a path, for example, would resolve to the working directory. */
 function refuseEmptyValues(command: Command): void {
+  // Before commander's own listener, whose errors would not mention the shell.
+  const events = command as Command & Pick<NodeJS.EventEmitter, 'prependListener'>
   for (const option of command.options)
-    command.prependListener(`option:${option.name()}`, (value: unknown) => {
+    events.prependListener(`option:${option.name()}`, (value: unknown) => {
       if (value !== '') return
       const name = option.long ?? option.short
       throw new UsageError(
