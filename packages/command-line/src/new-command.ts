@@ -55,7 +55,7 @@ export async function parseCommand(
 ): Promise<void> {
   if (Object.keys(aliases).length > 0) command.addHelpText('after', aliasesText(aliases))
   const words = await boardFiles(inOurSpelling(argv, aliases))
-  assertValues(words)
+  refuseEmptyValues(command)
   try {
     await command.parseAsync(words, { from: 'user' })
   } catch (error) {
@@ -67,14 +67,18 @@ export async function parseCommand(
 }
 
 /** Refuses options with an empty value, which a path, for example, would resolve to the working directory. */
-function assertValues(words: readonly string[]): void {
-  const ours = words.slice(0, [...words, '--'].indexOf('--'))
-  const empty = ours.find((word, i) => /^--[^=]+=$/.test(word) || (/^-[^=]+$/.test(word) && ours[i + 1] === ''))
-  if (empty === undefined) return
-  const option = empty.replace('=', '')
-  throw new UsageError(
-    `${option}: got '', expected a value; is a variable of the shell empty? Leave ${option} out, or set it`,
-  )
+function refuseEmptyValues(command: Command): void {
+  // Before commander's own listener, whose errors would not mention the shell.
+  const events = command as Command & Pick<NodeJS.EventEmitter, 'prependListener'>
+  for (const option of command.options)
+    events.prependListener(`option:${option.name()}`, (value: unknown) => {
+      if (value !== '') return
+      const name = option.long ?? option.short
+      throw new UsageError(
+        `${name}: got '', expected a value; is a variable of the shell empty? Leave ${name} out, or set it`,
+      )
+    })
+  for (const each of command.commands) refuseEmptyValues(each)
 }
 
 /** First argument beyond those that the called command takes. */

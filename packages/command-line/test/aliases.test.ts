@@ -52,3 +52,17 @@ it('an empty argument, or one of another command, is left alone', async () => {
   await parseCommand(command, ['--out', 'a', '', '--', 'sh', '-c', '', '--out='])
   expect(command.args).toEqual(['', 'sh', '-c', '', '--out='])
 })
+
+it("an empty value of a script's option is left alone, and one in a list is not", async () => {
+  const command = new Command('x')
+    .option('--out <file>')
+    .option('--json')
+    .argument('<script>')
+    .argument('[args...]')
+    .passThroughOptions()
+    .exitOverride()
+  await parseCommand(command, ['--json', 'train.sh', '--suffix', '', '--out='])
+  expect(command.args).toEqual(['train.sh', '--suffix', '', '--out='])
+  const list = new Command('y').option('--gpu <id...>').exitOverride()
+  await expect(parseCommand(list, ['--gpu', '0', ''])).rejects.toThrow(/^--gpu: got ''/)
+})

@@ -193,7 +193,7 @@ export class MpsDaemon {
    * Changes a setting for servers that start later, or for later clients of one server, and reads it back:
    * `set('default_client_priority', 1)`, `set('active_thread_percentage', 40, server)`,
    * `set('default_device_pinned_mem_limit', '2G', device)`. The daemon accepts a limit for any device, so the device is
-   * checked here, unless the daemon was started without `deviceUuids`.
+   * checked here, as far as the `CUDA_VISIBLE_DEVICES` of the daemon names boards by their UUIDs.
    * @param target arguments that select the target of the setting
    * @throws MpsError `MPS_REFUSED` unless the new value is read back; `NOT_SUPPORTED` if the version lacks the setting;
    * InvalidInputError for a device that clients do not see
@@ -211,9 +211,11 @@ export class MpsDaemon {
 
   #assertSeen(device: string | number | undefined): void {
     const daemon = this.place.daemon()
-    const uuids = daemon && startVariableOf(daemon.pid, 'CUDA_VISIBLE_DEVICES')?.split(',')
-    if (!uuids || [...uuids.keys(), ...uuids].map(String).includes(String(device))) return
-    throw new InvalidInputError('device', device, `a number below ${uuids.length}, or one of ${uuids.join(', ')}`)
+    const seen = daemon && startVariableOf(daemon.pid, 'CUDA_VISIBLE_DEVICES')?.split(/\s*,\s*/)
+    if (!seen || [...seen.keys(), ...seen].map(String).includes(String(device))) return
+    // A number or an abbreviation may stand for the board of any UUID.
+    if (isUuid(String(device)) && !seen.every(isUuid)) return
+    throw new InvalidInputError('device', device, `a number below ${seen.length}, or one of ${seen.join(', ')}`)
   }
 
   /**
@@ -360,6 +362,8 @@ export class MpsDaemon {
     }
   }
 }
+
+const isUuid = (name: string) => /^(GPU|MIG)-[\da-f-]{36}$/i.test(name)
 
 /** A number, or a memory limit in MiB: `2G` equals `2048M`; NaN for other texts. */
 function numberIn(text: string): number {

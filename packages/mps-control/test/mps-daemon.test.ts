@@ -4,7 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isRunning, loadNvml, openGpu, processIdentity, startVariableOf, withLease } from '@pctodl/nvml-control'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { MpsDaemon, type MpsDaemonOptions } from '../src/index.js'
 import { type MpsHost, missingCompiler, startMpsHost, type Worker } from './mps-host.js'
 
@@ -157,6 +157,21 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
       })
     }
     await expect(mps.set('default_device_pinned_mem_limit', '1G')).rejects.toMatchObject({ field: 'device' })
+  })
+
+  it('limits memory of any board by its UUID if the daemon was started with numbers, or with spaces', async () => {
+    const uuids = ['GPU-00000000-0000-0000-0000-000000000000', 'GPU-00000000-0000-0000-0000-000000000001'] as const
+    for (const [named, device] of [
+      ['0,1', uuids[1]],
+      ['GPU-00,0', uuids[0]],
+      [uuids.join(', '), uuids[1]],
+    ] as const) {
+      vi.stubEnv('CUDA_VISIBLE_DEVICES', named)
+      await mps.start().finally(() => vi.unstubAllEnvs())
+      await mps.set('default_device_pinned_mem_limit', '1G', device)
+      await expect(mps.set('default_device_pinned_mem_limit', '1G', 2)).rejects.toMatchObject({ field: 'device' })
+      await mps.stop()
+    }
   })
 
   it('holds the boards exclusive under a lease, and gives the mode back', async () => {

@@ -312,15 +312,18 @@ console.log(
 )
 for (const kind of Object.keys(files))
   for (const to of ['H200', 'GB200']) {
-    const tested = powered
+    const settled = powered
       .filter(([key]) => key.startsWith(`${to} `) && key.includes(` ${kind} `))
-      .flatMap(([, rows]) => rows.filter((row) => below(row) && !row.lagging))
-    const errors = (from: string, rows: typeof tested) =>
-      rows.map((row) => relative(usagePower(usage[from]!, usageOf(row), row.board), row.watts!))
+      .flatMap(([, rows]) => rows.filter((row) => row.watts !== null && !row.lagging))
+    const tested = settled.filter(below)
+    const watts = (from: string, row: Row) => usagePower(usage[from]!, usageOf(row), row.board)
+    const errors = (from: string, rows: typeof tested) => rows.map((row) => relative(watts(from, row), row.watts!))
     const other = to === 'H200' ? 'GB200' : 'H200'
     const unseen = tested.filter((row) => row.shapeHeldOut)
+    const limited = settled.filter((row) => !below(row))
+    const low = limited.filter((row) => watts(other, row) < 0.75 * row.board.powerLimitW)
     console.log(
-      `${kind} of ${to}: by its own ${percent(errors(to, unseen))}, by ${other} ${percent(errors(other, tested))} (${tested.length})`,
+      `${kind} of ${to}: by its own ${percent(errors(to, unseen))}, by ${other} ${percent(errors(other, tested))} (${tested.length}), at the limit ${limited.length}, of them predicted below 0.75: ${low.length}`,
     )
   }
 

@@ -177,8 +177,8 @@ class Side:
                 self.batch_size = command["batchSize"]
                 self.on_request = command.get("mode") == "on-request"
                 if command["logFile"] is not None:
-                    # A link that somebody has planted in the folder of logs leads nowhere.
-                    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+                    # A link that somebody has planted in the folder of logs leads nowhere, and a pipe does not block.
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
                     try:
                         self.log = os.open(command["logFile"], flags, 0o644)
                     except OSError as error:

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -32,7 +32,25 @@ describe('the log of a worker', () => {
     expect(readFileSync(link, 'utf8')).toBe('')
   })
 
-  it.skipIf(!hasPython)('does not in the PyTorch worker either (needs python3)', () => {
+  it('does not wait for the reader of a pipe', () => {
+    const pipe = path.join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const reader = spawn('sh', ['-c', 'sleep 3; exec cat "$0"', pipe])
+    try {
+      expect(() => new WorkerSide().logTo(pipe)).toThrow(/ENXIO/)
+    } finally {
+      reader.kill()
+    }
+  })
+
+  it.skipIf(!hasPython).each([
+    ['a link', 'Too many levels of symbolic links'],
+    ['a pipe', 'No such device or address'],
+  ])('does not go to %s in the PyTorch worker either (needs python3)', (kind, reason) => {
+    if (kind === 'a pipe') {
+      rmSync(link)
+      execFileSync('mkfifo', [link])
+    }
     const start = {
       type: 'start',
       version: 1,
@@ -47,11 +65,12 @@ describe('the log of a worker', () => {
       options: {},
     }
     const input = `${JSON.stringify(start)}\n`
-    const { stdout, status } = spawnSync('python3', ['-u', torchWorkerFile()], { input, encoding: 'utf8' })
+    const options = { input, encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' } as const
+    const { stdout, status } = spawnSync('python3', ['-u', torchWorkerFile()], options)
     expect(status).toBe(1)
     expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toMatchObject({
       type: 'failed',
-      message: expect.stringMatching(/^cannot write .*worker-0\.jsonl: Too many levels of symbolic links/),
+      message: `cannot write ${link}: ${reason}`,
     })
   })
 })

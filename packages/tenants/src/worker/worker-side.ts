@@ -50,9 +50,9 @@ export class WorkerSide {
   }
 
   logTo(file: string | null): void {
-    const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
-    // A symbolic link that somebody placed in the log folder is not followed.
-    if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o644)
+    const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
+    // A symbolic link that somebody placed in the log folder is not followed, and a pipe does not block.
+    if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o644)
   }
 
   /** Reports runtime and device, in the protocol version of the pool. */
