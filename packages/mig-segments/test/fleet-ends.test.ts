@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkFleet } from '../src/fleet/check-fleet.js'
 import { keepWatts } from '../src/fleet/place-fleet.js'
-import { type ProfilePoint, planFleet } from '../src/index.js'
+import { type ProfilePoint, planDay, planFleet, replanFleet } from '../src/index.js'
 import type { MappedBoard } from '../src/map/fleet-map.js'
 import { type FleetStep, stepFleetMaps } from '../src/replan/fleet-migration.js'
 
@@ -14,6 +14,27 @@ const group = (more: object = {}, of: Partial<ProfilePoint> = {}) => ({
   ...more,
 })
 const asked = (ratePerS: number, latencyMs = 1000) => [{ model: 'net', ratePerS, latencyMs }]
+
+describe('a rate that is next to nothing', () => {
+  it.each([1e-3, 1e-7, 1e-12])(
+    'of %d/s is served by one instance, and counts next to nothing in a day',
+    async (rate) => {
+      const fleet = { groups: [group({ idleW: 30 }, { powerW: 20 })] }
+      const services = [...asked(rate), { model: 'other', ratePerS: 25, latencyMs: 1000 }]
+      const profiles = ['net', 'other'].map((model) => ({ model, points: [point({ powerW: 20 })] }))
+      const both = { groups: [group({ idleW: 30, profiles })] }
+      expect((await planFleet(fleet, asked(rate))).boards.flatMap(({ segments }) => segments)).toHaveLength(1)
+      expect((await planFleet(both, services)).boards.flatMap(({ segments }) => segments)).toHaveLength(4)
+      const costs = { periodS: 3600, migrationS: 60, parkedW: 0 }
+      const day = await planDay(both, [services, asked(rate)], costs)
+      expect(day.lowerBoundJ).toBeLessThanOrEqual(day.energyJ)
+      expect(day.lowerBoundJ).toBeGreaterThan(0.9 * day.energyJ)
+      const running = (await planFleet(both, services)).boards
+      const change = await replanFleet(running, both, [...asked(rate), { ...services[1]!, ratePerS: 35 }])
+      expect([change.created, change.kept, change.lowerBoundMoves]).toEqual([1, 4, 1])
+    },
+  )
+})
 
 describe('the maps on the way', () => {
   const segment = (start: number, model = 'net') => ({

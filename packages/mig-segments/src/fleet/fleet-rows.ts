@@ -64,8 +64,8 @@ interface Rated {
 
 /**
  * Returns the points that meet each objective, and the groups of models that meet theirs in a shared instance. A point
- * is left out if another in the same instance answers at least as many requests with no more power. Without power
- * limits or several clocks, only the fastest point of each instance remains.
+ * is left out if another in the same instance answers at least as many requests with no more power. Unless the fleet is
+ * frugal, only the fastest point of each instance remains.
  *
  * @param which `best`: every way to divide a service's requests over instances. `one-way`: one way, so that running
  *   instances may stay. `all`: one way, and no points are left out
@@ -76,14 +76,13 @@ export function fleetRows(
   gate: FleetGate,
   which: 'best' | 'one-way' | 'all' = 'best',
 ): FleetRow[] {
-  const frugal = fleet.limited || fleet.lanes.length > fleet.groups.length
   const within = ({ lane, powerW = 0 }: FleetRow) => {
     const { group, idleW } = fleet.lanes[lane]!
     return powerW <= fleet.groups[group]!.boardCapW - idleW
   }
   const kept = (rows: readonly FleetRow[]) => {
     const possible = rows.filter(within)
-    return which === 'all' ? possible : undominated(possible, frugal)
+    return which === 'all' ? possible : undominated(possible, fleet.frugal)
   }
   const own = objectives.flatMap((objective, service) => {
     const { model } = objective

@@ -117,8 +117,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const ofLane = lanes.map(() => ({ count: [] as Term[], added: [] as Term[] }))
   const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
-      // Limited, because the solver rejects huge coefficients: one instance may serve a tiny rate many times over.
-      covers[service]![way]!.push([at, Math.min(1e9, ratePerS / objectives[service]!.ratePerS)])
+      covers[service]![way]!.push([at, timesServed(ratePerS, objectives[service]!.ratePerS)])
     }
     if (powerW > 0) ofLane[lane]!.added.push([at, powerW])
   }
@@ -227,7 +226,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     if (keep === 0 || stays[m]!.length === 0) return
     const weight = goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0
     const lacking = variable(weight, program.maxShortPerS === 0 ? 0 : 1, false)
-    const terms = stays[m]!.map(([at, ratePerS]): Term => [at, ratePerS / keep])
+    const terms = stays[m]!.map(([at, ratePerS]): Term => [at, timesServed(ratePerS, keep)])
     constraints.push({ terms: [...terms, [lacking, 1]], atLeast: 1 - 1e-9 })
     short.push([lacking, keep])
   })
@@ -239,7 +238,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     const answered: Term[][] = objectives.map(() => [])
     for (const [{ parts, powerW = 0 }, at] of [...keptOf, ...created]) {
       for (const { service, ratePerS } of parts) {
-        const share = ratePerS / objectives[service]!.ratePerS
+        const share = timesServed(ratePerS, objectives[service]!.ratePerS)
         const full = variable((kJ * goal.periodS * powerW) / parts.length, undefined, false)
         answered[service]!.push([full, share])
         constraints.push({ terms: [[full, 1], ...at.map((each): Term => [each, -1])], atMost: 0 })
@@ -277,6 +276,14 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     value: answer.objective * scale,
     bound: Math.min(bound, answer.objective) * scale,
   }
+}
+
+/**
+ * How many times over an instance serves a rate. Limited: of a tiny rate, a share of an instance below the tolerance
+ * would suffice, which the solver takes for no instance.
+ */
+function timesServed(ratePerS: number, neededPerS: number): number {
+  return Math.min(1e4, ratePerS / neededPerS)
 }
 
 function times(terms: readonly Term[], factor: number): Term[] {
