@@ -32,7 +32,7 @@ const pure = [
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/{identity,policy}.test.ts',
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
-  'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
+  'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity,tables-and-forms}.test.ts',
   'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle}.test.ts',
   'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}.test.ts',

@@ -147,6 +147,16 @@ describe('a board that serves', () => {
     expect(first!.completed).toBeGreaterThan(2000)
   })
 
+  it('runs batches of a new size after the last one of the old size', async () => {
+    const { clock, pool } = await board({ rates: [20_000, 100] })
+    const { id } = pool.counters()[0]!
+    for (const batchSize of [4, 16]) {
+      await pool.apply([{ ...serving[0]!, batchSize }, serving[1]!])
+      await clock.sleep(1000)
+      expect(pool.counters()[0]).toMatchObject({ id, lastBatchSize: batchSize })
+    }
+  })
+
   it('ends what it has begun with before tenants change, and answers on', async () => {
     const { clock, services, pool } = await board({ rates: [300, 100] })
     for (const [share, batchSize] of [

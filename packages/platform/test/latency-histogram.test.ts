@@ -36,6 +36,10 @@ describe('LatencyHistogram', () => {
     )
   })
 
+  it('counts what is no latency as the smallest one', () => {
+    for (const value of [-1, Number.NaN]) expect(histogramOf([value]).quantileMs(1)).toBe(0.0005)
+  })
+
   it('says that it is empty', () => {
     expect(new LatencyHistogram().quantileMs(0.5)).toBeNaN()
   })

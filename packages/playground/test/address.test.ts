@@ -260,7 +260,7 @@ const malformed: Readonly<Record<string, Readonly<Record<string, readonly string
     'latency-margin': ['-0.1', '1'],
     burstiness: ['0.5', '1001'],
     step: ['1.5'],
-    tenants: ['0'],
+    tenants: ['0', '49'],
     memory: ['0'],
     policies: ['pctodl'],
   },

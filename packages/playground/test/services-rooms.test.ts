@@ -88,6 +88,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
         (await row.locator('.bar').boundingBox())!.width,
       ]),
     )
+    expect(await page.locator('.comparison tbody tr').first().textContent()).toMatch(/ W\d+\.\d mJ\d+ \/ \d+$/)
     for (const [score, width] of bars) expect(width! / bars[0]![1]!).toBeCloseTo(score! / bars[0]![0]!, 1)
     expect(await barriersEverywhere(page)).toEqual([])
     await page.click('button:has-text("Run these services under this cap")')

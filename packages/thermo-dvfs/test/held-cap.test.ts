@@ -64,6 +64,22 @@ describe('a cap that the board holds by its own limit', () => {
     expect(afterPeak(120, 645, 119, undefined, 58_500)).toBeLessThan(645)
   })
 
+  it('is used to the full in one step after the load becomes lighter and the firmware holds nothing down', () => {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    let asked = 210
+    const later = new Set<number>()
+    for (let timeMs = 0; timeMs < 90_000; timeMs += 100) {
+      const loadW = (clockMhz: number) => (timeMs < 60_000 ? 1.1 : 1) * modelW(clockMhz)
+      const smClockMhz = smClocksMhz.findLast((mhz) => mhz <= asked && loadW(mhz) <= 119)!
+      const powerW = Math.min(loadW(asked), 119)
+      const seen = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, loading: false }
+      ;({ smClockMhz: asked } = controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, ...seen }))
+      if (timeMs >= 60_000) later.add(asked)
+    }
+    expect([...later]).toEqual([expect.toSatisfy((mhz: number) => mhz < 645), 645])
+  })
+
   it('does not raise what its firmware holds down: that would only set it free for a moment', () => {
     const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
     controller.setPlant(smClocksMhz.map(modelW))
