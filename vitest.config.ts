@@ -40,7 +40,7 @@ const pure = [
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
   'test/contract/**/*.test.ts',
-  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,script-options,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
