@@ -18,7 +18,7 @@ const beside = 2 * cores + 2
 const root = import.meta.dirname
 
 /** Test files that only compute. */
-const pure = [
+export const pure: readonly string[] = [
   'packages/{baselines,colocation,gpu-sim,greedy-partition,numerics,platform,reference-data,scheduler,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
@@ -109,7 +109,7 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         // No test here changes its process, so files share workers, and common modules are imported once.
-        test: { name: 'pure', include: pure, pool: 'threads', isolate: false },
+        test: { name: 'pure', include: [...pure], pool: 'threads', isolate: false },
       },
       // These tests start processes, including simulated hosts in real time. They run last.
       {
@@ -130,7 +130,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'processes-alone',
           include: alone,
-          exclude: pure,
+          exclude: [...pure],
           pool: 'forks',
           globalSetup: buildWhenStale,
           maxWorkers: beside,
