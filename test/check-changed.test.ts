@@ -74,7 +74,12 @@ describe('the tests of a change', () => {
   })
 
   it('name what none of them imports', () => {
-    expect(of('packages/a/README.md', 3)).toEqual({ chosen: [], seconds: 0, left: [], unused: ['packages/a/README.md'] })
+    expect(of('packages/a/README.md', 3)).toEqual({
+      chosen: [],
+      seconds: 0,
+      left: [],
+      unused: ['packages/a/README.md'],
+    })
   })
 })
 
