@@ -18,7 +18,7 @@ const beside = 2 * cores + 2
 const root = import.meta.dirname
 
 /** Test files that only compute. */
-const pure = [
+export const pure: readonly string[] = [
   'packages/{baselines,colocation,gpu-sim,greedy-partition,numerics,platform,reference-data,scheduler,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
@@ -40,7 +40,7 @@ const pure = [
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
   'test/contract/**/*.test.ts',
-  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,script-options,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
@@ -109,7 +109,7 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         // No test here changes its process, so files share workers, and common modules are imported once.
-        test: { name: 'pure', include: pure, pool: 'threads', isolate: false },
+        test: { name: 'pure', include: [...pure], pool: 'threads', isolate: false },
       },
       // These tests start processes, including simulated hosts in real time. They run last.
       {
@@ -130,7 +130,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'processes-alone',
           include: alone,
-          exclude: pure,
+          exclude: [...pure],
           pool: 'forks',
           globalSetup: buildWhenStale,
           maxWorkers: beside,

@@ -26,14 +26,8 @@ import { measuredRows } from './evaluation/measured-rows.js'
 import { errorText, fits, type Judged, judged } from './evaluation/prediction-errors.js'
 import { scriptOptions } from './evaluation/script-options.js'
 
-const { variants, positionals, ...options } = scriptOptions(import.meta.filename, {
-  rows: 1500,
-  variants: 0,
-  'fit-rows': '',
-  from: '',
-  designs: 'random',
-  'new-networks': false,
-})
+const defaults = { rows: 1500, variants: 0, 'fit-rows': '', from: '', designs: 'random', 'new-networks': false }
+const { variants, positionals, ...options } = scriptOptions(import.meta.filename, defaults, true)
 /** Number of random configurations that are measured for a new network. */
 const ROWS_OF_NEW = 10
 const fitRows = (options['fit-rows'] || (variants > 0 ? '300' : options.from && '60'))

@@ -20,13 +20,8 @@ import { planLike, planMixes } from './evaluation/plan-mixes.js'
 import { scriptOptions } from './evaluation/script-options.js'
 import { measuredConfigurations, planProblems, randomMixes, truthOf } from './evaluation/unseen-boards.js'
 
-const options = scriptOptions(import.meta.filename, {
-  boards: 30,
-  seed: 909,
-  rows: '0,10,60',
-  risk: 0.05,
-  groups: 200,
-})
+const defaults = { boards: 30, seed: 909, rows: '0,10,60', risk: 0.05, groups: 200 }
+const options = scriptOptions(import.meta.filename, defaults, true)
 const known = options.rows.split(',').map(Number)
 /** Probabilities of two standard deviations below and above the mean. */
 const TWO_SIGMA = [0.02275, 0.97725]

@@ -33,13 +33,10 @@ const asked = {
   ],
 }
 
-const { variants, jobs, write, positionals } = scriptOptions(import.meta.filename, {
-  variants: 16,
-  jobs: 2,
-  write: false,
-})
+const defaults = { variants: 16, jobs: 2, write: false }
+const { variants, jobs, write, positionals } = scriptOptions(import.meta.filename, defaults, true)
 const [kind] = positionals
-if (kind !== 'paper' && kind !== 'services') printUsage(import.meta.filename)
+if (kind !== 'paper' && kind !== 'services') printUsage(import.meta.filename, 2)
 
 const root = path.resolve(import.meta.dirname, '..')
 const folder = path.join(root, 'node_modules/.cache/headline', `${kind}-${variants}`)

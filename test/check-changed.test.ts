@@ -39,24 +39,21 @@ beforeAll(() => {
 
 describe('the tests of a change', () => {
   const durations = new Map([
-    ...([
-      [quick, 0.5],
-      [usual, 2],
-      [long, 4],
-      [slow, 0.1],
-    ] as const),
-    ...([
-      [program, Number.POSITIVE_INFINITY],
-      [contract, 0.1],
-    ] as const),
+    [quick, 0.5],
+    [usual, 2],
+    [long, 4],
+    [slow, 0.1],
+    [contract, 0.1],
   ])
-  const of = (changed: string, seconds: number) => testsOfChanges(root, [changed], durations, seconds)
+  const of = (changed: string, seconds: number) =>
+    testsOfChanges(root, [changed], durations, seconds, (test) => test !== program)
 
   it('are the quickest that use it, within the time', () => {
     expect(of('packages/a/src/index.ts', 3)).toEqual({
       chosen: [contract, quick, usual],
       seconds: 2.6,
       left: [long, slow, program, far],
+      unused: [],
     })
     expect(of('packages/a/src/index.ts', 1.5).chosen).toEqual([contract, quick])
   })
@@ -69,8 +66,20 @@ describe('the tests of a change', () => {
   })
 
   it('include a changed test, whatever its time', () => {
-    expect(of(long, 3)).toEqual({ chosen: [long], seconds: 4, left: [] })
-    expect(of(program, 3)).toEqual({ chosen: [], seconds: 0, left: [program] })
+    expect(of(long, 3)).toMatchObject({ chosen: [long], seconds: 4, left: [] })
+  })
+
+  it('leave a test that starts processes, though nothing is known of its time', () => {
+    expect(of(program, 3)).toMatchObject({ chosen: [], seconds: 0, left: [program] })
+  })
+
+  it('name what none of them imports', () => {
+    expect(of('packages/a/README.md', 3)).toEqual({
+      chosen: [],
+      seconds: 0,
+      left: [],
+      unused: ['packages/a/README.md'],
+    })
   })
 })
 
@@ -92,16 +101,17 @@ describe.skipIf(process.platform === 'win32')('pnpm check:changed', () => {
        writeFileSync(${JSON.stringify(vitest)}, JSON.stringify({ pid: process.pid, tests }))
        setInterval(() => {}, 1000)`,
     )
-    write('node_modules/.bin/biome', '#!/bin/sh\n')
+    write('node_modules/.bin/biome', `#!/bin/sh\nprintf '%s\\n' "$@" > ${path.join(root, 'biome.txt')}\n`)
     chmodSync(path.join(root, 'node_modules/.bin/biome'), 0o755)
     symlinkSync(path.join(repository, 'node_modules/tsx'), path.join(root, 'node_modules/tsx'))
-    write('.gitignore', 'node_modules\nvitest.json\n')
+    write('.gitignore', 'node_modules\nvitest.json\nbiome.txt\n')
     const git = (...words: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...words], { cwd: root, stdio: 'ignore' })
     git('init', '--initial-branch=main')
     git('add', '.')
     git('commit', '--message', 'all')
     write('packages/a/src/index.ts', 'export const one = 2\n')
+    write('docs/größe a.md', '')
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends its tests at %s', async (signal) => {
@@ -115,7 +125,9 @@ describe.skipIf(process.platform === 'win32')('pnpm check:changed', () => {
     const ended = once(pnpm, 'exit')
     await expect.poll(() => existsSync(vitest) && readFileSync(vitest, 'utf8')).toContain('}')
     const { pid, tests: run } = JSON.parse(readFileSync(vitest, 'utf8'))
-    expect(run).toContain(quick)
+    // Of this folder, the projects of vitest contain only the contract.
+    expect(run).toEqual([contract])
+    expect(readFileSync(path.join(root, 'biome.txt'), 'utf8')).toMatch(/^docs\/größe a\.md$/m)
     // Ctrl-C reaches the whole group, another signal only pnpm.
     process.kill(signal === 'SIGINT' ? -pnpm.pid! : pnpm.pid!, signal)
     await ended

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { pure } from '../vitest.config.js'
 import { testsOfChanges } from './tests-of-changes.js'
 
 /** With this time of tests per core, the whole check takes less than ten seconds on two cores. */
@@ -23,45 +24,44 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const changed = [
-  ...linesOf('git', 'diff', '--name-only', '--diff-filter=d', '--merge-base', 'main'),
-  ...linesOf('git', 'ls-files', '--others', '--exclude-standard'),
+  ...filesOf('diff', '--name-only', '--diff-filter=d', '--merge-base', 'main'),
+  ...filesOf('ls-files', '--others', '--exclude-standard'),
 ]
 await run('biome', ['check', '--no-errors-on-unmatched', '--files-ignore-unknown=true', 'package.json', ...changed])
 if (process.exitCode === undefined) await Promise.all([run('pnpm', ['--silent', 'typecheck']), runTests()])
 
 async function runTests(): Promise<void> {
-  const { chosen, left, seconds } = testsOfChanges(
+  const { chosen, left, unused, seconds } = testsOfChanges(
     root,
     changed,
     storedDurations(),
     TESTS_S_PER_CORE * availableParallelism(),
+    (test) => pure.some((glob) => path.matchesGlob(test, glob)),
   )
   console.log(
     `${chosen.length} test files, about ${seconds.toFixed(1)} s; ${left.length} more that use the changes run in \`npm test\``,
   )
+  if (unused.length > 0) console.log(`no test imports, but tests of \`npm test\` may read: ${unused.join(', ')}`)
   if (chosen.length === 0) return
   await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'pure', ...chosen])
 }
 
-/** Durations that vitest has stored after its runs; infinite for tests that start processes. */
+/** Durations that vitest has stored after its runs, s. */
 function storedDurations(): Map<string, number> {
   const folder = path.join(root, 'node_modules', '.vite', 'vitest')
   try {
     const files = readdirSync(folder).map((name) => readFileSync(path.join(folder, name, 'results.json'), 'utf8'))
     const results: [string, { duration: number }][] = files.flatMap((text) => JSON.parse(text).results)
-    return new Map(
-      results.map(([place, { duration }]) => {
-        const [project, file] = place.split(':') as [string, string]
-        return [file, project === 'pure' ? duration / 1000 : Number.POSITIVE_INFINITY]
-      }),
-    )
+    return new Map(results.map(([place, { duration }]) => [place.split(':')[1]!, duration / 1000]))
   } catch {
     return new Map()
   }
 }
 
-function linesOf(command: string, ...words: string[]): string[] {
-  return execFileSync(command, words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
+/** Without `-z`, git quotes names that are not plain ASCII. */
+function filesOf(command: string, ...words: string[]): string[] {
+  const names = execFileSync('git', [command, '-z', ...words], { cwd: root, encoding: 'utf8' })
+  return [...new Set(names.split('\0').filter(Boolean))]
 }
 
 /** A failed command sets the exit code. */

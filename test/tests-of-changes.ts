@@ -9,6 +9,8 @@ export interface TestsOfChanges {
   readonly seconds: number
   /** Others that may notice the changes. */
   readonly left: readonly string[]
+  /** Changed files that no test imports: documents, data, programs. */
+  readonly unused: readonly string[]
 }
 
 /** Assumed time of a test file that has not run on this machine, s. */
@@ -22,30 +24,35 @@ const IMPORT_S = 1
  * packages and of the contract that use a changed file, the quickest first, then tests of other packages, the closest first.
  *
  * @param changed files, relative to the root
- * @param durations s, by test file; infinite for files that never run at once
+ * @param durations s, by test file
  * @param seconds time for all tests together
+ * @param isPure whether a test file only computes; others never run at once
  */
 export function testsOfChanges(
   root: string,
   changed: readonly string[],
   durations: ReadonlyMap<string, number>,
   seconds: number,
+  isPure: (test: string) => boolean,
 ): TestsOfChanges {
   const related = new RelatedTests(root)
   const ofRoot = related.testsIn('.')
   const contract = ofRoot.filter((file) => file.includes('/test/contract/'))
   const ofPackages = readdirSync(path.join(root, 'packages')).flatMap((name) => related.testsOf(name))
-  const using = (among: (folder: string, name: string) => readonly string[]) =>
-    changed.flatMap((file) => {
-      const [folder, name] = file.split('/')
-      const tests = related.importersOf(path.join(root, file), among(folder!, name!))
-      return tests.map((test) => path.relative(root, test))
-    })
+  const found = changed.map((file) => {
+    const [folder, name] = file.split('/')
+    const importers = (among: readonly string[]) =>
+      related.importersOf(path.join(root, file), among).map((test) => path.relative(root, test))
+    return folder === 'packages'
+      ? { file, near: importers([...related.testsOf(name!), ...contract]), far: importers(ofPackages) }
+      : { file, near: importers(ofRoot), far: [] }
+  })
+  const near = found.flatMap((each) => each.near)
+  const far = found.flatMap((each) => each.far)
+  const unused = found.filter((each) => each.near.length + each.far.length === 0).map(({ file }) => file)
   const timeOf = (test: string) =>
-    test.endsWith('.slow.test.ts') ? Number.POSITIVE_INFINITY : (durations.get(test) ?? UNKNOWN_S)
+    test.endsWith('.slow.test.ts') || !isPure(test) ? Number.POSITIVE_INFINITY : (durations.get(test) ?? UNKNOWN_S)
   const order = (test: string) => (changed.includes(test) ? 0 : timeOf(test))
-  const near = using((folder, name) => (folder === 'packages' ? [...related.testsOf(name), ...contract] : ofRoot))
-  const far = using((folder) => (folder === 'packages' ? ofPackages : []))
   const chosen: string[] = []
   const left: string[] = []
   let used = 0
@@ -55,5 +62,5 @@ export function testsOfChanges(
     if (runs) used = after
     ;(runs ? chosen : left).push(test)
   }
-  return { chosen, seconds: used, left }
+  return { chosen, seconds: used, left, unused }
 }

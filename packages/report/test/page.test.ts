@@ -49,7 +49,7 @@ describe('a report', () => {
     expect(markdown).toContain('### Task 6: resnet50 on imagenet, 3080Ti, 180 W, oracle 1000 images/s')
     expect(markdown).toContain('- The oracle is a made-up one.')
     expect(markdown).toContain('Power: true power of the simulated board')
-    expect(markdown).toContain('- task 21 on A100, pctodl: has no result: no <such> board')
+    expect(markdown).toContain('- task 21 on A100, pctodl: has no result: no &lt;such> board')
     for (const [, picture] of markdown.matchAll(/\]\((charts\/[^)]+)\)/g)) {
       expect(existsSync(path.join(folder, picture!)), picture).toBe(true)
       expect(existsSync(path.join(folder, picture!.replace('.svg', '.png')))).toBe(true)
@@ -78,6 +78,10 @@ describe('a report', () => {
     expect(explained([first!, ...others])).not.toMatch(/services|several boards/)
     expect(explained([first!, { ...first!, repetition: 2 }, ...others])).toContain('means over several boards')
     expect(explained([first!])).toMatch(/\|\n\+-.*-\+$/)
+    const oracleOf = (throughput: number | null) =>
+      textReport(reportContent({ runs: [first!], oracle: { throughput: () => throughput, explanation: 'By search.' } }))
+    expect(oracleOf(null)).not.toContain('By search.')
+    expect(oracleOf(2000)).toContain('By search.')
   })
 
   describe.skipIf(browserFile === undefined)(

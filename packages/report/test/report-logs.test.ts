@@ -151,6 +151,27 @@ describe('logs as a report', () => {
     expect(markdown).toContain("Power: readings of the board's sensor.")
   })
 
+  it('show names and messages of other programs as they are, and nothing where no power is known', () => {
+    const start = {
+      timeMs: 0,
+      type: 'run-start',
+      version: 1,
+      board: 'A100',
+      policy: '<i>|\n# x',
+      startedAt: '',
+    } as const
+    const sample = { type: 'sample', powerCapW: 150, telemetry: { powerAverageW: null } } as const
+    const events: JudgedEvent[] = [
+      start,
+      ...Array.from({ length: 300 }, (_, i) => ({ ...sample, timeMs: 100 * (i + 1), completed: i })),
+      { timeMs: 30_000, type: 'run-end', outcome: 'failed', message: '<script>\n\n# y' },
+    ]
+    const markdown = markdownReport(reportContent({ runs: runsOfLogs([{ events }]) }), { pictures: false })
+    expect(markdown).toMatch(/^\| &lt;i>\\\| # x \|[ .\d|-]*\| unknown \|$/m)
+    expect(markdown).toContain('failed: &lt;script>  # y')
+    expect(markdown).not.toContain('excess, J')
+  })
+
   it('are set by one command', async () => {
     const logs = [140, 160].map((powerW) => {
       const file = path.join(folder, `${powerW}.events.jsonl`)

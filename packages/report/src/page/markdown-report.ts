@@ -1,4 +1,4 @@
-import { tableAsMarkdown } from '../table/report-table.js'
+import { asMarkdown, tableAsMarkdown } from '../table/report-table.js'
 import type { ReportContent, ReportPart } from './report-content.js'
 
 /**
@@ -9,10 +9,11 @@ import type { ReportContent, ReportPart } from './report-content.js'
 export function markdownReport(content: ReportContent, { pictures }: { readonly pictures: boolean }): string {
   const paragraphs = (part: ReportPart, level: string): string[] => {
     if ('heading' in part) {
-      return [`${level} ${part.heading}`, ...part.parts.flatMap((inner) => paragraphs(inner, `${level}#`))]
+      return [`${level} ${asMarkdown(part.heading)}`, ...part.parts.flatMap((inner) => paragraphs(inner, `${level}#`))]
     }
-    if ('table' in part) return [tableAsMarkdown(part.table), ...(part.caption === undefined ? [] : [part.caption])]
-    if ('list' in part) return [part.list.map((line) => `- ${line}`).join('\n')]
+    if ('table' in part)
+      return [tableAsMarkdown(part.table), ...(part.caption === undefined ? [] : [asMarkdown(part.caption)])]
+    if ('list' in part) return [part.list.map((line) => `- ${asMarkdown(line)}`).join('\n')]
     return pictures ? [`![${part.chart}](charts/${part.chart}.svg)`] : []
   }
   const parts = content.sections.flatMap((section) => paragraphs(section, '##'))

@@ -13,7 +13,7 @@ fieldset { border: 1px solid var(--line); border-radius: 6px; padding: .2rem .8r
 label { margin-right: .8rem; white-space: nowrap; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5rem 0; }
-caption { caption-side: bottom; text-align: left; color: var(--faint); font-size: .85rem; padding-top: .3rem; }
+caption { caption-side: bottom; text-align: left; color: var(--faint); font-size: .85rem; padding-top: .3rem; position: sticky; left: 0; max-width: min(1248px, calc(100vw - 2rem)); }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
 th { font-weight: 600; vertical-align: bottom; } th:first-child, td:first-child { text-align: left; }
 th.words, td.words { text-align: left; white-space: nowrap; }

@@ -124,6 +124,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
   const lost = failures.map(
     ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
   )
+  const ofOracle = boards.some((board) => board.hasOracle) ? oracle?.explanation : undefined
   const sections: ReportSection[] = [
     {
       heading: 'Against the best other algorithm of each task',
@@ -140,7 +141,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       heading: 'How the figures were obtained',
       parts: [
         {
-          list: [...explanation(rows, oracle?.explanation), ...new Set(runs.map(({ madeBy }) => `Made by ${madeBy}.`))],
+          list: [...explanation(rows, ofOracle), ...new Set(runs.map(({ madeBy }) => `Made by ${madeBy}.`))],
         },
       ],
     },
@@ -187,6 +188,7 @@ function boardContent(board: string, ofBoard: readonly (readonly ReportedRun[])[
     section,
     table,
     algorithms: algorithms.map(({ algorithm }) => algorithm),
+    hasOracle: tasks.some(({ oracle }) => oracle !== null),
     rows: tasks.flatMap(({ rows }) => rows),
     cells: tasks.flatMap(({ cells }) => cells),
     charts: [...matrix, ...tasks.map(({ chart }) => chart)],
@@ -220,7 +222,7 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null) {
   }
   const about = [board, `${id}`, model, dataset, capsW.join(' '), figure(oracle, 1)]
   const chart: NamedChart = [stem, () => comparisonChart(shown.map(({ record }) => record()))]
-  return { section, rows, cells: table.rows.map((row) => [...about, ...row]), chart }
+  return { section, rows, oracle, cells: table.rows.map((row) => [...about, ...row]), chart }
 }
 
 /** Reasons of verdicts other than `holds`, and notes of a run. */

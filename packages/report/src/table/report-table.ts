@@ -61,7 +61,13 @@ export function tableAsCsv({ head, rows }: ReportTable): string {
   return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\n')}\n`
 }
 
+/** Text from logs could break lines or contain HTML. */
+export function asMarkdown(text: string): string {
+  return text.replaceAll('<', '&lt;').replace(/\p{Cc}/gu, ' ')
+}
+
 export function tableAsMarkdown({ head, rows }: ReportTable): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const cell = (text: string) => asMarkdown(text).replaceAll('|', '\\|')
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
   return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
 }

@@ -19,7 +19,7 @@ const columns: readonly Column[] = [
   ['mean W', ({ meanPowerW }) => figure(meanPowerW, 1)],
   ['peak W', ({ peakPowerW }) => figure(peakPowerW, 1)],
   ['above cap, %', ({ timeAboveCapPercent }) => figure(timeAboveCapPercent, 2)],
-  ['excess, J', ({ power }) => figure(power.excessEnergyJ, 1)],
+  ['excess, J', ({ meanPowerW, power }) => figure(meanPowerW && power.excessEnergyJ, 1)],
   ['J each', ({ energyPerSampleJ }) => figure(energyPerSampleJ, 4)],
   ['start-up', ({ startUp }) => (startUp ? statusWords[startUp.status] : '-')],
   ['power cap', ({ verdict }) => (verdict.breaks === 'latency' ? 'MISSES latency' : statusWords[verdict.status])],
