@@ -1,6 +1,7 @@
 /** Runs cases in worker processes. This file is also the program of a worker. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { runScenario, type ScenarioPolicy, type ScenarioResult } from './run-scenario.js'
 import type { Scenario } from './scenarios.js'
 
@@ -31,6 +32,9 @@ export async function runInWorkers(orders: readonly ScenarioOrder[], workers: nu
 async function run(orders: readonly ScenarioOrder[]): Promise<void> {
   const answers: ScenarioResult[][] = []
   for (const { scenario, policies, limitFactor } of orders) {
+    await setImmediate()
+    // The program that would use the answers has ended.
+    if (!process.connected) return
     const results: ScenarioResult[] = []
     for (const policy of policies) results.push(await runScenario(scenario, policy, limitFactor))
     answers.push(results)

@@ -169,7 +169,9 @@ describe('the slowdown model', () => {
 
   it('refuses what it cannot learn from or predict', () => {
     expect(() => SlowdownModel.fit(train.slice(0, 1))).toThrow('at least 2 to learn from')
-    expect(() => SlowdownModel.fit([...train, { members: test[0]!.members, throughputs: [1, 0] }])).toThrow('from 1e-15 to 1e15')
+    expect(() => SlowdownModel.fit([...train, { members: test[0]!.members, throughputs: [1, 0] }])).toThrow(
+      'from 1e-15 to 1e15',
+    )
     expect(() => SlowdownModel.fit([...train, { members: test[0]!.members, throughputs: [1] }])).toThrow(
       'one per member',
     )
