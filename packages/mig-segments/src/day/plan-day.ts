@@ -162,7 +162,7 @@ async function scheduleOnce(
   for (const [h, objectives] of asked.entries()) {
     const rows = fleetRows(fleet, objectives, gate, 'one-way')
     const program = { fleet, objectives, rows, running: [], maxIterations, room: 1, goal }
-    boundJ += await leastJ(program)
+    boundJ += await minJ(program)
     if (h === 0) {
       made.push(unchanged((await placed(program)) ?? still.boards, 0))
       continue
@@ -228,7 +228,7 @@ async function scheduleOnce(
    * Lower bound on the energy of a period with any map. Its instances may all stand already, so their creation does not
    * count. They may also be slower than those of the schedule, which uses the fastest.
    */
-  async function leastJ(program: Program): Promise<number> {
+  async function minJ(program: Program): Promise<number> {
     if (program.objectives.length === 0) return 0
     const rows = fleetRows({ ...fleet, frugal: true }, program.objectives, gate)
     const { bound } = await solveProgram({
