@@ -35,7 +35,7 @@ describe('profile', () => {
     const script = [example('image-loader.mjs'), '--data', 'images', '--step-ms', '3']
     const first = await profile('--job-name', 'loader', '--memory-points', '0,50', '--json', ...script)
     expect(first.stderr).toMatch(/^\d+ cores: 0\.\d+ s per iteration$/m)
-    expect(first.code).toBe(0)
+    expect(first.code, first.stderr).toBe(0)
     const matrix = parseSensitivityMatrix(first.stdout)
     expect(matrix).toEqual(parseSensitivityMatrix(readFileSync('profiles/loader/profile.json', 'utf8')))
     expect(matrix.dataset.samples).toBe(24)
