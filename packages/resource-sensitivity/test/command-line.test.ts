@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { sensitivity } from '../src/commands.js'
 import { parseSensitivityMatrix } from '../src/job-profile.js'
@@ -80,7 +80,9 @@ describe('profile', () => {
     )
     expect(slow.stderr).toMatch(/did not end within 0\.3 s/)
     const state = `/proc/${readFileSync('slow.pid', 'utf8').trim()}/status`
-    expect(existsSync(state) ? readFileSync(state, 'utf8') : 'State: gone').toMatch(/State:\s+(gone|Z)/)
+    // A killed process needs a moment to end.
+    const stateNow = () => (existsSync(state) ? readFileSync(state, 'utf8') : 'State: gone')
+    await vi.waitFor(() => expect(stateNow()).toMatch(/State:\s+(gone|Z)/), { timeout: 20_000 })
   })
 
   it('reads the report file where the job prints nothing', async () => {
