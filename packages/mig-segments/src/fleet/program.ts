@@ -257,7 +257,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
   const relaxedBound = relaxed.status === 'optimal' ? relaxed.bound : 0
   const absoluteGap = Math.max(gap, relativeGap * relaxedBound)
   const answer =
-    goal.kind === 'moves' ? await search(made, maxIterations, gap) : solver.solve(made, { ...limits, absoluteGap })
+    goal.kind === 'moves' ? await search(made, relaxed, limits, gap) : solver.solve(made, { ...limits, absoluteGap })
 
   // If the goal is a number of slices or of equally priced boards, it is an integer, so the bound can be rounded up.
   const proved = Math.max(answer.bound, relaxedBound)
@@ -326,15 +326,21 @@ const MANY = 60
 const CHANGE_SIZE = 80
 
 /**
- * Solves the program of a change. If the relaxation has many whole units, most of them are fixed and only the small rest is solved.
- * If the answer does not equal the relaxation's bound, a better one is searched for. This search has a constraint on
- * the objective instead of a warm start, because the solver has called warm starts optimal although they were not.
+ * Solves the program of a change. If the relaxation has many whole units, most of them are fixed and only the small
+ * rest is solved. If the answer does not equal the relaxation's bound, a better one is searched for. This search has a
+ * constraint on the objective instead of a warm start, because the solver has called warm starts optimal although they
+ * were not.
+ *
+ * @param relaxed the solution of the relaxation
  */
-async function search(program: LinearProgram, maxIterations: number, absoluteGap: number): Promise<Answer> {
+async function search(
+  program: LinearProgram,
+  relaxed: Answer,
+  limits: { readonly maxIterations: number; readonly tolerance: number },
+  absoluteGap: number,
+): Promise<Answer> {
   const solver = await loadSolver()
   const { variables, constraints } = program
-  const limits = { maxIterations, tolerance: FEASIBILITY }
-  const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
   if (relaxed.status === 'infeasible') return relaxed
   const bound = relaxed.status === 'optimal' ? relaxed.bound : -Infinity
   const options = { ...limits, absoluteGap }
@@ -354,7 +360,7 @@ async function search(program: LinearProgram, maxIterations: number, absoluteGap
     terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
     atMost: best.objective - absoluteGap,
   }
-  const work = Math.ceil(maxIterations * Math.min(1, CHANGE_SIZE / variables.length))
+  const work = Math.ceil(limits.maxIterations * Math.min(1, CHANGE_SIZE / variables.length))
   const answer = solver.solve(
     { ...program, constraints: [...constraints, better] },
     { ...options, maxIterations: work },
