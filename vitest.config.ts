@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
-import { LongestFirst } from './test/longest-first.js'
 import { moduleKeys } from './test/module-keys.js'
+import { SlowFirst } from './test/slow-first.js'
 
 // Disables the telemetry of onnxruntime if a test's own process loads it. Our workers disable it themselves.
 process.env['ORT_DISABLE_TELEMETRY'] = '1'
@@ -22,25 +22,25 @@ export const pure: readonly string[] = [
   'packages/{baselines,colocation,gpu-sim,greedy-partition,numerics,platform,reference-data,scheduler,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
-  'packages/published/test/**/!(import-reference).test.ts',
-  'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
-  'packages/bench-runner/test/{compare,matrix-options,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
-  'packages/govern/test/{energy,law,metrics,readme}.test.ts',
-  'packages/hetero-training/test/{by-hand.slow,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,commands-say,deploy-actions,deploy-outputs,fleet,fleet-ends,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
-  'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
-  'packages/mps-control/test/mps-state.test.ts',
-  'packages/node-service/test/{identity,policy}.test.ts',
-  'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
-  'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity,tables-and-forms}.test.ts',
-  'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle}.test.ts',
-  'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
-  'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}.test.ts',
-  'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
-  'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
-  'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
+  'packages/published/test/**/!(import-reference*).test.ts',
+  'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}?(.slow).test.ts',
+  'packages/bench-runner/test/{compare,matrix-options,no-peeking,oracle-throughput,report-page,server-scenario,services-under-caps,settle-place,tasks,tuned-forms}?(.slow).test.ts',
+  'packages/govern/test/{energy,law,metrics,readme}?(.slow).test.ts',
+  'packages/hetero-training/test/{by-hand,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}?(.slow).test.ts',
+  'packages/mig-segments/test/{cli,commands-say,deploy-actions,deploy-outputs,fleet,fleet-ends,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan-fleet,replan-one-board,report,schedule,stated-traffic,tail,tail-plans,until-kept}?(.slow).test.ts',
+  'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}?(.slow).test.ts',
+  'packages/mps-control/test/mps-state?(.slow).test.ts',
+  'packages/node-service/test/{identity,policy}?(.slow).test.ts',
+  'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}?(.slow).test.ts',
+  'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity,tables-and-forms}?(.slow).test.ts',
+  'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle}?(.slow).test.ts',
+  'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}?(.slow).test.ts',
+  'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}?(.slow).test.ts',
+  'packages/run/test/{event-log-writer,readme,run-command}?(.slow).test.ts',
+  'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}?(.slow).test.ts',
+  'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}?(.slow).test.ts',
   'test/contract/**/*.test.ts',
-  'test/{architecture,broken-links,browser-bundles,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,script-options,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,closed-loop,import-graph,inside-the-repository,local-imports,related-tests,script-options,service-plans,serving-accuracy,training-on-physics,workflows}?(.slow).test.ts',
 ]
 
 /**
@@ -48,18 +48,20 @@ export const pure: readonly string[] = [
  * library into it. Files that restore a folder or a variable at their end do not belong here.
  */
 const alone = [
-  'packages/backend/test/service.test.ts',
-  'packages/govern/test/{llm,processes}.test.ts',
+  'packages/backend/test/service?(.slow).test.ts',
+  'packages/govern/test/{llm,processes}?(.slow).test.ts',
   'packages/{mps-control,node-service}/test/!(peer-credentials|readme).test.ts',
   'packages/nvml-control/test/!(message-lines|no-secrets|readme|run-child|served-lease).test.ts',
-  'packages/cli/test/{doctor,on-a-host}.test.ts',
-  'packages/sim-host/test/{host-faults,hostile,nvml-library}.test.ts',
-  'packages/mig-segments/test/deploy.test.ts',
-  'packages/model-zoo/test/onnx-runtime.test.ts',
-  'test/{mutants,newcomer}.test.ts',
+  'packages/cli/test/{doctor,on-a-host}?(.slow).test.ts',
+  'packages/sim-host/test/{host-faults,hostile,nvml-library}?(.slow).test.ts',
+  'packages/mig-segments/test/deploy?(.slow).test.ts',
+  'packages/model-zoo/test/onnx-runtime?(.slow).test.ts',
+  'test/{mutants,newcomer}?(.slow).test.ts',
 ]
 const buildWhenStale = path.resolve(root, 'test/build-when-stale.ts')
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
+/** What `npm test` leaves to `npm run test:all`. A test file without this ending proves the same in less time, or its package has one. */
+const left = process.env['PCTODL_QUICK'] ? ['**/*.slow.test.ts'] : []
 
 const weekMs = 7 * 24 * 60 * 60 * 1000
 
@@ -93,7 +95,7 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ['@pctodl/source'], externalConditions: ['@pctodl/source'] } },
   test: {
     maxWorkers: cores,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SlowFirst },
     experimental: { fsModuleCache: true, fsModuleCachePath: moduleCache() },
     reporters: [
       'default',
@@ -109,7 +111,7 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         // No test here changes its process, so files share workers, and common modules are imported once.
-        test: { name: 'pure', include: [...pure], pool: 'threads', isolate: false },
+        test: { name: 'pure', include: [...pure], exclude: left, pool: 'threads', isolate: false },
       },
       // These tests start processes, including simulated hosts in real time. They run last.
       {
@@ -117,7 +119,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'processes',
           include: all,
-          exclude: [...pure, ...alone],
+          exclude: [...pure, ...alone, ...left],
           pool: 'forks',
           isolate: false,
           globalSetup: buildWhenStale,
@@ -130,7 +132,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'processes-alone',
           include: alone,
-          exclude: [...pure],
+          exclude: [...pure, ...left],
           pool: 'forks',
           globalSetup: buildWhenStale,
           maxWorkers: beside,

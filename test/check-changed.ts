@@ -39,9 +39,9 @@ async function runTests(): Promise<void> {
     (test) => pure.some((glob) => path.matchesGlob(test, glob)),
   )
   console.log(
-    `${chosen.length} test files, about ${seconds.toFixed(1)} s; ${left.length} more that use the changes run in \`npm test\``,
+    `${chosen.length} test files, about ${seconds.toFixed(1)} s; ${left.length} more that use the changes run in \`npm run test:all\``,
   )
-  if (unused.length > 0) console.log(`no test imports, but tests of \`npm test\` may read: ${unused.join(', ')}`)
+  if (unused.length > 0) console.log(`no test imports, but other tests may read: ${unused.join(', ')}`)
   if (chosen.length === 0) return
   await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'pure', ...chosen])
 }

@@ -1,8 +1,7 @@
 #!/bin/sh
 # The whole flow of somebody who has just found this repository, from a clone in a folder whose name has blanks: the two commands
-# of the README, of which the second runs every test, test/newcomer.test.ts (what is published, installed elsewhere) among them;
-# the first once more; once more without a network, where the kernel lets us take it away; and, where this is run by root, the
-# first again in a clone that is all a plain user may write to, who has neither a name nor a home, as in containers. Besides: twice
+# of the README; every test, test/newcomer.slow.test.ts (what is published, installed elsewhere) among them; the first once more;
+# once more without a network, where the kernel lets us take it away; and, where this is run by root, the first again in a clone that is all a plain user may write to, who has neither a name nor a home, as in containers. Besides: twice
 # at once, with another pnpm first on PATH, with settings of one's own that forbid a lock file; and a folder for temporary files
 # that is not there is told in a line.
 # Takes as long as the tests of the whole repository, so it is run by the release workflow and by hand: test/newcomer.sh [repository]
@@ -17,6 +16,7 @@ git clone --quiet --depth 1 "file://$(cd "$repository" && pwd)" "$clone"
 cd "$clone"
 npm run demo
 npm test
+npm run test:all
 npm run demo
 npx pctodl doctor
 npm run demo > /dev/null 2>&1 & another=$!
