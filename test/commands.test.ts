@@ -32,7 +32,7 @@ const sources = packageFolders.flatMap((folder) =>
     .filter((file) => file.endsWith('.ts'))
     .map((file) => `${folder}/src/${file}`),
 )
-/** Those that are started as a shell does; a start of each is in test/newcomer.test.ts, too. */
+/** Those that are started as a shell does; a start of each is in test/newcomer.slow.test.ts, too. */
 const started = someOf(
   binaries.map(({ name }) => name),
   'bench-runner',
