@@ -1,6 +1,6 @@
 /**
  * How much of the C library could change without its tests noticing: `tsx scripts/native-mutants.ts [seed] [count]`. Small changes
- * of its sources, drawn by the seed, each against the driver that `test/native-library.test.ts` runs. Prints the survivors.
+ * of its sources, drawn by the seed, each against the driver that `test/native-library.slow.test.ts` runs. Prints the survivors.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
