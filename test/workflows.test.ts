@@ -36,3 +36,9 @@ it('brings updates of what is pinned', () => {
   const updates = readFileSync(path.join(root, '.github', 'dependabot.yml'), 'utf8')
   for (const ecosystem of ['npm', 'github-actions']) expect(updates).toContain(`package-ecosystem: ${ecosystem}`)
 })
+
+it('runs every test, also the slow ones', () => {
+  const texts = [...workflows.map(({ text }) => text), readFileSync(path.join(root, '.ci', 'run'), 'utf8')]
+  expect(texts.join('\n').match(/\bnpm run test:all\b/g)).toHaveLength(3)
+  expect(texts.join('\n')).not.toMatch(/\bnpm test\b|PCTODL_QUICK/)
+})
