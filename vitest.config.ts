@@ -25,7 +25,7 @@ export const pure: readonly string[] = [
   'packages/published/test/**/!(import-reference*).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}?(.slow).test.ts',
   'packages/bench-runner/test/{compare,matrix-options,no-peeking,oracle-throughput,report-page,server-scenario,services-under-caps,settle-place,tasks,tuned-forms}?(.slow).test.ts',
-  'packages/govern/test/{energy,law,metrics,readme}?(.slow).test.ts',
+  'packages/govern/test/{energy,language-model,law,metrics,readme}?(.slow).test.ts',
   'packages/hetero-training/test/{by-hand,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}?(.slow).test.ts',
   'packages/mig-segments/test/{cli,commands-say,deploy-actions,deploy-outputs,fleet,fleet-ends,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan-fleet,replan-one-board,report,schedule,stated-traffic,tail,tail-plans,until-kept}?(.slow).test.ts',
   'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}?(.slow).test.ts',
