@@ -60,7 +60,7 @@ const alone = [
 ]
 const buildWhenStale = path.resolve(root, 'test/build-when-stale.ts')
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
-/** What `npm test` leaves to `npm run test:all`. A test file without this ending proves the same in less time, or its package has one. */
+/** Files that `npm test` leaves to `npm run test:all`, because they take long for what they detect. */
 const left = process.env['PCTODL_QUICK'] ? ['**/*.slow.test.ts'] : []
 
 const weekMs = 7 * 24 * 60 * 60 * 1000
