@@ -50,21 +50,21 @@ type PlacedCounts = Pick<ProgramCounts, 'kept' | 'placed'> & {
 
 /**
  * Assigns the instances of a solution to boards, and boards to nodes. The instance with the highest power is placed
- * first, on the board with the lowest power that has a free place. The board with the highest power is placed first, on
- * the first node that has a free place and enough power.
+ * first, on the board with the lowest power that has a free place; boards are assigned to nodes in the same way.
  *
- * @param running boards in use, which keep their places
+ * @param running boards in use. They keep their places, and new boards take free places. Null for a plan from scratch,
+ *   which divides the boards of each group evenly among nodes.
  * @returns null if there are too few places, or if a board, a node or the fleet would exceed its power limit
  */
 export function placeBoards(
   fleet: CheckedFleet,
   rows: readonly FleetRow[],
   counts: PlacedCounts,
-  running: readonly RunningBoard[],
+  running: readonly RunningBoard[] | null,
 ): FleetBoard[] | null {
   const open: OpenBoard[] = []
   for (const [l, { group }] of fleet.lanes.entries()) {
-    const filled = fillLane(fleet, l, rows, counts, running)
+    const filled = fillLane(fleet, l, rows, counts, running ?? [])
     // Boards without instances draw no power.
     const used = filled?.filter((board) => board.rows.length + board.kept.length > 0)
     const { boardCapW } = fleet.groups[group]!
@@ -72,26 +72,14 @@ export function placeBoards(
     open.push(...used)
   }
   const added = open.filter(({ at }) => at === undefined).sort((a, b) => b.drawnW - a.drawnW)
+  if (!running) return onNodes(fleet, added)
   const inUse = open.filter(({ at }) => at !== undefined).sort((a, b) => a.at! - b.at!)
   const boards = inUse.map((board) => boardOf(fleet, board, running[board.at!]!))
   if (!keepWatts(fleet, boards)) return null
-  for (const [g, group] of fleet.groups.entries()) {
-    // Groups of one type have different nodes.
-    const from = boards.reduce(
-      (node, board) => (board.gpu === group.geometry.key && board.group < g ? Math.max(node, board.node + 1) : node),
-      0,
-    )
-    const takePlace = freePlaces(
-      group,
-      boards.filter((board) => board.group === g),
-      running,
-      from,
-    )
-    for (const board of added.filter(({ lane }) => fleet.lanes[lane]!.group === g)) {
-      const place = takePlace(board.drawnW)
-      if (!place) return null
-      boards.push(boardOf(fleet, board, place))
-    }
+  for (const board of added) {
+    const place = freePlace(fleet.groups[fleet.lanes[board.lane]!.group]!, board.drawnW, boards, running)
+    if (!place) return null
+    boards.push(boardOf(fleet, board, place))
   }
   return boards
 }
@@ -145,6 +133,45 @@ function fillLane(
   return open
 }
 
+/** Assigns the boards of a plan from scratch to nodes; null if a group's boards do not fit on its nodes. */
+function onNodes(fleet: CheckedFleet, added: readonly OpenBoard[]): FleetBoard[] | null {
+  const boards: FleetBoard[] = []
+  const numbered = new Map<string, number>()
+  for (const [g, group] of fleet.groups.entries()) {
+    const own = added.filter(({ lane }) => fleet.lanes[lane]!.group === g)
+    const nodes = nodesFor(own, group)
+    if (!nodes) return null
+    const from = numbered.get(group.geometry.key) ?? 0
+    for (const [n, on] of nodes.entries()) {
+      for (const [index, board] of on.entries()) boards.push(boardOf(fleet, board, { node: from + n, index }))
+    }
+    numbered.set(group.geometry.key, from + nodes.length)
+  }
+  return boards
+}
+
+/** Boards of each node, highest power first; null if no allowed number of nodes is within the nodes' power limit. */
+function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards }: CheckedGroup): OpenBoard[][] | null {
+  const most = Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : used.length
+  const drawnW = used.reduce((sum, board) => sum + board.drawnW, 0)
+  const least = Math.max(used.length / boardsPerNode, drawnW / (nodeCapW * (1 + 1e-9)))
+  for (let count = Math.ceil(least); count <= most; count++) {
+    const nodes = Array.from({ length: count }, () => ({ on: [] as OpenBoard[], drawnW: 0 }))
+    const withPlace = new IndexedHeap(count)
+    for (const n of nodes.keys()) withPlace.set(n, 0)
+    for (const board of used) {
+      const at = withPlace.first
+      const coolest = nodes[at]!
+      coolest.on.push(board)
+      coolest.drawnW += board.drawnW
+      if (coolest.on.length < boardsPerNode) withPlace.set(at, coolest.drawnW)
+      else withPlace.remove(at)
+    }
+    if (nodes.every(({ drawnW }) => drawnW <= nodeCapW * (1 + 1e-9))) return nodes.map(({ on }) => on)
+  }
+  return null
+}
+
 /** Returns the segments of an instance at slice `start`: one for each model that shares the instance. */
 function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number): FleetSegment[] {
   return parts.map(({ model, point, ratePerS }) => {
@@ -156,43 +183,35 @@ function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number)
 }
 
 /**
- * Returns a function that takes a place for one more board of a group: the first free one on a node with enough power,
- * preferably one that was not in use before; null if there is none.
- *
- * @param next boards of the group that already have their places
- * @param from the group's first node
+ * Returns the first free place on a node with enough power, preferably one that was not in use before; null if there is
+ * none. `next` are boards that already have their places.
  */
-export function freePlaces(
+export function freePlace(
   { geometry, boards, boardsPerNode, nodeCapW }: CheckedGroup,
+  powerW: number,
   next: readonly FleetBoard[],
   current: readonly MappedBoard[],
-  from: number = 0,
-): (powerW: number) => Pick<MappedBoard, 'node' | 'index'> | null {
+): Pick<MappedBoard, 'node' | 'index'> | null {
   const placesIn = (map: readonly MappedBoard[]) =>
-    new Set(map.map(({ node, index }) => (node - from) * boardsPerNode + index))
+    new Set(map.flatMap(({ gpu, node, index }) => (gpu === geometry.key ? [node * boardsPerNode + index] : [])))
   const taken = placesIn(next)
-  const before = placesIn(current.filter(({ gpu }) => gpu === geometry.key))
+  const before = placesIn(current)
   const drawnW = new Map<number, number>()
-  for (const { node, powerW } of next) drawnW.set(node, (drawnW.get(node) ?? 0) + powerW)
-  let first = 0
-  let last = [...taken, ...before].reduce((a, b) => Math.max(a, b), 0)
-  return (powerW) => {
-    // A fleet may have 100,000 boards, so the search does not begin at the first place each time.
-    while (taken.has(first)) first++
-    for (const wasInUse of [false, true]) {
-      // A node beyond all places in use has free places, unless the number of boards limits it.
-      for (let place = first; place < Math.min(boards, last + 1 + boardsPerNode); place++) {
-        const node = from + Math.floor(place / boardsPerNode)
-        const withBoardW = (drawnW.get(node) ?? 0) + powerW
-        if (taken.has(place) || before.has(place) !== wasInUse || withBoardW > nodeCapW * (1 + 1e-9)) continue
-        taken.add(place)
-        drawnW.set(node, withBoardW)
-        last = Math.max(last, place)
-        return { node, index: place % boardsPerNode }
-      }
-    }
-    return null
+  for (const board of next) {
+    if (board.gpu === geometry.key) drawnW.set(board.node, (drawnW.get(board.node) ?? 0) + board.powerW)
   }
+  const hasWatts = (place: number) =>
+    nodeCapW === Infinity || (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
+  // A node beyond all places in use has free places, unless the number of boards limits it.
+  const count = Math.min(boards, [...taken, ...before].reduce((a, b) => Math.max(a, b), 0) + 1 + boardsPerNode)
+  const at = (place: number) => ({ node: Math.floor(place / boardsPerNode), index: place % boardsPerNode })
+  let vacated: number | undefined
+  for (let place = 0; place < count; place++) {
+    if (taken.has(place) || !hasWatts(place)) continue
+    if (!before.has(place)) return at(place)
+    vacated ??= place
+  }
+  return vacated === undefined ? null : at(vacated)
 }
 
 /** A board at its place, with the instances that stay and the new ones at the places of its layout. */

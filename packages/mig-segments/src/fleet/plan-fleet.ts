@@ -270,7 +270,7 @@ export async function planOnce(
     const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
     const frugal = await solveProgram({ ...program, room, goal })
     for (const counts of frugal.instances ? [frugal, cheapest] : [cheapest]) {
-      const boards = placeBoards(checked, rows, counts, [])
+      const boards = placeBoards(checked, rows, counts, null)
       if (!boards) continue
       return {
         ...totalsOf(checked, boards, can, missed, lowerBoundCost),

@@ -4,7 +4,7 @@ import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { answeredBy, type FleetPlan, totalsOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
-import { type FleetBoard, type FleetSegment, freePlaces, placeBoards } from '../fleet/place-fleet.js'
+import { type FleetBoard, type FleetSegment, freePlace, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertSplit,
   checkedByRequests,
@@ -226,11 +226,9 @@ export function laidOver(
     if (place) placed.push({ ...board, node: place.node, index: place.index })
     else left.push(board)
   }
-  groups.forEach((group, g) => {
-    const own = (board: FleetBoard) => board.group === g
-    const takePlace = freePlaces(group, placed.filter(own), current)
-    for (const board of left.filter(own)) placed.push({ ...board, ...takePlace(board.powerW)! })
-  })
+  for (const board of left) {
+    placed.push({ ...board, ...freePlace(groups[board.group]!, board.powerW, placed, current)! })
+  }
   return placed
 }
 
