@@ -188,6 +188,15 @@ describe('a fleet of several types', () => {
     }
   })
 
+  it('has the least power of all plans of its cost, also without a power limit', async () => {
+    const points = [point('7g.80gb', 100, { powerW: 300 }), point('7g.80gb', 90, { powerW: 150, batchSize: 4 })]
+    const group = { gpu: 'H100', idleW: 50, profiles: [{ model: 'net', points }] }
+    const { boards, powerW, lowerBoundPowerW } = await planFleet({ groups: [group] }, [objective(180)])
+    expect(boards).toHaveLength(2)
+    expect(powerW).toBe(400)
+    expect(lowerBoundPowerW).toBeLessThanOrEqual(400)
+  })
+
   it('takes the point with fewer watts where these are short', async () => {
     const points = [point('7g.80gb', 100, { powerW: 300 }), point('7g.80gb', 90, { powerW: 150, batchSize: 4 })]
     const group = { gpu: 'H100', idleW: 50, profiles: [{ model: 'net', points }] }

@@ -160,7 +160,7 @@ async function scheduleOnce(
     return { current, running, keepPerS, allowed, to }
   }
   for (const [h, objectives] of asked.entries()) {
-    const rows = fleetRows(fleet, objectives, gate, 'one-way')
+    const rows = fleetRows(fleet, objectives, gate, 'one-way', fleet.limited || fleet.lanes.length > 1)
     const program = { fleet, objectives, rows, running: [], maxIterations, room: 1, goal }
     boundJ += await minJ(program)
     if (h === 0) {
@@ -230,7 +230,7 @@ async function scheduleOnce(
    */
   async function minJ(program: Program): Promise<number> {
     if (program.objectives.length === 0) return 0
-    const rows = fleetRows({ ...fleet, frugal: true }, program.objectives, gate)
+    const rows = fleetRows(fleet, program.objectives, gate, 'best', true)
     const { bound } = await solveProgram({
       ...{ ...program, rows, goal: { kind: 'energy', periodS, migrationS: 0, parkedW } },
       maxIterations: Math.ceil(maxIterations * BOUND_WORK),

@@ -34,8 +34,6 @@ export interface CheckedFleet {
   readonly powerW: number
   /** Whether any power limit is set. */
   readonly limited: boolean
-  /** Whether a plan may use slower points that draw less power, not only the fastest one of each instance. */
-  readonly frugal: boolean
 }
 
 /** Maximum ratio of two prices. A larger ratio would exceed the solver's precision. */
@@ -63,8 +61,7 @@ export function checkFleet({ groups, powerW = Infinity }: Fleet, reason?: string
     check(price <= MAX_PRICE_RATIO * cheapest, `fleet.groups[${g}].price`, price, expected)
   })
   const lanes = groups.flatMap((group, g) => lanesOf(group, g, checked[g]!.geometry))
-  const frugal = limited || lanes.length > groups.length
-  return { groups: checked, lanes, powerW, limited, frugal }
+  return { groups: checked, lanes, powerW, limited }
 }
 
 /** Index of the lane of a board; -1 if nothing was measured at its clock. */

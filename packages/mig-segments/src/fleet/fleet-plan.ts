@@ -34,7 +34,7 @@ export interface FleetPlan {
   readonly powerW: number
   /** Power of all boards at the planned rates, W, if each instance gets its share of its service's requests. */
   readonly meanPowerW: number
-  /** Lower bound on the power of plans of this cost that use the points of `fleetRows`, W; 0 if none was proved. */
+  /** Lower bound on the power of plans of this cost, W (with `tail`, of those that the estimate allows); 0 if unknown. */
   readonly lowerBoundPowerW: number
   /** Least number of compute slices that any plan of this cost uses; 0 if the plan minimises power instead. */
   readonly lowerBoundSlices: number

@@ -64,17 +64,19 @@ interface Rated {
 
 /**
  * Returns the points that meet each objective, and the groups of models that meet theirs in a shared instance. A point
- * is left out if another in the same instance answers at least as many requests with no more power. Unless the fleet is
- * frugal, only the fastest point of each instance remains.
+ * is left out if another in the same instance answers at least as many requests with no more power.
  *
  * @param which `best`: every way to divide a service's requests over instances. `one-way`: one way, so that running
  *   instances may stay. `all`: one way, and no points are left out
+ * @param frugal whether slower points that draw less power remain, not only the fastest one of each instance. Required
+ *   if power limits or minimum power matter
  */
 export function fleetRows(
   fleet: CheckedFleet,
   objectives: readonly ServiceObjective[],
   gate: FleetGate,
   which: 'best' | 'one-way' | 'all' = 'best',
+  frugal: boolean = fleet.limited,
 ): FleetRow[] {
   const within = ({ lane, powerW = 0 }: FleetRow) => {
     const { group, idleW } = fleet.lanes[lane]!
@@ -82,7 +84,7 @@ export function fleetRows(
   }
   const kept = (rows: readonly FleetRow[]) => {
     const possible = rows.filter(within)
-    return which === 'all' ? possible : undominated(possible, fleet.frugal)
+    return which === 'all' ? possible : undominated(possible, frugal)
   }
   const own = objectives.flatMap((objective, service) => {
     const { model } = objective

@@ -232,10 +232,11 @@ export async function planOnce(
   assertObjectives(objectives)
   // Sorted, so that the order of the objectives does not affect the plan.
   const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
-  const every = fleetRows(checked, all, how)
+  const rowsOf = (of: readonly ServiceObjective[]) => fleetRows(checked, of, how, 'best', checked.limited || !then)
+  const every = rowsOf(all)
   // Services that some row serves. A service that only shared rows serve needs no row of its own.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
-  const rows = can.length === all.length ? every : fleetRows(checked, can, how)
+  const rows = can.length === all.length ? every : rowsOf(can)
   const program = { fleet: checked, objectives: can, rows, running: [], maxIterations }
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const others = all.filter((objective) => !can.includes(objective))

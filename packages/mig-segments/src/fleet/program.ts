@@ -152,7 +152,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | Un
     const kept = instances.map(({ profile, start, row }) => {
       if (!row) return null
       const until = variable(0, 1)
-      const on = variable(goal.kind === 'watts' ? (row.powerW ?? 0) : 0, 1)
+      const on = variable(0, 1)
       take(until, profile, start)
       const first: Term = [until, 1]
       constraints.push({ terms: [first, [on, -1]], atLeast: 0 })

@@ -4,7 +4,7 @@ import { type CheckedFleet, checkFleet, laneOf } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { answeredBy, type FleetPlan, totalsOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
-import { type FleetBoard, type FleetSegment, freePlace, keepWatts, placeBoards } from '../fleet/place-fleet.js'
+import { type FleetBoard, type FleetSegment, freePlace, placeBoards } from '../fleet/place-fleet.js'
 import {
   assertSplit,
   checkedByRequests,
@@ -117,7 +117,7 @@ async function change(
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const maxCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
   const standing = standingBoards(fleet, running)
-  const asIs = standing && serves(fleet, standing, fresh.served) ? standing : null
+  const asIs = standing && inUse <= maxCost && serves(fleet, standing, fresh.served) ? standing : null
   const keepPerS = keptRates(fresh.served, running)
   const next = (boards: readonly FleetBoard[], minMoves: number): FleetReplan => {
     const { created, restarted, removed, kept, steps } = stepsTo(fleet, running, boards, keepPerS)
@@ -141,10 +141,10 @@ async function change(
     const boards = placeBoards(fleet, rows, counts, running)
     const found = boards && next(boards, minMoves)
     // If the program ran out of iterations, its solution may move instances that could have stayed.
-    if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
+    if (found && !(asIs && found.created + found.restarted > 0)) return found
     if (found) break
   }
-  return next(asIs && inUse <= maxCost ? asIs : laidOver(fleet, fresh.boards, running), minMoves)
+  return next(asIs ?? laidOver(fleet, fresh.boards, running), minMoves)
 }
 
 /** Returns boards in use with their instances, and says which of these may stay. */
@@ -192,7 +192,7 @@ function standingBoards(fleet: CheckedFleet, running: readonly RunningBoard[]): 
   return placeBoards(fleet, [], { instances: [], boards: [], kept, placed: running.map(() => []) }, running)
 }
 
-/** Whether boards serve all rates within the fleet's limits. */
+/** Whether boards that keep the power limits serve all rates, and are as many as the fleet has. */
 export function serves(
   fleet: CheckedFleet,
   boards: readonly FleetBoard[],
@@ -201,8 +201,7 @@ export function serves(
   const answered = answeredBy(boards.flatMap(({ segments }) => segments))
   return (
     objectives.every(({ model, ratePerS }) => (answered.get(model) ?? 0) >= ratePerS * (1 - 1e-9)) &&
-    fleet.groups.every(({ boards: most }, g) => boards.filter(({ group }) => group === g).length <= most) &&
-    keepWatts(fleet, boards)
+    fleet.groups.every(({ boards: most }, g) => boards.filter(({ group }) => group === g).length <= most)
   )
 }
 

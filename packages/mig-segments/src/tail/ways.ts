@@ -79,16 +79,10 @@ export function rateInTime({ point, singleMs }: Placeable, { latencyMs, burstine
   const capacityPerS = throughputOf(point)
   const { processes: workers, batchSize: largestBatch, latencyMs: fullBatchMs } = point
   const queue = { burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs }
-  const inTime = (ratePerS: number) => isInTime({ ...queue, ratePerS }, latencyMs)
-  let low = 0
-  let high = maxUtilisation(burstiness) * capacityPerS
-  if (inTime(high)) return high
-  while (high - low > 5e-4 * high && high > 1e-3 * capacityPerS) {
-    const middle = (low + high) / 2
-    if (inTime(middle)) low = middle
-    else high = middle
-  }
-  return low
+  const highest = maxUtilisation(burstiness) * capacityPerS
+  const inTime = (part: number) => isInTime({ ...queue, ratePerS: highest / part }, latencyMs)
+  const part = minHolding(1, (value) => 2 * value, 1000, 5e-4, inTime)
+  return part === null ? 0 : highest / part
 }
 
 /** Maximum fractions of a service's requests that one instance may get. */
