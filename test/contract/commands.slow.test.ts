@@ -272,7 +272,10 @@ describe('pctodl segments of fleets and days', () => {
   it('are planned, changed and followed over a day', async () => {
     const { own } = asked()
     const usual = `--gpu A100-80GB --profiles ${folder}/rows ${own} --output ${folder}/plans`
+    const capped = JSON.parse((await call(`1 ${usual} --power-cap 150 --idle-power 60 --json`)).stdout)
+    expect(capped.power.highestW).toBeLessThanOrEqual(150)
     const plan = JSON.parse((await call(`1 ${usual} --json`)).stdout)
+    expect(plan.gpuCount).toBeLessThanOrEqual(capped.gpuCount)
     const text = (await call(`1 ${usual} --explain`)).stdout
     expect(number(text, /(\d+) GPUs?/)).toBe(plan.gpuCount)
     const map = `${folder}/plans/SLO1/SLO1_ParvaGPU_deploy.csv`
@@ -287,6 +290,7 @@ describe('pctodl segments of fleets and days', () => {
     expect(schedule.energyJ).toBeLessThanOrEqual(schedule.staticPlan.energyJ)
     expect(schedule.energyJ).toBeGreaterThanOrEqual(schedule.lowerBoundJ)
     expect((await call(`schedule ${usual} --idle-power 60 --parked-power 20`)).stdout).toMatch(/kWh|J/)
+    expect((await call(`1 ${usual} --power-cap 150`)).stderr).toMatch(/idle-power/)
     expect((await call(`1 ${usual} --rate-factor 0`)).stderr).toMatch(/rate-factor/)
   })
 })

@@ -101,12 +101,17 @@ describe('the same maps of MIG segments as before', () => {
     const lines: string[] = []
     const lineOf = (plan: Awaited<ReturnType<typeof planSegments>>) =>
       [
-        said([plan.gpuCount, plan.lowerBoundGpus, plan.gpcCount, plan.lowerBoundGpcs]),
+        said([plan.gpuCount, plan.lowerBoundGpus, plan.gpcCount, plan.lowerBoundGpcs, plan.power?.highestW ?? null]),
         said(plan.unserved.map(({ model, reason, message, keepableMs }) => [model, reason, keepableMs, message])),
         digest(plan),
       ].join(' ')
     for (const { profiles, objectives } of drawnServices(4, 2311, 4, 1.5)) {
-      for (const options of [{}, { latencyShare: 0.2, maxGpus: 2 }, { maxIterations: 30 }]) {
+      for (const options of [
+        {},
+        { latencyShare: 0.2, maxGpus: 2 },
+        { powerCap: { boardW: 120, idleW: 60 } },
+        { maxIterations: 30 },
+      ]) {
         const line = await orError(() => planSegments(profiles, objectives, options), lineOf)
         lines.push(`${JSON.stringify(options)} ${line}`)
       }
@@ -136,7 +141,9 @@ describe('the same maps of MIG segments as before', () => {
       { model: 'dead', ratePerS: 10, latencyMs: 100 },
     ]
     const dead = { model: 'dead', points: profiles[0]!.points.map((point) => ({ ...point, processThroughput: 0 })) }
+    const idle = { powerCap: { boardW: 61, idleW: 60 } }
     lines.push(await orError(() => planSegments([...profiles, dead], never), lineOf))
+    lines.push(await orError(() => planSegments(profiles, objectives, idle), lineOf))
     const plan = await planSegments(profiles, objectives)
     for (const options of [
       { requests: 3000, seed: 3 },

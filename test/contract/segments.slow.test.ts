@@ -186,17 +186,20 @@ describe('a plan of MIG segments', () => {
   })
 
   it('keeps what each board may draw', async () => {
+    const powerCap = { boardW: 190, idleW: 60 }
     for (const asked of small.slice(0, 10)) {
-      const group = { gpu: 'A100-80GB', profiles: asked.profiles, idleW: 60, boardCapW: 190 }
-      const free = await planSegments(asked.profiles, asked.objectives)
-      const capped = await planFleet({ groups: [group] }, asked.objectives)
-      for (const { segments, powerW } of capped.boards) {
-        const drawnW = segments.reduce((sum, segment) => sum + segment.powerW!, 60)
-        expect(drawnW).toBeLessThanOrEqual(190)
-        expect(powerW).toBeCloseTo(drawnW, 9)
-      }
-      expect(capped.cost).toBeGreaterThanOrEqual(free.gpuCount)
-      expect(capped.lowerBoundCost).toBeLessThanOrEqual(capped.cost)
+      const [free, capped] = [
+        await planSegments(asked.profiles, asked.objectives),
+        await planSegments(asked.profiles, asked.objectives, { powerCap }),
+      ]
+      expectSound(capped, asked)
+      const drawn = capped.gpus.map(({ segments }) =>
+        segments.reduce((sum, { powerW }) => sum + powerW!, powerCap.idleW),
+      )
+      expect(Math.max(60, ...drawn)).toBeLessThanOrEqual(190)
+      expect(capped.power!.highestW).toBeCloseTo(Math.max(60, ...drawn), 9)
+      expect(capped.gpuCount).toBeGreaterThanOrEqual(free.gpuCount)
+      expect(capped.lowerBoundGpus).toBeLessThanOrEqual(capped.gpuCount)
     }
   })
 
@@ -220,6 +223,7 @@ describe('a plan of MIG segments', () => {
     await expect(plan({}, { maxGpus: 0 })).rejects.toThrow(/maxGpus: got 0/)
     await expect(plan({}, { latencyShare: 1.1 })).rejects.toThrow(/latencyShare/)
     await expect(plan({}, { maxIterations: 0 })).rejects.toThrow(/maxIterations/)
+    await expect(plan({}, { powerCap: { boardW: 10, idleW: 20 } })).rejects.toThrow(/powerCap\.boardW/)
     await expect(planSegments(profiles, [...objectives, objectives[0]!])).rejects.toThrow(/objectives/)
     await expect(planSegments([...profiles, profiles[0]!], objectives)).rejects.toThrow(/profiles/)
     const none = await planSegments(profiles, [{ model: 'nobody', ratePerS: 1, latencyMs: 100 }])

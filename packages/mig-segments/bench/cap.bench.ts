@@ -1,5 +1,5 @@
 import { findGpuSpec } from '@pctodl/platform'
-import { exampleFolder, fleetOf, gpusOf, loadObjectives, loadProfiles, planFleet } from '../src/index.js'
+import { exampleFolder, loadObjectives, loadProfiles, planSegments } from '../src/index.js'
 import { idlePowerW, runBoard } from './simulated-fleet.js'
 
 // Prints what plans of the example profiles deliver and draw on simulated boards under their caps, and what a plan that knows no
@@ -14,10 +14,11 @@ for (const board of ['A100-80GB', 'H100']) {
     const boardW = Math.max(powerLimitW.min, Math.round(share * powerLimitW.max))
     for (const [row, objectives] of loadObjectives(exampleFolder('example-objectives'), models).entries()) {
       for (const knowsCap of [true, false]) {
-        const fleet = fleetOf(board, profiles, knowsCap ? { idleW, boardCapW: boardW } : {})
-        const gpus = gpusOf((await planFleet(fleet, objectives)).boards)
+        const plan = await planSegments(profiles, objectives, {
+          ...(knowsCap && { powerCap: { boardW, idleW } }),
+        })
         const sum = { planned: 0, met: 0, delivered: 1, predictedW: 0, drawnW: 0, worst: 0, aboveCap: 0 }
-        for (const gpu of gpus) {
+        for (const gpu of plan.gpus) {
           const run = await runBoard(board, gpu, boardW)
           const predictedW = gpu.segments.reduce((watts, { powerW }) => watts + powerW!, idleW)
           sum.planned += run.plannedPerS
@@ -33,7 +34,7 @@ for (const board of ['A100-80GB', 'H100']) {
           'cap W': boardW,
           row: row + 1,
           'plan knows it': knowsCap,
-          GPUs: gpus.length,
+          GPUs: plan.gpuCount,
           'delivered of planned %': (100 * sum.met) / sum.planned,
           'worst segment %': 100 * sum.delivered,
           'predicted W': sum.predictedW,

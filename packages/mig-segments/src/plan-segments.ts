@@ -9,9 +9,19 @@ import { boardsOf, gpusOf } from './map/deployment-map.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 
+/** Power limit of a board. */
+export interface PowerCap {
+  /** Maximum power of a board, W. */
+  readonly boardW: number
+  /** Power of an idle board with its instances, W. */
+  readonly idleW: number
+}
+
 export interface PlanOptions extends FleetOptions {
   /** Number of GPUs available. Default: as many as needed. */
   readonly maxGpus?: number | undefined
+  /** Power limit of each board while all its processes run. Default: none. It needs points with measured power. */
+  readonly powerCap?: PowerCap
   /** Board with seven slices, whose names of instances the reasons use. Default: `A100`. */
   readonly gpu?: string
 }
@@ -38,6 +48,8 @@ export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
    * No plan with this number of GPUs has fewer compute slices. If it equals `gpcCount`, that number is proved optimal.
    */
   readonly lowerBoundGpcs: number
+  /** The power cap, if any, and the highest power of a board. */
+  readonly power?: PowerCap & { readonly highestW: number }
 }
 
 /**
@@ -51,11 +63,17 @@ export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
 export async function planSegments(
   profiles: readonly ServiceProfile[],
   objectives: readonly ServiceObjective[],
-  { maxGpus, gpu = 'A100', ...options }: PlanOptions = {},
+  { maxGpus, powerCap, gpu = 'A100', ...options }: PlanOptions = {},
 ): Promise<BoundedPlan> {
   assertProfiles(profiles)
   if (maxGpus !== undefined) checkInteger('maxGpus', maxGpus, 1)
-  const fleet = fleetOf(gpu, profiles, { boardsPerNode: MAX_PER_NODE })
+  const { boardW = 1, idleW = 0 } = powerCap ?? {}
+  check(boardW > idleW, 'powerCap.boardW', boardW, `watts above those of an idle board, ${idleW}`)
+  const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
+  const fleet = fleetOf(gpu, powerCap ? asked : profiles, {
+    boardsPerNode: MAX_PER_NODE,
+    ...(powerCap && { idleW: powerCap.idleW, boardCapW: powerCap.boardW }),
+  })
   const plan = await planFleet(fleet, objectives, { dispatch: 'shared', ...options }, 'slices')
   const lowerBoundGpus = Math.ceil(plan.lowerBoundCost - 1e-6)
   const { length: gpuCount } = plan.boards
@@ -65,12 +83,14 @@ export async function planSegments(
       `the plan needs ${gpuCount} GPUs and there are ${maxGpus} (no plan needs fewer than ${lowerBoundGpus}); add GPUs or lower rates`,
     )
   }
+  const highestW = plan.boards.reduce((most, { powerW }) => Math.max(most, powerW), powerCap?.idleW ?? 0)
   return {
     gpus: gpusOf(plan.boards, MAX_PER_NODE),
     ...{ served: plan.served, unserved: plan.unserved, gpuCount },
     gpcCount: plan.served.reduce((sum, { gpcs }) => sum + gpcs, 0),
     lowerBoundGpus,
     lowerBoundGpcs: plan.lowerBoundSlices,
+    ...(powerCap && { power: { ...powerCap, highestW } }),
   }
 }
 

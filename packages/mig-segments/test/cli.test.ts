@@ -217,6 +217,19 @@ describe('pctodl segments', () => {
     expect(report.limits).toHaveLength(report.served.length)
   })
 
+  it('says what a GPU draws at most, under a cap', async () => {
+    const own = path.join(folder, 'measured')
+    mkdirSync(own)
+    const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency,Power'
+    writeFileSync(path.join(own, 'net.csv'), `${header}\n1,8,1,100,0.08,40\n`)
+    writeFileSync(path.join(own, 'SLO_req_rate.csv'), 'net\n650\n')
+    writeFileSync(path.join(own, 'SLO_latency.csv'), 'net\n500\n')
+    const words = ['1', '--profiles', own, '--slo', own, ...output(), '--power-cap', '200', '--idle-power', '50']
+    const { code, stdout } = await call(...words)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/3 GPUs \(.*; at most 170 W a GPU of 200 W/)
+  })
+
   it('replans from a map, with the steps', async () => {
     await call('2', ...output())
     const from = path.join(folder, 'deployment', 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
@@ -261,6 +274,8 @@ describe('pctodl segments', () => {
     [['2', '--gate', 'tail', '--burstiness', '0'], 2, /from 0.1 to 100/],
     [['2', '--gate', 'tail', '--latency-share', '0.5'], 2, /for --gate latency; leave it away/],
     [['2', '--devices', 'dra'], 2, /--devices.* are for --kubernetes; add it/],
+    [['2', '--power-cap', '300'], 2, /--power-cap needs --idle-power/],
+    [['2', '--idle-power', '60'], 2, /--idle-power is for --power-cap/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
     [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
     [

@@ -54,6 +54,8 @@ describe('the explanation', () => {
         '(at least 150 are needed; a gap of 6.7 % is not proved away)',
     )
     const proved = { ...nothing, gpuCount: 1, gpcCount: 7, lowerBoundGpus: 1, lowerBoundGpcs: 7 }
-    expect(explainBounds(proved)).toBe('1 GPU (no plan has fewer), 7 of 7 compute slices (the fewest on so many GPUs)')
+    expect(explainBounds({ ...proved, power: { boardW: 300, idleW: 50, highestW: 240.4 } })).toBe(
+      '1 GPU (no plan has fewer), 7 of 7 compute slices (the fewest on so many GPUs); at most 240 W a GPU of 300 W',
+    )
   })
 })

@@ -1,31 +1,12 @@
+import { placementConflict } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type FleetPlan,
-  fleetOf,
-  formatProfileCsv,
-  parseProfileCsv,
-  planFleet,
-  planSegments,
-  type ServiceObjective,
-  type ServiceProfile,
-  throughputOf,
-} from '../src/index.js'
+import { type BoundedPlan, formatProfileCsv, parseProfileCsv, planSegments, throughputOf } from '../src/index.js'
 import { arbitraryServices, type Services } from './arbitrary-services.js'
+import { planForTail } from './plan-for-tail.js'
 
-const boardPowerW = ({ segments }: FleetPlan['boards'][number], idleW: number) =>
+const boardPowerW = ({ segments }: BoundedPlan['gpus'][number], idleW: number) =>
   segments.reduce((sum, { powerW }) => sum + powerW!, idleW)
-
-const capped = (
-  profiles: readonly ServiceProfile[],
-  objectives: readonly ServiceObjective[],
-  [boardCapW, idleW]: readonly [capW: number, idleW: number],
-  options: Parameters<typeof planFleet>[2] & { readonly boards?: number } = {},
-) => {
-  const { boards, ...how } = options
-  const group = { idleW, boardCapW, ...(boards !== undefined && { boards }) }
-  return planFleet(fleetOf('A100', profiles, group), objectives, how)
-}
 
 /** Watts for every point: small instances take more for each GPC, so that seven of them pass what one large one keeps. */
 function measured({ profiles, objectives }: Services): Services {
@@ -50,17 +31,22 @@ describe('a plan under a cap', () => {
         fc.integer({ min: 180, max: 260 }),
         async ({ profiles, objectives }, boardW) => {
           const free = await planSegments(profiles, objectives)
-          const plan = await capped(profiles, objectives, [boardW, 30])
-          for (const board of plan.boards) {
-            expect(board.powerW).toBeLessThanOrEqual(boardW)
-            expect(board.powerW).toBeCloseTo(boardPowerW(board, 30), 9)
+          const powerCap = { boardW, idleW: 30 }
+          const plan = await planSegments(profiles, objectives, { powerCap })
+          for (const gpu of plan.gpus) {
+            expect(boardPowerW(gpu, 30)).toBeLessThanOrEqual(boardW)
+            expect(placementConflict(gpu.segments)).toBeNull()
           }
           for (const { capacity, ratePerS } of plan.served)
             expect(capacity).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
           expect(plan.served.map(({ model }) => model)).toEqual(free.served.map(({ model }) => model))
-          expect(plan.cost).toBeGreaterThanOrEqual(plan.lowerBoundCost)
-          if (plan.cost > free.gpuCount) more++
-          expect((await capped(profiles, objectives, [1e6, 30])).cost).toBe(free.gpuCount)
+          expect(plan.gpuCount).toBeGreaterThanOrEqual(plan.lowerBoundGpus)
+          expect(plan.gpcCount).toBeGreaterThanOrEqual(plan.lowerBoundGpcs)
+          if (plan.gpuCount > 0)
+            expect(plan.power!.highestW).toBeCloseTo(Math.max(...plan.gpus.map((gpu) => boardPowerW(gpu, 30))), 9)
+          if (plan.gpuCount > free.gpuCount) more++
+          const wide = await planSegments(profiles, objectives, { powerCap: { boardW: 1e6, idleW: 30 } })
+          expect(wide.gpuCount).toBe(free.gpuCount)
         },
       ),
       { numRuns: 12 },
@@ -74,28 +60,26 @@ describe('a plan under a cap', () => {
   it('spreads what fits one board by its slices over as many as their watts need', async () => {
     const profiles = [{ model: 'a', points: [{ ...point, powerW: 40 }] }]
     expect((await planSegments(profiles, objectives)).gpuCount).toBe(1)
-    const plan = await capped(profiles, objectives, [200, 50])
-    expect(plan.boards.map(({ segments }) => segments.length)).toEqual([3, 2, 2])
-    expect(plan.boards.map(({ powerW }) => powerW)).toEqual([170, 130, 130])
-    await expect(capped(profiles, objectives, [200, 50], { boards: 1 })).rejects.toMatchObject({
-      code: 'TOO_FEW_GPUS',
-      message: expect.stringMatching(/with 1 A100; add boards or watts/),
-    })
+    const plan = await planSegments(profiles, objectives, { powerCap: { boardW: 200, idleW: 50 } })
+    expect(plan.gpus.map(({ segments }) => segments.length)).toEqual([3, 2, 2])
+    expect(plan.power).toEqual({ boardW: 200, idleW: 50, highestW: 170 })
+    await expect(
+      planSegments(profiles, objectives, { maxGpus: 2, powerCap: { boardW: 200, idleW: 50 } }),
+    ).rejects.toMatchObject({ code: 'TOO_FEW_GPUS', message: expect.stringMatching(/needs 3 GPUs and there are 2/) })
   })
 
   it('holds for plans by the tail, too', async () => {
     const profiles = [{ model: 'a', points: [{ ...point, powerW: 40 }] }]
-    const plan = await capped(profiles, objectives, [200, 50], { gate: 'tail', dispatch: 'shared', checkRequests: 0 })
-    expect(plan.boards.length).toBeGreaterThan(2)
-    for (const board of plan.boards) expect(boardPowerW(board, 50)).toBeLessThanOrEqual(200)
+    const plan = await planForTail(profiles, objectives, { powerCap: { boardW: 200, idleW: 50 } })
+    expect(plan.gpus.length).toBeGreaterThan(2)
+    for (const gpu of plan.gpus) expect(boardPowerW(gpu, 50)).toBeLessThanOrEqual(200)
   })
 
   it('says whose power is not measured, and what no board may draw', async () => {
     const cap = (boardW: number, powerW?: number) =>
-      capped([{ model: 'a', points: [{ ...point, ...(powerW !== undefined && { powerW }) }] }], objectives, [
-        boardW,
-        50,
-      ])
+      planSegments([{ model: 'a', points: [{ ...point, ...(powerW !== undefined && { powerW }) }] }], objectives, {
+        powerCap: { boardW, idleW: 50 },
+      })
     await expect(cap(200)).rejects.toThrow(/measured power with each point \(a sixth column, Power\)/)
     const tooHungry = [
       {
@@ -109,7 +93,8 @@ describe('a plan under a cap', () => {
       { ...point, powerW: 60 },
       { ...point, processThroughput: 0 },
     ]
-    expect((await capped([{ model: 'a', points }], objectives, [100, 50])).unserved).toMatchObject(tooHungry)
+    const withFailed = planSegments([{ model: 'a', points }], objectives, { powerCap: { boardW: 100, idleW: 50 } })
+    expect((await withFailed).unserved).toMatchObject(tooHungry)
     await expect(cap(50, 10)).rejects.toThrow(/above those of an idle board, 50/)
   })
 })

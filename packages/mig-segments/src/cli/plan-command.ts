@@ -1,6 +1,14 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { asUsage, endingAtOnce, integerFrom, oneOf, type Terminal, UsageError } from '@pctodl/command-line'
+import {
+  asUsage,
+  endingAtOnce,
+  integerFrom,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import { type Command, Option } from 'commander'
 import { type Fleet, fleetOf } from '../fleet/fleet.js'
 import type { FleetPlan, ServedService } from '../fleet/fleet-plan.js'
@@ -13,7 +21,7 @@ import { boardsOf, formatDeploymentMap, gpusOf, parseDeploymentMap } from '../ma
 import { formatFleetMap, type MappedBoard, parseFleetMap, readMap } from '../map/fleet-map.js'
 import { drawMap } from '../map/picture.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
-import { boardsOfGpus, planSegments } from '../plan-segments.js'
+import { boardsOfGpus, type PowerCap, planSegments } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { replanFleet } from '../replan/replan-fleet.js'
@@ -28,6 +36,8 @@ import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.j
 interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions {
   readonly dispatch: Dispatch
   readonly maxIterations: number
+  readonly powerCap?: number
+  readonly idlePower?: number
   readonly picture?: boolean
   readonly explain?: boolean
   readonly strict?: boolean
@@ -40,7 +50,7 @@ interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions 
 const MAX_SIMULATED_BOARDS = 400
 
 /** Options that only apply to new plans for one type of board, by commander's attribute names. */
-const ofPlansFromScratch = ['dispatch', 'picture', 'explain']
+const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
 
 export function addPlanOptions(command: Command): Command {
   const fleet = new Option('--fleet <file.yaml>', 'boards of several types: profiles, counts, prices, limits on watts')
@@ -53,6 +63,8 @@ export function addPlanOptions(command: Command): Command {
       'shared',
     )
     .option('--max-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MAX_ITERATIONS)
+    .option('--power-cap <w>', 'power cap of each board; needs measured power in the profiles', positiveNumber())
+    .option('--idle-power <w>', 'idle power of a board with instances, for --power-cap', positiveNumber())
     .option('--picture', 'also draw the map, as map.svg')
     .option('--explain', 'explain the plan')
     .option('--strict', 'fail if a service cannot be served')
@@ -83,6 +95,7 @@ interface Inputs {
 }
 
 function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Inputs {
+  const powerCap = powerLimit(options)
   const { board, profiles, rows } = loadRows(options, terminal)
   const { gpusPerNode, dispatch, latencyShare } = options
   const objectives = asUsage(() => scenarioAt(rows, sloIndex))
@@ -93,7 +106,7 @@ function ofOneType(sloIndex: number, options: PlanCommandOptions, terminal: Term
     format: (boards) => formatDeploymentMap(gpusOf(boards, gpusPerNode), gpusPerNode),
     parse: (text, file) => asUsage(() => boardsOf(parseDeploymentMap(text, file, gpusPerNode), board.key, gpusPerNode)),
     plan: async (how) => {
-      const limited = { ...how, dispatch, gpu: board.key, maxGpus: limits.boards }
+      const limited = { ...how, dispatch, ...powerCap, gpu: board.key, maxGpus: limits.boards }
       const plan = await planSegments(profiles, objectives, limited)
       const { gpus } = plan
       const isTail = options.gate === 'tail'
@@ -161,4 +174,12 @@ async function changed(
   const steps = maps.map((map, i) => [path.join('steps', stepName(i)), format(map)] as const)
   const text = `${changeOf(plan)}${fleetSummary(plan)}`
   return { plan, boards: plan.boards, dispatch: 'split', text, files: Object.fromEntries(steps) }
+}
+
+function powerLimit({ powerCap, idlePower }: PlanCommandOptions): { powerCap?: PowerCap } {
+  if (powerCap === undefined && idlePower === undefined) return {}
+  if (powerCap === undefined) throw new UsageError('--idle-power is for --power-cap; add it')
+  if (idlePower === undefined)
+    throw new UsageError('--power-cap needs --idle-power, what a board draws while nothing runs')
+  return { powerCap: { boardW: powerCap, idleW: idlePower } }
 }

@@ -45,12 +45,16 @@ export function explainPlan(
  *
  * @param of the plans to which the bounds apply, if not all: with `tail`, plans with the estimated capacities
  */
-export function explainBounds({ gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs }: BoundedPlan, of = ''): string {
+export function explainBounds(
+  { gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs, power }: BoundedPlan,
+  of = '',
+): string {
   const open = (count: number, bound: number) =>
     `at least ${bound} are needed; a gap of ${(100 * (count / bound - 1)).toPrecision(2)} % is not proved away`
   const gpus = gpuCount === lowerBoundGpus ? 'no plan has fewer' : open(gpuCount, lowerBoundGpus)
   const gpcs = gpcCount === lowerBoundGpcs ? 'the fewest on so many GPUs' : open(gpcCount, lowerBoundGpcs)
-  return `${gpuCount} GPU${gpuCount === 1 ? '' : 's'} (${gpus}${of}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})`
+  const watts = power ? `; at most ${power.highestW.toFixed(0)} W a GPU of ${power.boardW} W` : ''
+  return `${gpuCount} GPU${gpuCount === 1 ? '' : 's'} (${gpus}${of}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})${watts}`
 }
 
 /** Formats a number with three digits, or without decimals if it is large. */
