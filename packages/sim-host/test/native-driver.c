@@ -198,6 +198,8 @@ static void nothing_given(void) {
     CALLS(REFUSES)
 }
 
+static unsigned int lines_with(const char *file, const char *text);
+
 static void opening(void) {
     unsigned int count = 77;
     forget();
@@ -246,7 +248,10 @@ static void opening(void) {
     forget();
     for (unsigned int i = 0; i <= MOST_BOARDS; i++) put_board(i, MOST_BOARDS + 1);
     SAME(nvmlInit(), 0), SAME(nvmlDeviceGetCount(&count), 0), SAME(count, MOST_BOARDS);
-    forget(), put_board(0, 2), SAME(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED), SAME(nvmlDeviceGetCount(&count), 1);
+    forget(), put_board(0, 2);
+    unsigned int mapped = lines_with("/proc/self/maps", "/gpu");
+    SAME(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED), SAME(nvmlDeviceGetCount(&count), 1);
+    SAME(lines_with("/proc/self/maps", "/gpu"), mapped);
 }
 
 static void reading(void) {
