@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { digest } from '../../../test/contract/stored.js'
 import type { Execution } from '../src/execution.js'
 import {
+  boardVariants,
   type Fault,
+  findBoardVariant,
   SimulatedDesk,
   SimulatedGpu,
   SimulatedTenants,
@@ -27,6 +29,14 @@ const executions: Readonly<Record<string, Execution>> = {
   'int8, zeros, graphs': { precision: 'int8', inputs: 'zeros', launch: 'graph', host: 'device-only' },
   'tf32, graphs': { precision: 'tf32', launch: 'graph' },
 }
+
+it.each(['3080Ti', 'A100', 'V100'])('the variants of %s are those stored, and as many as asked', (board) => {
+  const variants = boardVariants(board, { count: 8, seed: 3 })
+  expect(variants.map((variant) => digest(variant))).toMatchSnapshot()
+  expect(digest(findBoardVariant(`${board}~s3v5`))).toBe(digest(variants[4]))
+  expect(boardVariants(board, { count: 1, seed: 3 })).toEqual([variants[0]])
+  for (const count of [0, 1.5, 10_001]) expect(() => boardVariants(board, { count })).toThrow('count: got')
+})
 
 /** Boards of four generations, with each law of power, contention and firmware. */
 const unlike = ['3080Ti', 'A100', 'V100', 'P100', 'H100']
