@@ -69,3 +69,26 @@ describe('bad input', () => {
     expect(() => controller.step({ ...seen, timeMs: 400 })).toThrow('timeMs: got 400')
   })
 })
+
+describe('a board of three clocks', () => {
+  const modelW = [100, 110, 121]
+
+  /** The clock after twenty-five seconds, where the board draws a multiple of what its model says. */
+  function settled(gain: number, capW: (timeMs: number) => number) {
+    const controller = new ClockController(options)
+    controller.setPlant(modelW)
+    let asked = 600
+    for (let timeMs = 100; timeMs <= 25_000; timeMs += 100) {
+      const powerAverageW = gain * modelW[options.smClocksMhz.indexOf(asked)]! + (timeMs % 3) / 10
+      asked = controller.step({ ...seen, timeMs, powerCapW: capW(timeMs), powerAverageW, smClockMhz: asked }).smClockMhz
+    }
+    return asked
+  }
+
+  it.each([0.85, 1, 1.25])('runs each where a lower cap makes it the best, at %d of the model', (gain) => {
+    options.smClocksMhz.forEach((clock, i) => {
+      const capW = 1.06 * gain * modelW[i]!
+      expect(settled(gain, (timeMs) => (timeMs < 15_000 ? 300 : capW))).toBe(clock)
+    })
+  })
+})

@@ -231,8 +231,10 @@ describe('services that cannot be planned for', () => {
   })
 
   it('get the clocks that they may have, and no other', () => {
-    const only = plan([service], [200], { smClocksMhz: [900, 1200], memClocksMhz: [9501] })
+    const only = plan([service], [200], { smClocksMhz: [900, 1200], memClocksMhz: [9501], bound: true })
     if (!only.feasible) throw new Error(only.message)
+    expect(only.bound!.value).toBeLessThanOrEqual(only.score)
+    expect(only.bound!.value).toBeGreaterThan(0.5 * only.score)
     expect([900, 1200]).toContain(only.configuration.smClockMhz)
     expect(only.configuration.memClockMhz).toBe(9501)
     const any = plan([service], [200])

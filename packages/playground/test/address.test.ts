@@ -325,6 +325,12 @@ describe('a malformed link', () => {
   })
 })
 
+it('a list in a link has at most two hundred entries', () => {
+  const read = (entries: number) => placeOf(`#/run?events=${new Array(entries).fill('kill@1').join(',')}`)
+  expect(read(200).run.disturbances).toHaveLength(200)
+  expect(read(201).problems).toHaveLength(1)
+})
+
 it('a link may name a network by an alias, and a parameter file as its system does', () => {
   expect(placeOf('#/run?model=MobileNetV2').run.model).toBe('mobilenet_v2')
   expect(placeOf('#/run?gpu=MINE.JSON').run.board).toBe('MINE.JSON')

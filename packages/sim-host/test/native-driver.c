@@ -198,6 +198,8 @@ static void nothing_given(void) {
     CALLS(REFUSES)
 }
 
+static unsigned int lines_with(const char *file, const char *text);
+
 static void opening(void) {
     unsigned int count = 77;
     forget();
@@ -220,7 +222,9 @@ static void opening(void) {
     simulator_lives = 1, beat();
     truncate("../gpu0", BOARD_FILE_BYTES - 1), SAME(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED);
     fresh(2);
-    SAME(nvmlInitWithFlags(0), 0), SAME(nvmlInit_v2(), 0), SAME(nvmlShutdown(), 0), SAME(nvmlShutdown(), 0);
+    unsigned int mapped = lines_with("/proc/self/maps", "/gpu");
+    SAME(nvmlInitWithFlags(0), 0), SAME(nvmlInit_v2(), 0), SAME(lines_with("/proc/self/maps", "/gpu"), mapped);
+    SAME(nvmlShutdown(), 0), SAME(nvmlShutdown(), 0);
     SAME(nvmlDeviceGetCount(&count), 0), SAME(count, 2), SAME(nvmlDeviceGetCount(NULL), NVML_ERROR_INVALID_ARGUMENT);
     nvmlDevice_t device = NULL, first = handle(0);
     SAME(nvmlDeviceGetHandleByIndex(1, &device), 0), SAME(device != first, 1), SAME(nvmlDeviceGetHandleByIndex(2, &device), NVML_ERROR_INVALID_ARGUMENT);
@@ -246,7 +250,10 @@ static void opening(void) {
     forget();
     for (unsigned int i = 0; i <= MOST_BOARDS; i++) put_board(i, MOST_BOARDS + 1);
     SAME(nvmlInit(), 0), SAME(nvmlDeviceGetCount(&count), 0), SAME(count, MOST_BOARDS);
-    forget(), put_board(0, 2), SAME(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED), SAME(nvmlDeviceGetCount(&count), 1);
+    forget(), put_board(0, 2);
+    mapped = lines_with("/proc/self/maps", "/gpu");
+    SAME(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED), SAME(nvmlDeviceGetCount(&count), 1);
+    SAME(lines_with("/proc/self/maps", "/gpu"), mapped);
 }
 
 static void reading(void) {

@@ -1,6 +1,7 @@
 import { layoutBudgets, type ServicesQuestion } from '../plan-services/services-question.js'
 import { serviceText, usualText } from '../services/service-words.js'
 import { type PlanQuestion, SEARCH_EVALUATIONS } from './plan-question.js'
+import { shellWord } from './shell-word.js'
 
 export const SERVICES_FILE = 'services.yaml'
 
@@ -51,12 +52,12 @@ const servicesOptions = (question: ServicesQuestion): readonly Option[] => [
 export function planCommand(question: PlanQuestion): string {
   const models = question.networks.map(({ model, weight }) => (weight === 1 ? model : `${model}=${weight}`)).join(',')
   const searched = '--objective throughput'
-  return `npx pctodl partition --gpu ${question.board} --model ${models}${flags(planOptions(question))} ${searched}`
+  return `npx pctodl partition --gpu ${shellWord(question.board)} --model ${shellWord(models)}${flags(planOptions(question))} ${searched}`
 }
 
 /** Returns the command that produces the same plan from the services file. */
 export function servicesCommand(question: ServicesQuestion): string {
-  return `npx pctodl partition --services ${SERVICES_FILE} --gpu ${question.board}${flags(servicesOptions(question))}`
+  return `npx pctodl partition --services ${SERVICES_FILE} --gpu ${shellWord(question.board)}${flags(servicesOptions(question))}`
 }
 
 /** Returns a program that produces the same plan. */

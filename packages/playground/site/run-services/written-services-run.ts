@@ -19,13 +19,17 @@ export function servicesRunCommand(question: ServicesRunQuestion): string | unde
 /** Returns a program that repeats the runs, without bursts and disturbances. */
 export function servicesRunProgram(question: ServicesRunQuestion): string {
   const { board, task, policies, loadFactor, seed } = question
-  const options = [`boardName: '${board}'`, `seed: ${seed}`, ...(loadFactor === 1 ? [] : [`loadFactor: ${loadFactor}`])]
+  const options = [
+    `boardName: ${JSON.stringify(board)}`,
+    `seed: ${seed}`,
+    ...(loadFactor === 1 ? [] : [`loadFactor: ${loadFactor}`]),
+  ]
   const create = `{ model, loadFactor: ${loadFactor} }`
   const imports = ['createServerPolicy', 'runServerLoad', ...(task === null ? [] : ['serverTasksOf'])]
   return `import { ${imports.join(', ')} } from '@pctodl/bench-runner/server'
 import { loadPerfModel } from '@pctodl/perf-model'
 ${task === null ? "import { poissonArrivals, gammaArrivals } from '@pctodl/traffic'\n".replace(question.burstiness === 1 ? ', gammaArrivals' : 'poissonArrivals, ', '') : ''}
-const model = loadPerfModel('${board}')
+const model = loadPerfModel(${JSON.stringify(board)})
 ${loadText(question)}
 for (const policy of [${policies.map((name) => `'${name}'`).join(', ')}]) {
   const created = createServerPolicy(policy, load, ${create})
@@ -39,7 +43,7 @@ function loadText(question: ServicesRunQuestion): string {
   const caps = capsOfServices(question).map(({ powerCapW, atS }) => `{ atMs: ${1000 * atS}, powerCapW: ${powerCapW} }`)
   const task = taskOf(question)
   if (question.task !== null) {
-    const load = `serverTasksOf('${question.board}', [${task?.id ?? ''}])[0]`
+    const load = `serverTasksOf(${JSON.stringify(question.board)}, [${task?.id ?? ''}])[0]`
     return question.caps === null ? `const load = ${load}` : `const load = { ...${load}, caps: [${caps.join(', ')}] }`
   }
   const { burstiness } = question

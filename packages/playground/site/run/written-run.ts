@@ -1,3 +1,4 @@
+import { shellWord } from '../plan/shell-word.js'
 import { firstRun, type RunQuestion } from './run-question.js'
 
 const SCHEDULE_FILE = 'caps.csv'
@@ -9,7 +10,7 @@ export function runCommands({ board, model, caps, policies, seed, durationS }: R
   return policies
     .map(
       (policy) =>
-        `npx pctodl run --backend sim --gpu ${board} --model ${model} --algorithm ${policy} ${cap} --duration ${durationS}${seeds}`,
+        `npx pctodl run --backend sim --gpu ${shellWord(board)} --model ${shellWord(model)} --algorithm ${policy} ${cap} --duration ${durationS}${seeds}`,
     )
     .join('\n')
 }
