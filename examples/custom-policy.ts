@@ -65,10 +65,10 @@ for (const policy of policies) {
   })
   const { whole, steady } = evaluate(recorder.recording())
   const figures = [
-    whole.throughput?.value.toFixed(0).padStart(10),
-    whole.compliantThroughput?.value.toFixed(0).padStart(14),
-    `${whole.violationPercent?.value.toFixed(1)} %`.padStart(13),
-    `${steady.capUtilisationPercent?.value.toFixed(0)} %`.padStart(8),
+    whole.throughput?.toFixed(0).padStart(10),
+    whole.compliantThroughput?.toFixed(0).padStart(14),
+    `${whole.violationPercent?.toFixed(1)} %`.padStart(13),
+    `${steady.capUtilisationPercent?.toFixed(0)} %`.padStart(8),
     (1 / whole.energyPerSampleJ!).toFixed(2).padStart(9),
   ]
   console.log(`${policy.name.padEnd(15)} ${figures.join('  ')}`)

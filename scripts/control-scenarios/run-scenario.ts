@@ -111,7 +111,7 @@ export async function runScenario(
   const recording = recorder.recording()
   const { whole, steady } = evaluate(recording)
   const capW = caps[0]!.powerCapW
-  const throughput = (steady.throughput ?? whole.throughput)!.value
+  const throughput = (steady.throughput ?? whole.throughput)!
   return {
     kind: scenario.kind,
     ...(scenario.disturbances === undefined ? {} : { disturbances: scenario.disturbances }),

@@ -398,16 +398,16 @@ describe('what a run is judged by', () => {
     expect(source).toBe('sensor')
     expect(whole.durationMs).toBeCloseTo(100_000, -2)
     // A mean of a second passes 202 W after 0.4 s, and is below again 0.6 s after it ended.
-    expect(whole.violationPercent!.value).toBeGreaterThan(3.9)
-    expect(whole.violationPercent!.value).toBeLessThan(4.5)
+    expect(whole.violationPercent!).toBeGreaterThan(3.9)
+    expect(whole.violationPercent!).toBeLessThan(4.5)
     expect(whole.longestExcessMs).toBeGreaterThan(3900)
     expect(whole.longestExcessMs).toBeLessThan(4500)
     expect(whole.excessEnergyJ).toBeCloseTo(80, 0)
-    expect(whole.excessEnergyPercent!.value).toBeCloseTo(0.4, 1)
+    expect(whole.excessEnergyPercent!).toBeCloseTo(0.4, 1)
     expect(whole.peakExcessPercent).toBeCloseTo(10, 1)
-    expect(whole.capUtilisationPercent!.value).toBeCloseTo(95.6, 1)
-    expect(whole.throughput!.value).toBeCloseTo(100, 0)
-    expect(whole.compliantThroughput!.value).toBeLessThan(97)
+    expect(whole.capUtilisationPercent!).toBeCloseTo(95.6, 1)
+    expect(whole.throughput!).toBeCloseTo(100, 0)
+    expect(whole.compliantThroughput!).toBeLessThan(97)
     expect(whole.energyPerSampleJ).toBeCloseTo(1.912, 2)
     expect(whole.actuationsPerMinute['sm-clock']).toBeGreaterThan(5)
     expect(whole.actuationsPerMinute['sm-clock']).toBeLessThan(8)
@@ -420,11 +420,8 @@ describe('what a run is judged by', () => {
       Array.from({ length: 120 }, (_, s) => 190 + 6 * Math.sin((2 * Math.PI * s) / 12)),
       flat(200, 120),
     )
-    expect(wave.whole.ripple!.periodMs).toBeGreaterThan(11_000)
-    expect(wave.whole.ripple!.periodMs).toBeLessThan(13_000)
     expect(wave.whole.ripple!.standardDeviationW).toBeCloseTo(6 / Math.SQRT2, 0)
     expect(wave.whole.ripple!.peakToPeakW).toBeCloseTo(12, 0)
-    expect(told(flat(190, 120), flat(200, 120)).whole.ripple!.periodMs).toBeNull()
     const { steps } = told(
       [...flat(195, 40), ...flat(170, 4), ...flat(147, 56), ...flat(180, 5), ...flat(195, 55)],
       [...flat(200, 40), ...flat(150, 60), ...flat(200, 60)],
@@ -439,15 +436,14 @@ describe('what a run is judged by', () => {
   })
 
   it('leaves the start and the aftermath of steps out of what is steady, and says how each step was met', () => {
-    const { steady, whole, steps, energyCounterRatio } = told(
+    const { steady, whole, steps } = told(
       [...flat(190, 40), ...flat(190, 3), ...flat(148, 37), ...flat(250, 20)],
       [...flat(200, 40), ...flat(150, 40), ...flat(255, 20)],
     )
-    expect(whole.violationPercent!.value).toBeGreaterThan(2)
-    expect(steady.violationPercent!.value).toBe(0)
+    expect(whole.violationPercent!).toBeGreaterThan(2)
+    expect(steady.violationPercent!).toBe(0)
     expect(steady.durationMs).toBeLessThan(whole.durationMs)
     expect(steps).toHaveLength(2)
-    expect(energyCounterRatio).toBeCloseTo(1, 2)
   })
 
   it('of a real run is what its board did', async () => {
@@ -461,10 +457,7 @@ describe('what a run is judged by', () => {
     })
     for (const event of played.events) recorder.add(event)
     const { whole } = evaluate(recorder.recording())
-    expect(whole.energyPerSampleJ! * whole.throughput!.value).toBeCloseTo(played.truth.at(-1)!.energyJ / 30, -1.5)
-    expect(whole.oracleRatio).toBeNull()
-    const half = evaluate(recorder.recording(), { oracleThroughput: () => 2 * whole.throughput!.value }).whole
-    expect(half.oracleRatio).toBeCloseTo(0.5, 6)
+    expect(whole.energyPerSampleJ! * whole.throughput!).toBeCloseTo(played.truth.at(-1)!.energyJ / 30, -1.5)
   })
 })
 

@@ -1,5 +1,4 @@
 import { type CapSchedule, fixedCap, networkName } from '@pctodl/platform'
-import { EQUAL_P99_IDS, EQUAL_P99_SET } from '@pctodl/report'
 import { capsByIteration, type IterationSchedule, publishedSchedules, SCHEDULED_ITERATIONS } from '@pctodl/run'
 import type { LoadMix } from '@pctodl/scheduler'
 import { type ServerTask, serverTasks, tasksWithIds } from './services/service-tasks.js'
@@ -66,7 +65,7 @@ const latencyTasks = catalogue.latencyFactors.flatMap((latencyFactor) =>
 
 /** Task 606 is task 6 with the p99 of equal tenants as its objective. */
 const equalP99Tasks = fixedCapTasks.map(
-  (task): BenchTask => ({ ...task, id: EQUAL_P99_IDS + task.id, set: EQUAL_P99_SET, latencyOfEqualSplit: true }),
+  (task): BenchTask => ({ ...task, id: 600 + task.id, set: 'equal-p99', latencyOfEqualSplit: true }),
 )
 
 /** Realistic mixes: many cheap requests and few expensive ones. Tasks 61 to 63 have a latency objective. */

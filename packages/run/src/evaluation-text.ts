@@ -4,12 +4,12 @@ import type { Evaluation } from '@pctodl/report/evaluate'
 export function evaluationText({ source, whole, steady, steps }: Evaluation, notes: readonly string[]): string {
   const rows: (readonly [name: string, text: string])[] = [
     ['power by', source === 'true' ? 'the simulated truth' : "the board's sensor"],
-    ['throughput', withUnit(whole.throughput?.value, 1, 'samples/s')],
-    ['within the cap', withUnit(whole.compliantThroughput?.value, 1, 'samples/s in seconds that kept it')],
-    ['above the cap', withUnit(whole.violationPercent?.value, 2, '% of the time (1 s average, by more than 1 %)')],
-    ['in steady state', withUnit(steady.violationPercent?.value, 2, '% of the time')],
+    ['throughput', withUnit(whole.throughput, 1, 'samples/s')],
+    ['within the cap', withUnit(whole.compliantThroughput, 1, 'samples/s in seconds that kept it')],
+    ['above the cap', withUnit(whole.violationPercent, 2, '% of the time (1 s average, by more than 1 %)')],
+    ['in steady state', withUnit(steady.violationPercent, 2, '% of the time')],
     ['longest above', withUnit(whole.longestExcessMs / 1000, 1, 's')],
-    ['cap used', withUnit(steady.capUtilisationPercent?.value, 1, '% in steady state')],
+    ['cap used', withUnit(steady.capUtilisationPercent, 1, '% in steady state')],
     ['energy', withUnit(whole.energyPerSampleJ, 4, 'J a sample')],
     ...steps.map(
       ({ fromW, toW, settlingMs }) =>

@@ -41,7 +41,7 @@ async function run({ board, model, caps, iterations, factor = 1, faults, policy 
   })
   const decisions = events.flatMap((event) => (event.type === 'decision' ? [event.decision] : []))
   const stretch: StretchEvaluation = evaluate(recorder.recording(), { source: 'sensor' }).steady
-  return { events, decisions, violationPercent: stretch.violationPercent?.value ?? 0 }
+  return { events, decisions, violationPercent: stretch.violationPercent ?? 0 }
 }
 
 describe('a hard cap, by the watts that the board reads', () => {

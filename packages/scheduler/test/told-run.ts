@@ -35,7 +35,7 @@ export async function told({ policy, caps, iterations, faults = [], services }: 
     },
   })
   lines.push(`clocks ${clocks.join(' ')}`)
-  const { steady, whole, ...rest } = evaluate(recorder.recording(), { oracleThroughput: (capW) => 4 * capW })
+  const { steady, whole, ...rest } = evaluate(recorder.recording())
   return [...lines, shown({ steady, whole, ...rest })]
 }
 

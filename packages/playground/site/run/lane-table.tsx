@@ -55,10 +55,10 @@ export function runFigures(lane: Lane | undefined): Figures {
   const text = (value: number | null | undefined, digits: number, unit: string) =>
     value === null || value === undefined ? undefined : `${value.toFixed(digits)} ${unit}`
   return {
-    throughput: ['throughput', text(evaluation?.whole.throughput?.value, 1, 'samples/s')],
-    violation: ['above the cap', text(evaluation?.whole.violationPercent?.value, 2, '%')],
+    throughput: ['throughput', text(evaluation?.whole.throughput, 1, 'samples/s')],
+    violation: ['above the cap', text(evaluation?.whole.violationPercent, 2, '%')],
     longest: ['longest above', text(evaluation && evaluation.whole.longestExcessMs / 1000, 1, 's')],
-    used: ['cap used', text(evaluation?.steady.capUtilisationPercent?.value, 1, '%')],
+    used: ['cap used', text(evaluation?.steady.capUtilisationPercent, 1, '%')],
     energy: ['energy/sample', text(evaluation?.whole.energyPerSampleJ, 4, 'J')],
   }
 }

@@ -222,7 +222,6 @@ function recordOfMatrix(name: string, record: Fields): OpenedRecord {
     durationMs: timeMs.at(-1)!,
     power: { timeMs, powerCapW, sensorW, ...(trueW ? { trueW } : {}) },
     completed,
-    energyCounterJ: timeMs.map(() => null),
     actuations: [],
   } as unknown as RunRecording
   return opened(String(record['algorithm']), String(record['board']), recording, frames)

@@ -46,9 +46,3 @@ export const planLess: readonly string[] = [
   'batchdvfs-original',
   'powercap',
 ]
-
-/**
- * Algorithms that keep the cap only by the board's own power limit. If the cap is below the board's lowest limit, they
- * do not react to power at all.
- */
-export const limitOnly: readonly string[] = ['plan-limit', 'equal-split', 'powercap-tuned', 'directcap', 'powercap']

@@ -43,6 +43,8 @@ export interface PowerMetrics {
   }
   /** Integral of max(0, power - cap), J. */
   readonly excessEnergyJ: number
+  /** The same, divided by the energy that the cap allows, percent. */
+  readonly excessEnergyPercent: number | null
   /** Longest uninterrupted time in which the 1 s average is above the cap, ms. */
   readonly longestExcessMs: number
   readonly energyJ: number
@@ -87,6 +89,7 @@ export function powerMetrics(series: PowerSeries, source: PowerSource): PowerMet
       tenSeconds: tenSeconds.violationFraction,
     },
     excessEnergyJ: excessWms / 1000,
+    excessEnergyPercent: orNull((100 * excessWms) / allowedWms),
     longestExcessMs: oneSecond.longestMs,
     energyJ: energyWms / 1000,
     capUtilisationPercent: orNull((100 * energyWms) / allowedWms),

@@ -27,8 +27,6 @@ export interface JudgedSample {
     /** Power, W; null if it could not be read. */
     readonly powerAverageW: number | null
     readonly smClockMhz?: number | null | undefined
-    /** Reading of the board's energy counter, J. */
-    readonly energyJ?: number | null | undefined
   }
   /** Number of samples that the tenants completed since the start of the run. */
   readonly completed: number

@@ -17,8 +17,6 @@ export interface RunRecording {
   readonly power: PowerSeries
   /** Number of samples completed since the run began, at each time of `power`. */
   readonly completed: readonly number[]
-  /** Reading of the board's energy counter at each time of `power`, J. */
-  readonly energyCounterJ: readonly (number | null)[]
   readonly actuations: readonly Actuation[]
 }
 
@@ -36,6 +34,12 @@ export interface RunLabels {
 
 const WINDOW_MS = 5000
 
+const clockSettings = [
+  ['smClockMhz', 'sm-clock'],
+  ['memClockMhz', 'mem-clock'],
+  ['powerLimitW', 'power-limit'],
+] as const
+
 /**
  * Records a run from its events, as they come: `onEvent: (event) => recorder.add(event)`. It keeps numbers instead of
  * events, so that long runs need little memory.
@@ -48,7 +52,6 @@ export class RunRecorder {
   readonly #smClockMhz: (number | null)[] = []
   readonly #trueW: number[] = []
   readonly #completed: number[] = []
-  readonly #energyCounterJ: (number | null)[] = []
   readonly #reconfiguring: boolean[] = []
   readonly #actuations: Actuation[] = []
   readonly #windows: MeasuredWindow[] = []
@@ -84,7 +87,6 @@ export class RunRecorder {
       durationMs: this.#timeMs.at(-1) ?? 0,
       power: this.#power,
       completed: this.#completed,
-      energyCounterJ: this.#energyCounterJ,
       actuations: this.#actuations,
     }
   }
@@ -145,7 +147,6 @@ export class RunRecorder {
     this.#powerCapW.push(powerCapW)
     this.#sensorW.push(telemetry.powerAverageW)
     this.#smClockMhz.push(telemetry.smClockMhz ?? null)
-    this.#energyCounterJ.push(telemetry.energyJ ?? null)
     this.#completed.push(completed)
     this.#reconfiguring.push(reconfiguring)
     if (!this.#trueEnergyJ) return
@@ -156,15 +157,12 @@ export class RunRecorder {
 
   #act(timeMs: number, action: ChangedSettings): void {
     const before = this.#inForce
-    const changed = (setter: 'smClockMhz' | 'memClockMhz' | 'powerLimitW', kind: ActuationKind) => {
-      if (action[setter] !== undefined && action[setter] !== before[setter]) this.#actuations.push({ timeMs, kind })
+    for (const [setting, kind] of clockSettings) {
+      if (action[setting] !== undefined && action[setting] !== before[setting]) this.#actuations.push({ timeMs, kind })
     }
-    changed('smClockMhz', 'sm-clock')
-    changed('memClockMhz', 'mem-clock')
-    changed('powerLimitW', 'power-limit')
     if (action.tenants) {
-      const restarts = needsRestart(before.tenants ?? [], action.tenants)
-      this.#actuations.push({ timeMs, kind: restarts ? 'repartition' : 'batch-sizes' })
+      const kind = needsRestart(before.tenants ?? [], action.tenants) ? 'repartition' : 'batch-sizes'
+      this.#actuations.push({ timeMs, kind })
     }
     this.#inForce = { ...before, ...action }
   }

@@ -29,7 +29,6 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
   tie: 'tie',
   loss: 'loss',
   'no-opponent': 'no opponent holds',
-  'no-feedback': 'no opponent had feedback',
   nobody: 'nobody holds',
 }
 
@@ -62,7 +61,7 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
     rows: [...groups].map(([key, group]) => {
       const [set, board] = JSON.parse(key) as [string, string]
       const { outcomes: counted, ratio, planning, control } = tallyOf(group)
-      const boards = Math.max(...group.map((task) => task.boards.length))
+      const boards = Math.max(...group.map(({ rivals }) => rivals.size))
       return [
         setWords[set] ?? set,
         board,
@@ -96,35 +95,25 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
       'its p99, ms',
       'ratio',
       'interval or range',
-      'boards won, tied, lost',
-      'worst board',
       'planning',
       'control',
-      'at equal p99',
       'outcome',
     ],
-    rows: tasks.map((task) => {
-      const { boards, worst, own, rival } = task
-      const count = (outcome: Outcome) => boards.filter((board) => board.outcome === outcome).length
-      return [
-        task.board,
-        `${task.taskId} ${task.model}`,
-        task.capW === 'dynamic' ? 'changes' : `${task.capW} W`,
-        ownMerit(own),
-        latencyText(own?.latency),
-        rival?.algorithm ?? 'none',
-        rival === null ? '-' : meritText(rival),
-        latencyText(rival?.latency),
-        ratioText(task.ratio),
-        spreadText(task.ratio?.spread),
-        boards.length > 1 ? `${count('win')} ${count('tie')} ${count('loss')}` : '-',
-        worst === null ? '-' : `${worst.instance} ${worst.ratio!.toFixed(3)}`,
-        ratioText(task.planning),
-        ratioText(task.control),
-        ratioText(task.equalP99),
-        outcomeWords[task.outcome],
-      ]
-    }),
+    rows: tasks.map(({ board, taskId, model, capW, own, rival, ratio, planning, control, outcome }) => [
+      board,
+      `${taskId} ${model}`,
+      capW === 'dynamic' ? 'changes' : `${capW} W`,
+      ownMerit(own),
+      latencyText(own?.latency),
+      rival?.algorithm ?? 'none',
+      rival === null ? '-' : meritText(rival),
+      latencyText(rival?.latency),
+      ratioText(ratio),
+      spreadText(ratio?.spread),
+      ratioText(planning),
+      ratioText(control),
+      outcomeWords[outcome],
+    ]),
   }
 }
 
@@ -153,7 +142,7 @@ export function standingsCaption({ subject, outcomes: counted, ratio }: Standing
   return (
     `${subject} compared with the best other algorithm that holds the cap, chosen for each board on the other boards: ${text}${geometric}. ` +
     `A ratio within ${100 * TIE_TOLERANCE} % of 1, or with 1 in its interval or range, is a tie. It is a loss to break the cap or miss a latency ` +
-    'objective that another algorithm holds. It is not a win to be the only one that holds the cap, or to be ahead of opponents without ' +
-    'feedback. The steady state is judged; services are compared by requests per joule.'
+    'objective that another algorithm holds. It is not a win to be the only one that holds the cap. ' +
+    'The steady state is judged; services are compared by requests per joule.'
   )
 }

@@ -1,6 +1,6 @@
 import { mean } from '@pctodl/numerics'
-import { findGpuSpec, given, groupBy, UnknownNameError } from '@pctodl/platform'
-import { limitOnly, notCompeting, planLess, planOnly } from '../chart/matrix-algorithms.js'
+import { given, groupBy } from '@pctodl/platform'
+import { notCompeting, planLess, planOnly } from '../chart/matrix-algorithms.js'
 import { combineRepeatedRuns } from './combine-runs.js'
 import { holds } from './ranking.js'
 import { merit, type RunSummary, taskKey } from './run-summary.js'
@@ -8,12 +8,11 @@ import { geometricMean, type Spread, spreadOf } from './spread.js'
 
 /**
  * Result of an algorithm (the subject) compared with its opponents. `no-opponent`: the subject holds the cap and no
- * opponent does. `no-feedback`: the subject is ahead, but no opponent reacts to power, because the cap is below the
- * board's lowest power limit. `nobody`: no algorithm holds the cap. None of these three counts as a win.
+ * opponent does. `nobody`: no algorithm holds the cap. Neither of these two counts as a win.
  */
-export type Outcome = 'win' | 'tie' | 'loss' | 'no-opponent' | 'no-feedback' | 'nobody'
+export type Outcome = 'win' | 'tie' | 'loss' | 'no-opponent' | 'nobody'
 
-export const outcomes: readonly Outcome[] = ['win', 'tie', 'loss', 'no-opponent', 'no-feedback', 'nobody']
+export const outcomes: readonly Outcome[] = ['win', 'tie', 'loss', 'no-opponent', 'nobody']
 
 /** One algorithm (the subject) compared with the best other algorithm of each task. */
 export interface Standings extends Tally {
@@ -36,13 +35,6 @@ export interface Ratio {
   readonly byBoard: ReadonlyMap<string, number>
 }
 
-export interface BoardStanding {
-  readonly instance: string
-  readonly rival: string | null
-  readonly ratio: number | null
-  readonly outcome: Outcome
-}
-
 export interface TaskStanding {
   /** Name of the set that contains the task; absent for the paper's set. */
   readonly set?: string
@@ -61,9 +53,8 @@ export interface TaskStanding {
    * cap. The merit is samples/s, requests/J or the load factor. Null if there is no such board.
    */
   readonly ratio: Ratio | null
-  readonly boards: readonly BoardStanding[]
-  /** The board on which the ratio is lowest; null if there is only one board. */
-  readonly worst: BoardStanding | null
+  /** Algorithm of the opponent on each board, by the board's name; null if none holds the cap. */
+  readonly rivals: ReadonlyMap<string, string | null>
   /**
    * Merit of the best opponent that runs pctodl's tenants, divided by the merit of the best opponent with other
    * tenants.
@@ -74,8 +65,6 @@ export interface TaskStanding {
    * if the subject is such an algorithm, or if there is no board on which both hold the cap.
    */
   readonly control: Ratio | null
-  /** Ratio of the same task in the set `equal-p99`; null if that was not run. */
-  readonly equalP99: Ratio | null
   readonly outcome: Outcome
 }
 
@@ -84,12 +73,6 @@ export const TIE_TOLERANCE = 0.005
 
 /** The algorithm that the first table compares with the others. */
 const USUAL_SUBJECT = 'pctodl'
-
-/**
- * Difference between the id of a task in the set `equal-p99` and the id of the same task without a latency objective.
- */
-export const EQUAL_P99_IDS = 600
-export const EQUAL_P99_SET = 'equal-p99'
 
 /**
  * Compares an algorithm with the best other algorithm of each task. To avoid a biased choice, the opponent on a board
@@ -104,17 +87,9 @@ export function standings(summaries: readonly RunSummary[], subject: string = US
   const competing = summaries.filter(({ algorithm }) => !notCompeting.includes(algorithm))
   const algorithms = new Set(competing.map(({ algorithm }) => algorithm))
   if (!algorithms.has(subject) || algorithms.size < 2) return undefined
-  const standing = [...groupBy(competing, taskKey).values()]
+  const tasks = [...groupBy(competing, taskKey).values()]
     .filter((runs) => runs.some(({ algorithm }) => algorithm !== subject))
     .map((runs) => standingOf(runs, subject))
-  const tasks = standing.map((task) => ({
-    ...task,
-    equalP99:
-      standing.find(
-        (other) =>
-          other.set === EQUAL_P99_SET && other.board === task.board && other.taskId === task.taskId + EQUAL_P99_IDS,
-      )?.ratio ?? null,
-  }))
   return { subject, tasks, ...tallyOf(tasks) }
 }
 
@@ -194,28 +169,18 @@ function ratioOf(own: Side, rival: Side): Ratio | null {
   return { value: geometricMean(values), spread: spreadOf(values, 'ratio'), byBoard }
 }
 
-function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStanding, 'equalP99'> {
+function standingOf(runs: readonly RunSummary[], subject: string): TaskStanding {
   const { board, taskId, model, capW, set } = runs[0]!
   const boards = boardsOf(runs)
   const names = [...new Set(runs.map(({ algorithm }) => algorithm))].filter((name) => name !== subject)
   const inGroup = (group: readonly string[]) => names.filter((name) => group.includes(name))
-  const rivals = opponents(boards, names)
+  const best = opponents(boards, names)
   const planned = opponents(boards, inGroup(planOnly))
   const own: Side = new Map([...boards].map(([instance, ofBoard]) => [instance, ofBoard.get(subject)]))
-  const ratio = ratioOf(own, rivals)
-  const standing = [...own].map(([instance, run]): BoardStanding => {
-    const rival = rivals.get(instance)?.algorithm ?? null
-    const ofBoard = ratio?.byBoard.get(instance) ?? null
-    const outcome = outcomeOf(holds(run), rival !== null, ofBoard, null)
-    return { instance, rival, ratio: ofBoard, outcome }
-  })
-  const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
+  const ratio = ratioOf(own, best)
+  const rivals = new Map([...best].map(([instance, run]) => [instance, run?.algorithm ?? null]))
+  const usual = mostFrequent([...rivals.values()].flatMap((name) => name ?? []))
   const combined = combineRepeatedRuns(runs)
-  const usual = mostFrequent(standing.flatMap(({ rival }) => rival ?? []))
-  // Whether the subject held its cap on all boards. A board without a ratio counts as held only if it had no opponent.
-  const ownHolds = standing.every(({ outcome, ratio }) => ratio !== null || outcome === 'no-opponent')
-  const outcome = outcomeOf(ownHolds, usual !== undefined, ratio?.value ?? null, ratio?.spread ?? null)
-  const blind = belowLowestLimit(runs) && names.every((name) => limitOnly.includes(name))
   return {
     ...given({ set }),
     board,
@@ -225,34 +190,23 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
     own: combined.find(({ algorithm }) => algorithm === subject) ?? null,
     rival: combined.find(({ algorithm }) => algorithm === usual) ?? null,
     ratio,
-    boards: standing,
-    worst: standing.length > 1 ? worst : null,
+    rivals,
     planning: ratioOf(planned, opponents(boards, inGroup(planLess))),
     control: planOnly.includes(subject) ? null : ratioOf(own, planned),
-    outcome: outcome === 'win' && blind ? 'no-feedback' : outcome,
+    outcome: outcomeOf([...own.values()].every(holds), usual !== undefined, ratio),
   }
 }
 
-function outcomeOf(ownHolds: boolean, hasRival: boolean, ratio: number | null, spread: Spread | null): Outcome {
+function outcomeOf(ownHolds: boolean, hasRival: boolean, ratio: Ratio | null): Outcome {
   if (!ownHolds) return hasRival ? 'loss' : 'nobody'
   if (!hasRival || ratio === null) return 'no-opponent'
+  const { value, spread } = ratio
   const touches = spread !== null && spread.low <= 1 && spread.high >= 1
-  if (touches || Math.abs(ratio - 1) <= TIE_TOLERANCE) return 'tie'
-  return ratio > 1 ? 'win' : 'loss'
+  if (touches || Math.abs(value - 1) <= TIE_TOLERANCE) return 'tie'
+  return value > 1 ? 'win' : 'loss'
 }
 
 function mostFrequent(names: readonly string[]): string | undefined {
   const count = (name: string) => names.filter((other) => other === name).length
   return [...new Set(names)].sort((a, b) => count(b) - count(a))[0]
-}
-
-/** Whether any cap is below the board's lowest power limit; false for unknown boards. */
-function belowLowestLimit(runs: readonly RunSummary[]): boolean {
-  const lowestCapW = Math.min(...runs.map((run) => run.lowestCapW))
-  try {
-    return lowestCapW < findGpuSpec(runs[0]!.board).powerLimitW.min
-  } catch (error) {
-    if (error instanceof UnknownNameError) return false
-    throw error
-  }
 }
