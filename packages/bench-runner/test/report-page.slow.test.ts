@@ -43,7 +43,7 @@ describe('bench-runner report', () => {
     const first = markdown.split('## ')[1]!
     expect(first).toMatch(/^Against the best other algorithm of each task\n/)
     expect(first).toMatch(
-      /\| 3080Ti \| 13 resnet50 \| 170 W \| [\d.]+ \| [\d.]+ \| \w+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| range [\d.]+ to [\d.]+ \| 2 0 0 \| 3080Ti/,
+      /\| 3080Ti \| 13 resnet50 \| 170 W \| [\d.]+ \| [\d.]+ \| \w+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \| range [\d.]+ to [\d.]+ \| win \|/,
     )
     expect(markdown).toMatch(/### Task 6: resnet50 on imagenet, 3080Ti, 130 W, oracle \d+ images\/s/)
     expect(markdown).toMatch(/\| pctodl \| [\d.]+ \| [\d.]+ \| range [\d.]+ to [\d.]+ \| [\d.]+ \|/)

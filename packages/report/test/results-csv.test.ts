@@ -56,6 +56,10 @@ describe('formatResultsCsv', () => {
     )
   })
 
+  it('quotes also the list of a single tenant', () => {
+    expect(formatResultsCsv([{ ...full, tenants: full.tenants.slice(0, 1) }])).toContain('\n1,"[30]","[64]",1110,')
+  })
+
   it('is a header alone for a run without windows', () => {
     expect(formatResultsCsv([])).toBe(`${header}\n`)
   })
