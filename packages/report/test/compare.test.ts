@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { formatDifferences } from '../src/compare/compare-command.js'
 import { compareRuns } from '../src/compare/compare-runs.js'
-import { formatDifferences } from '../src/table/comparison-table.js'
 import { fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
 
 describe('comparing runs', () => {

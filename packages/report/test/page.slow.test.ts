@@ -72,6 +72,15 @@ describe('a report', () => {
     expect(text).not.toContain('oracle')
   })
 
+  it('draws every algorithm of a task, also one whose first run failed', () => {
+    const [first, second] = runs as [ReportedRun, ReportedRun]
+    const again = { ...second, repetition: 2 }
+    const report = reportContent({ runs: [{ ...first, repetition: 2 }, first, again] })
+    expect(report.charts.get('3080Ti_6')!()).toMatchObject({
+      usermeta: { strips: expect.arrayContaining([first.summary.algorithm, second.summary.algorithm]) },
+    })
+  })
+
   it('explains only what its tables show', () => {
     const explained = (of: readonly ReportedRun[]) => textReport(reportContent({ runs: of }))
     const [first, ...others] = runs.slice(0, 5)

@@ -56,6 +56,10 @@ describe('formatResultsCsv', () => {
     )
   })
 
+  it('quotes also the list of a single tenant', () => {
+    expect(formatResultsCsv([{ ...full, tenants: full.tenants.slice(0, 1) }])).toContain('\n1,"[30]","[64]",1110,')
+  })
+
   it('is a header alone for a run without windows', () => {
     expect(formatResultsCsv([])).toBe(`${header}\n`)
   })
@@ -64,10 +68,5 @@ describe('formatResultsCsv', () => {
     const rows = formatResultsCsv(syntheticRun(fixedSetting, manners[2]!).windows).trimEnd().split('\n')
     expect(rows).toHaveLength(25)
     for (const row of rows) expect(row.replaceAll(/"[^"]*"/g, 'list').split(',')).toHaveLength(12)
-  })
-
-  it('refuses figures and dates that are none', () => {
-    expect(() => formatResultsCsv([{ ...full, throughput: Number.NaN }])).toThrow('windows[0].throughput')
-    expect(() => formatResultsCsv([{ ...full, startedAt: new Date(Number.NaN) }])).toThrow('windows[0].startedAt')
   })
 })

@@ -1,7 +1,6 @@
-import { InvalidInputError } from '@pctodl/platform'
 import { chartConfig, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
-import { assertOneTask, rankRuns } from '../verdict/ranking.js'
+import { rankRuns } from '../verdict/ranking.js'
 import { summarizeRun } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
 import { type ChartedRun, chartTitle, timeAxis } from './chart-parts.js'
@@ -20,26 +19,22 @@ const POWER_AXIS_START = { ofCap: 0.6, ofMean: 0.7 }
 const MAX_CAPS_NAMED = 6
 
 /**
- * Draws the runs of one task over a common time axis. Each algorithm has a strip with its one-second average power
- * (true power if known) and the cap; power above the cap is red. Below are the throughput or, for services, the
- * arrivals and the missed requests.
- *
- * @throws InvalidInputError if there is no run, if runs are of different tasks, or for two runs of one algorithm
+ * Draws runs of one task over a common time axis, at most one of each algorithm. Each algorithm has a strip with its
+ * one-second average power (true power if known) and the cap; power above the cap is red. Below are the throughput or,
+ * for services, the arrivals and the missed requests.
  */
 export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
-  const first = runs[0]
-  if (first === undefined) throw new InvalidInputError('runs', [], 'at least one run')
-  assertOneTask('runs', runs)
   // The best run comes first, as in the table beside the chart.
-  const summaries = rankRuns(runs.map((run) => summarizeRun(run)))
-  const algorithms = summaries.map((summary) => summary.algorithm)
+  const summaries = rankRuns(runs.map(summarizeRun))
+  const algorithms = summaries.map(({ algorithm }) => algorithm)
   const usual = chartOrder(algorithms)
   const colors = chartColors(usual)
   const strips = summaries.map((summary): ChartedRun => {
     const run = runs.find(({ algorithm }) => algorithm === summary.algorithm)!
     return { run, summary, color: colors[usual.indexOf(summary.algorithm)]! }
   })
-  const time = timeAxis(Math.max(...runs.map((run) => run.durationMs)))
+  const first = strips[0]!.run
+  const time = timeAxis(Math.max(...runs.map(({ durationMs }) => durationMs)))
   const frame = { width: PLOT_WIDTH, time, rangeW: powerRange(strips) }
   const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
   const panels = first.requests
@@ -63,12 +58,9 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
 }
 
 function powerRange(strips: readonly ChartedRun[]): [number, number] {
-  let lowestCapW = Number.POSITIVE_INFINITY
-  let highestCapW = 0
-  for (const capW of strips.flatMap(({ run }) => run.power.powerCapW)) {
-    lowestCapW = Math.min(lowestCapW, capW)
-    highestCapW = Math.max(highestCapW, capW)
-  }
+  const capsW = strips.flatMap(({ run }) => run.power.powerCapW)
+  const highestCapW = capsW.reduce((a, b) => Math.max(a, b))
+  const lowestCapW = Math.min(...strips.map(({ summary }) => summary.lowestCapW))
   // Leaves space above the highest cap for its label, and a little above the highest power.
   const topW = Math.max(1.14 * highestCapW, ...strips.map(({ summary }) => 1.03 * (summary.peakPowerW ?? 0)))
   const meansW = strips.map(({ summary }) => summary.meanPowerW ?? Number.POSITIVE_INFINITY)

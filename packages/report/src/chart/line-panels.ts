@@ -1,5 +1,6 @@
+import { sum } from '@pctodl/numerics'
 import { palette } from '../charts.js'
-import type { RunRecord, ServedRequests } from '../record/run-record.js'
+import type { ServedRequests } from '../record/run-record.js'
 import {
   type ChartedRun,
   type ChartPanel,
@@ -72,30 +73,25 @@ export function throughputPanel(runs: readonly ChartedRun[], time: TimeAxis): Ch
 
 /** Arrivals of each service in each second. They are the same in all runs. */
 export function arrivalsPanel({ perSecond }: ServedRequests, time: TimeAxis): ChartPanel {
-  const points = perSecond.flatMap(({ service, arrived }) =>
-    arrived.flatMap((value, i) => (value === null ? [] : [{ algorithm: service, t: secondAt(i, time), value }])),
-  )
+  const points = perSecond.flatMap(({ service, arrived }) => pointsOf(service, arrived, time))
   const ofServices = new Map(perSecond.map(({ service }, i) => [service, palette[i % palette.length]!]))
   return linePanel('Arrivals, requests/s', ofServices, points, time)
 }
 
 /** Requests of all services that missed their objective, in each second. */
 export function missedPanel(runs: readonly ChartedRun[], time: TimeAxis): ChartPanel {
-  const points = runs.flatMap(({ run }) =>
-    missedPerSecond(run).flatMap((value, i) =>
-      i < COUNTED_FROM_S ? [] : [{ algorithm: run.algorithm, t: secondAt(i, time), value }],
-    ),
-  )
+  const points = runs.flatMap(({ run: { algorithm, requests } }) => {
+    const missed = requests!.perSecond.map((service) => service.missed)
+    const ofAll = missed[0]?.map((_, i) => (i < COUNTED_FROM_S ? null : sum(missed.map((counts) => counts[i] ?? 0))))
+    return pointsOf(algorithm, ofAll ?? [], time)
+  })
   const title = `Requests that missed their objective, requests/s (counted from ${COUNTED_FROM_S} s on)`
   return linePanel(title, colorsOf(runs), points, time)
 }
 
-function missedPerSecond({ requests }: RunRecord): number[] {
-  const [first, ...others] = (requests?.perSecond ?? []).map(({ missed }) => missed)
-  return (first ?? []).map((missed, i) => others.reduce((sum, other) => sum + (other[i] ?? 0), missed ?? 0))
-}
-
-/** End of the second with index `i`, in the unit of the axis. */
-function secondAt(i: number, { msPerUnit }: TimeAxis): number {
-  return (1000 * (i + 1)) / msPerUnit
+/** One point for each second with a count, at the end of the second. */
+function pointsOf(algorithm: string, perSecond: readonly (number | null)[], { msPerUnit }: TimeAxis): Point[] {
+  return perSecond.flatMap((value, i) =>
+    value === null ? [] : [{ algorithm, t: (1000 * (i + 1)) / msPerUnit, value }],
+  )
 }

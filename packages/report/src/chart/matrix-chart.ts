@@ -1,8 +1,8 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { groupBy } from '@pctodl/platform'
 import type { TopLevelSpec } from '../charts.js'
 import { ALARM_COLOR, chartConfig, INK } from '../charts.js'
 import { FAINT_INK } from '../draw/chart-style.js'
-import { assertOneTask, holds, rankRuns } from '../verdict/ranking.js'
+import { holds, rankRuns } from '../verdict/ranking.js'
 import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
 import { chartTitle, nominal, quantity, textMark } from './chart-parts.js'
@@ -17,22 +17,17 @@ const MAX_IN_A_ROW = 6
 /**
  * Draws all tasks of one board: for each task, the throughput of every algorithm relative to the best run that holds
  * the cap. For a run that breaks the cap, the bar is hollow, and its time above the cap (%) stands beside it. If no run holds
- * the cap, the fastest run is the reference, and the row says so.
- *
- * @throws InvalidInputError if there is no run, if runs are of several boards, or for two runs of one algorithm on one
- *   task
+ * the cap, the fastest run is the reference, and the row says so. A task has at most one run of each algorithm.
  */
 export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
-  const board = summaries[0]?.board
-  if (board === undefined) throw new InvalidInputError('summaries', [], 'at least one run')
-  const other = summaries.find((summary) => summary.board !== board)
-  if (other !== undefined)
-    throw new InvalidInputError('summaries[].board', other.board, `${board} only; one chart per board`)
-
   const served = summaries.some(({ requests }) => requests)
   const algorithms = chartOrder(summaries.map((summary) => summary.algorithm))
-  const keys = [...new Set([...summaries].sort((a, b) => a.taskId - b.taskId).map(taskKey))]
-  const rows = keys.map((key) => taskRow(summaries.filter((summary) => taskKey(summary) === key)))
+  const rows = [
+    ...groupBy(
+      [...summaries].sort((a, b) => a.taskId - b.taskId),
+      taskKey,
+    ).values(),
+  ].map(taskRow)
   const bars = rows.flatMap((row) => row.bars)
   const longest = Math.max(100, ...bars.map((bar) => bar.percent))
 
@@ -82,23 +77,18 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   return {
     config: chartConfig,
     title: chartTitle(
-      `${served ? 'Requests per joule' : 'Throughput'} under the power cap, ${board}`,
+      `${served ? 'Requests per joule' : 'Throughput'} under the power cap, ${summaries[0]!.board}`,
       'Hollow bars: the run broke its cap (beside it: percentage of time above the cap) or missed its latency objective.',
       10,
     ),
     width: PLOT_WIDTH,
     height: { step: algorithms.length * BAR_HEIGHT + GAP_BETWEEN_TASKS, for: 'position' },
     layer: [
-      {
-        data: { values: bars.filter((bar) => bar.holds) },
-        mark: { type: 'bar', strokeWidth: 1.6 },
+      ...[true, false].map((filled) => ({
+        data: { values: bars.filter((bar) => bar.holds === filled) },
+        mark: { type: 'bar' as const, filled, strokeWidth: 1.6 },
         encoding: { y, yOffset, x, color },
-      },
-      {
-        data: { values: bars.filter((bar) => !bar.holds) },
-        mark: { type: 'bar', filled: false, strokeWidth: 1.6 },
-        encoding: { y, yOffset, x, color },
-      },
+      })),
       {
         data: { values: [{}] },
         mark: { type: 'rule', color: '#000000', strokeDash: [5, 4], strokeWidth: 1 },
@@ -123,35 +113,19 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   }
 }
 
-interface Bar {
-  readonly task: string
-  readonly algorithm: string
-  readonly percent: number
-  readonly holds: boolean
-  readonly remark: string
-}
-
-interface TaskRow {
-  readonly task: string
-  readonly best: string
-  readonly noneHolds: boolean
-  readonly bars: readonly Bar[]
-}
-
-function taskRow(runs: readonly RunSummary[]): TaskRow {
-  assertOneTask('summaries', runs)
-  const { taskId, model, dataset, capW } = runs[0]!
-  const objectiveMs = runs[0]!.latency?.[0]?.objectiveMs
+function taskRow(runs: readonly RunSummary[]) {
+  const { taskId, model, dataset, capW, latency } = runs[0]!
+  const objectiveMs = latency?.[0]?.objectiveMs
   const promised = objectiveMs === undefined ? '' : `, ${objectiveMs} ms`
   const task = `${taskId}: ${model}\n${dataset}, ${capW === 'dynamic' ? 'changing cap' : `${capW} W`}${promised}`
   const ranked = rankRuns(runs)
-  const anyHolds = holds(ranked[0])
-  const standard = anyHolds ? ranked[0]! : [...runs].sort((a, b) => merit(b) - merit(a))[0]!
+  const noneHolds = !holds(ranked[0])
+  const standard = noneHolds ? runs.reduce((a, b) => (merit(b) > merit(a) ? b : a)) : ranked[0]!
   const name = `${standard.algorithm} ${standard.throughput.toPrecision(4)}/s`
   return {
     task,
-    best: anyHolds ? name : `none holds; ${name}`,
-    noneHolds: !anyHolds,
+    best: noneHolds ? `none holds; ${name}` : name,
+    noneHolds,
     bars: ranked.map((run) => ({
       task,
       algorithm: run.algorithm,
@@ -162,10 +136,9 @@ function taskRow(runs: readonly RunSummary[]): TaskRow {
   }
 }
 
-function remark(run: RunSummary): string {
-  if (run.verdict.status === 'unknown') return 'power not known'
-  if (run.verdict.status !== 'violates') return ''
-  const late = run.verdict.breaks === 'cap' || run.verdict.breaks === undefined ? '' : 'late'
-  const above = run.verdict.breaks === 'latency' ? '' : `${run.timeAboveCapPercent!.toFixed(0)} %`
-  return [above, late].filter((word) => word !== '').join(', ')
+function remark({ verdict: { status, breaks = 'cap' }, timeAboveCapPercent }: RunSummary): string {
+  if (status === 'unknown') return 'power not known'
+  if (status === 'holds') return ''
+  const above = `${timeAboveCapPercent?.toFixed(0)} %`
+  return { cap: above, latency: 'late', 'cap and latency': `${above}, late` }[breaks]
 }

@@ -1,7 +1,8 @@
 import { ALARM_COLOR, INK } from '../charts.js'
 import { FAINT_INK } from '../draw/chart-style.js'
-import { movingAverageW, powerSignal } from '../evaluate/index.js'
+import { movingAverageW } from '../evaluate/moving-average.js'
 import { EXCESS_TOLERANCE } from '../evaluate/power-metrics.js'
+import { type PowerSignal, powerSignal } from '../evaluate/power-signal.js'
 import { latencyText } from '../table/latency-text.js'
 import { figure } from '../table/report-table.js'
 import type { RunSummary } from '../verdict/run-summary.js'
@@ -20,6 +21,9 @@ import {
 
 const HEIGHT = 96
 const ONE_SECOND_MS = 1000
+
+/** Minimum width of a stretch for a label of its cap, px. */
+const MIN_LABEL_WIDTH = 70
 
 /** Properties that are equal for all strips of one chart. */
 export interface StripFrame {
@@ -49,16 +53,7 @@ export function powerStrip(
     const excessW = powerW === null ? null : Math.max(powerW, levelW)
     curve.push({ t: tidy(timeMs / time.msPerUnit), powerW, excessW, levelW })
   })
-  const cap = capSteps(signal.knotsMs, signal.capW, signal.steps).map(({ fromMs, toMs, capW }) => ({
-    from: fromMs / time.msPerUnit,
-    to: toMs / time.msPerUnit,
-    capW,
-    label: ((toMs - fromMs) / (time.length * time.msPerUnit)) * width > 70 ? `cap ${tidy(capW)} W` : '',
-  }))
-  const lastCap = cap.at(-1)
-  const capLine = cap.map(({ from, capW }) => ({ t: from, capW }))
-  if (lastCap !== undefined) capLine.push({ t: lastCap.to, capW: lastCap.capW })
-
+  const cap = capStretches(signal, time, width)
   const x = timeEncoding(time, false)
   const yScale = { domain: [...rangeW], nice: false, zero: false }
   const y = (field: string) => quantity(field, { scale: yScale, axis: { title: null, tickCount: 4, minExtent: 44 } })
@@ -73,9 +68,9 @@ export function powerStrip(
         encoding: { x, y: { ...y('powerW'), stack: null }, y2: { datum: rangeW[0] } },
       },
       {
-        data: { values: capLine },
-        mark: { type: 'line', interpolate: 'step-after', color: '#000000', strokeWidth: 2.4, strokeDash: [7, 4] },
-        encoding: { x, y: y('capW') },
+        data: { values: cap },
+        mark: { type: 'rule', color: '#000000', strokeWidth: 2.4, strokeDash: [7, 4] },
+        encoding: { x: { ...x, field: 'from' }, x2: { field: 'to' }, y: y('capW') },
       },
       {
         data: { values: curve },
@@ -97,20 +92,15 @@ export function powerStrip(
   }
 }
 
-interface CapStretch {
-  readonly fromMs: number
-  readonly toMs: number
-  readonly capW: number
-}
-
-function capSteps(knotsMs: Float64Array, capW: Float64Array, steps: number): CapStretch[] {
-  const stretches: CapStretch[] = []
-  for (let from = 0, i = 1; i <= steps; i++) {
-    if (i < steps && capW[i] === capW[from]) continue
-    stretches.push({ fromMs: knotsMs[from]!, toMs: knotsMs[i]!, capW: capW[from]! })
-    from = i
-  }
-  return stretches
+/** The stretches of constant cap, with their positions on the time axis, and labels where there is room for them. */
+function capStretches({ steps, knotsMs, capW }: PowerSignal, { length, msPerUnit }: TimeAxis, width: number) {
+  const starts = [...capW.subarray(0, steps).keys()].filter((i) => capW[i] !== capW[i - 1])
+  return starts.map((start, i) => {
+    const from = knotsMs[start]! / msPerUnit
+    const to = knotsMs[starts[i + 1] ?? steps]! / msPerUnit
+    const label = ((to - from) / length) * width > MIN_LABEL_WIDTH ? `cap ${tidy(capW[start]!)} W` : ''
+    return { from, to, capW: capW[start]!, label }
+  })
 }
 
 /** Rounds to three decimals, which is finer than a pixel. Fewer digits make a smaller file. */

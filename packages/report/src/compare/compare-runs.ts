@@ -2,13 +2,17 @@ import { welchTest } from '@pctodl/numerics'
 import { groupBy } from '@pctodl/platform'
 import { meanOrNull } from '../verdict/spread.js'
 
-/** The windows of one run, and the name that identifies the run in a comparison. */
-export interface ComparedRun {
-  readonly run: string
+/** Figures of the windows of a run. */
+interface Observations {
   /** Throughput of each window, samples/s. */
   readonly throughput: readonly number[]
   /** Mean power of each window by the sensor, W; windows without readings are omitted. */
   readonly powerW: readonly number[]
+}
+
+/** The windows of one run, and the name that identifies the run in a comparison. */
+export interface ComparedRun extends Observations {
+  readonly run: string
 }
 
 /** Differences between side A and side B for runs of one name. */
@@ -43,37 +47,36 @@ export interface Comparison {
 export function compareRuns(a: readonly ComparedRun[], b: readonly ComparedRun[], skip: number): Comparison {
   const byName = (runs: readonly ComparedRun[]) => groupBy(runs, ({ run }) => run)
   const [ofA, ofB] = [byName(a), byName(b)]
+  const differences = [...ofA.keys()]
+    .filter((run) => ofB.has(run))
+    .map((run): RunDifference => {
+      const [before, after] = [observations(ofA.get(run)!, skip), observations(ofB.get(run)!, skip)]
+      const [throughputA, throughputB] = [meanOrNull(before.throughput) ?? 0, meanOrNull(after.throughput) ?? 0]
+      return {
+        run,
+        throughputA,
+        throughputB,
+        throughputChangePercent: throughputA > 0 ? 100 * (throughputB / throughputA - 1) : null,
+        pValue: welchTest(before.throughput, after.throughput),
+        powerAW: meanOrNull(before.powerW),
+        powerBW: meanOrNull(after.powerW),
+      }
+    })
   return {
-    differences: [...ofA].flatMap(([run, runs]) =>
-      ofB.has(run) ? [differenceOf(run, observations(runs, skip), observations(ofB.get(run)!, skip))] : [],
-    ),
+    differences,
     onlyInA: [...ofA.keys()].filter((run) => !ofB.has(run)),
     onlyInB: [...ofB.keys()].filter((run) => !ofA.has(run)),
   }
 }
-
-function differenceOf(run: string, a: Observations, b: Observations): RunDifference {
-  const [throughputA, throughputB] = [meanOrNull(a.throughput) ?? 0, meanOrNull(b.throughput) ?? 0]
-  return {
-    run,
-    throughputA,
-    throughputB,
-    throughputChangePercent: throughputA > 0 ? 100 * (throughputB / throughputA - 1) : null,
-    pValue: welchTest(a.throughput, b.throughput),
-    powerAW: meanOrNull(a.powerW),
-    powerBW: meanOrNull(b.powerW),
-  }
-}
-
-type Observations = Pick<ComparedRun, 'throughput' | 'powerW'>
 
 /**
  * Windows of one run are correlated, but whole runs are independent. So if a side has several runs, each run is one
  * observation.
  */
 function observations(runs: readonly ComparedRun[], skip: number): Observations {
-  const after = (values: readonly number[]) => values.slice(Math.min(skip, values.length - 1))
-  const pick = (figures: (run: ComparedRun) => readonly number[]) =>
-    runs.length === 1 ? after(figures(runs[0]!)) : runs.flatMap((run) => meanOrNull(after(figures(run))) ?? [])
-  return { throughput: pick((run) => run.throughput), powerW: pick((run) => run.powerW) }
+  const pick = (figure: keyof Observations) => {
+    const kept = runs.map((run) => run[figure].slice(Math.min(skip, run[figure].length - 1)))
+    return kept.length === 1 ? kept[0]! : kept.flatMap((values) => meanOrNull(values) ?? [])
+  }
+  return { throughput: pick('throughput'), powerW: pick('powerW') }
 }

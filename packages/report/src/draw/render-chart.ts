@@ -24,8 +24,9 @@ const noop = () => {}
 
 async function draw(spec: TopLevelSpec): Promise<string> {
   const [vega, vegaLite] = await Promise.all([import('vega'), import('vega-lite')])
+  // If Vega cannot read the data, it only warns and draws an empty picture. So its warnings are errors here.
   const complaints: string[] = []
-  const logger = collectingLogger(complaints)
+  const logger = vega.logger(vega.Warn, 'warn', (_method, _level, parts) => complaints.push(parts.join(' ')))
   const view = new vega.View(vega.parse(vegaLite.compile(spec, { logger }).spec), { renderer: 'none', logger })
   try {
     vega.resetSVGDefIds()
@@ -35,20 +36,6 @@ async function draw(spec: TopLevelSpec): Promise<string> {
   } finally {
     view.finalize()
   }
-}
-
-/**
- * Returns a logger that collects Vega's warnings as errors. If Vega cannot read the data, it only warns and draws an
- * empty picture.
- */
-function collectingLogger(complaints: string[]) {
-  const collect = (...parts: readonly unknown[]) => {
-    complaints.push(parts.map(String).join(' '))
-    return logger
-  }
-  const ignore = () => logger
-  const logger = { level: (() => logger) as never, error: collect, warn: collect, info: ignore, debug: ignore }
-  return logger
 }
 
 /**

@@ -3,11 +3,10 @@ import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
 import type { TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
-import { algorithmCaption, algorithmTable } from '../table/algorithm-table.js'
+import { algorithmCaption, algorithmTable, baselineOf } from '../table/algorithm-table.js'
 import { figure, type ReportTable, withoutEmptyColumns } from '../table/report-table.js'
 import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
 import { explanation, taskHeading, taskTable } from '../table/task-table.js'
-import { aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
@@ -70,11 +69,7 @@ export interface Oracle {
 /** Content of a report. The page, the Markdown file, the CSV files and the terminal are renderings of it. */
 export interface ReportContent {
   readonly sections: readonly ReportSection[]
-  /**
-   * The charts by name, made when called: one for each task, and one of all tasks for a board with several.
-   *
-   * A chart throws InvalidInputError if a record belongs to another task than its run.
-   */
+  /** The charts by name, made when called: one for each task, and one of all tasks for a board with several. */
   readonly charts: ReadonlyMap<string, () => TopLevelSpec>
   /** The tables of the CSV files, with all columns, by the names of the files. */
   readonly tables: Readonly<Record<string, ReportTable>>
@@ -120,7 +115,12 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
   // Runs are sorted by repetition, so that runs of two algorithms with the same seed are compared with each other.
   const paired = tasks.flatMap((ofTask) => [...ofTask].sort((a, b) => a.repetition - b.repetition))
   const compared = standings(paired.map(({ summary }) => summary))
-  const headline = compared && { standings: standingsTable(compared), headline: headlineTable(compared) }
+  const standingsTables = compared
+    ? [
+        { name: 'headline.csv', table: headlineTable(compared), caption: headlineCaption },
+        { name: 'standings.csv', table: standingsTable(compared), caption: standingsCaption(compared) },
+      ]
+    : []
   const lost = failures.map(
     ({ task, algorithm, message }) => `task ${task.id} on ${task.board}, ${algorithm}: has no result: ${message}`,
   )
@@ -130,12 +130,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       heading: 'Against the best other algorithm of each task',
       // For single runs of one task, the task's own table already compares the algorithms.
       isRepetition: tasks.length === 1 && rows.every(({ runs }) => runs === undefined),
-      parts: compared
-        ? [
-            { table: withoutEmptyColumns(headline!.headline), caption: headlineCaption },
-            { table: withoutEmptyColumns(headline!.standings), caption: standingsCaption(compared) },
-          ]
-        : [],
+      parts: standingsTables.map(({ table, caption }) => ({ table: withoutEmptyColumns(table), caption })),
     },
     {
       heading: 'How the figures were obtained',
@@ -152,7 +147,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
     sections: sections.filter(({ parts }) => parts.length > 0),
     charts: new Map(boards.flatMap(({ charts }) => charts)),
     tables: {
-      ...(headline && { 'standings.csv': headline.standings, 'headline.csv': headline.headline }),
+      ...Object.fromEntries(standingsTables.map(({ name, table }) => [name, table])),
       'tasks.csv': { head: [...taskColumns, ...taskTable([]).head], rows: boards.flatMap(({ cells }) => cells) },
       ...Object.fromEntries(boards.map(({ section, table }) => [`${section.board}_algorithms.csv`, table])),
     },
@@ -171,8 +166,7 @@ type NamedChart = readonly [name: string, chart: () => TopLevelSpec]
 function boardContent(board: string, ofBoard: readonly (readonly ReportedRun[])[], oracle: Oracle | undefined) {
   const summaries = combineRepeatedRuns(ofBoard.flat().map(({ summary }) => summary))
   const baseline = baselineOf(summaries)
-  const algorithms = aggregateByAlgorithm(summaries, baseline)
-  const table = algorithmTable(algorithms, baseline)
+  const table = algorithmTable(summaries, baseline)
   const tasks = ofBoard.map((ofTask) => taskContent(ofTask, oracle?.throughput(ofTask[0]!.task) ?? null))
   const matrix: NamedChart[] = ofBoard.length > 1 ? [[`${board}_matrix`, () => matrixChart(summaries)]] : []
   const section: ReportSection = {
@@ -187,7 +181,7 @@ function boardContent(board: string, ofBoard: readonly (readonly ReportedRun[])[
   return {
     section,
     table,
-    algorithms: algorithms.map(({ algorithm }) => algorithm),
+    algorithms: table.rows.map(([algorithm]) => algorithm!),
     hasOracle: tasks.some(({ oracle }) => oracle !== null),
     rows: tasks.flatMap(({ rows }) => rows),
     cells: tasks.flatMap(({ cells }) => cells),
@@ -200,12 +194,12 @@ const taskColumns = ['board', 'task', 'model', 'dataset', 'cap_w', 'oracle_image
 
 function taskContent(ofTask: readonly ReportedRun[], oracle: number | null) {
   const { board, id, model, dataset, capsW, stem } = ofTask[0]!.task
-  const first = Math.min(...ofTask.map(({ repetition }) => repetition))
-  const shown = ofTask.filter(({ repetition }) => repetition === first)
   const rows = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
   const table = taskTable(rows, oracle)
-  const links = rows.map(({ algorithm }): RowLinks => {
-    const own = ofTask.filter(({ summary }) => summary.algorithm === algorithm)
+  const byRow = rows.map(({ algorithm }) =>
+    ofTask.filter(({ summary }) => summary.algorithm === algorithm).sort((a, b) => a.repetition - b.repetition),
+  )
+  const links = byRow.map((own): RowLinks => {
     const playgroundFragment = own.flatMap((run) => run.playgroundFragment ?? [])[0]
     return { ...given({ playgroundFragment }), recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []) }
   })
@@ -221,7 +215,7 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null) {
     ],
   }
   const about = [board, `${id}`, model, dataset, capsW.join(' '), figure(oracle, 1)]
-  const chart: NamedChart = [stem, () => comparisonChart(shown.map(({ record }) => record()))]
+  const chart: NamedChart = [stem, () => comparisonChart(byRow.map((own) => own[0]!.record()))]
   return { section, rows, oracle, cells: table.rows.map((row) => [...about, ...row]), chart }
 }
 

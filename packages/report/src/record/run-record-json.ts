@@ -13,18 +13,19 @@ export function formatRunRecord(record: RunRecord): string {
  * @throws InvalidInputError with the file name if the text is not a record of this version
  */
 export function parseRunRecord(text: string, file: string): RunRecord {
-  let json: ({ recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>) | null
+  let json: Partial<RunRecord & { recordVersion: unknown }> | null
   try {
     json = JSON.parse(text)
-  } catch (error) {
-    throw new InvalidInputError(file, text.slice(0, 40), 'the record of a run in JSON', { cause: error })
+  } catch {
+    json = null
   }
   const { recordVersion, ...record } = json ?? {}
   if (recordVersion !== RECORD_VERSION || !Array.isArray(record.windows)) {
-    throw new InvalidInputError(file, recordVersion, `the record of a run of version ${RECORD_VERSION}; run it again`)
+    const expected = `the record of a run in JSON, of version ${RECORD_VERSION}; run it again`
+    throw new InvalidInputError(file, text.slice(0, 40), expected)
   }
   return {
-    ...(record as unknown as RunRecord),
+    ...(record as RunRecord),
     windows: record.windows.map((window) => ({ ...window, startedAt: new Date(window.startedAt) })),
   }
 }

@@ -55,9 +55,10 @@ export function printable(text: string): string {
     .replace(/[^ -~]/gu, '?')
 }
 
+/** A `-` becomes an empty cell. Lists are always quoted, as in the result files of PctoDL's Python code. */
 export function tableAsCsv({ head, rows }: ReportTable): string {
   const cell = (value: string) =>
-    /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value === '-' ? '' : value
+    /[",\n[]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value === '-' ? '' : value
   return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\n')}\n`
 }
 
