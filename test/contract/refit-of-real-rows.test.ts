@@ -37,7 +37,7 @@ describe('rows of real boards', () => {
   })
 
   it.each([0.5, 2])('are refused if each power is %d times the measured one', (factor) => {
-    expect(() => refit(learnt, scaled(real, factor))).toThrow(/^rows: powerAverageW: got .* times the predicted power/)
+    expect(() => refit(learnt, scaled(real, factor))).toThrow(/^rows\.powerAverageW: got .* times the predicted power/)
   })
 
   it.each([0.8, 1.25])('are learnt from a board that draws %d times the power', (factor) => {

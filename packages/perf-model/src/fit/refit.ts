@@ -37,19 +37,16 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     row,
     terms: model.errorTerms(row),
   }))
-  const ratios = rows.map(({ row }) => {
-    const { powerW } = model.predict(row)
-    const ratio = row.powerAverageW / powerW
-    if (isBeyond(ratio, MAX_POWER_FACTOR)) {
-      const expected = `W, within a factor of ${MAX_POWER_FACTOR} of the predicted ${powerW.toFixed(0)} W; correct or remove the row`
-      throw new InvalidInputError(`rows[${newRows.indexOf(row)}].powerAverageW`, row.powerAverageW, expected)
-    }
-    return ratio
-  })
-  const middle = median(ratios)
-  if (isBeyond(middle, MAX_MEDIAN_FACTOR)) {
-    const expected = `at most ${MAX_MEDIAN_FACTOR} times more or less than predicted for ${spec.name}; correct the powers, or fit this board anew with fitPerfModel (pctodl fit)`
-    throw new InvalidInputError('rows: powerAverageW', `${middle.toFixed(2)} times the predicted power`, expected)
+  const ratios = rows.map(({ row }) => row.powerAverageW / model.predict(row).powerW)
+  const checks = [
+    ...rows.map(({ row }, i) => [`rows[${newRows.indexOf(row)}]`, ratios[i]!, MAX_POWER_FACTOR] as const),
+    ['rows', median(ratios), MAX_MEDIAN_FACTOR] as const,
+  ]
+  for (const [field, ratio, factor] of checks) {
+    if (Math.abs(Math.log(ratio)) <= Math.log(factor)) continue
+    const found = `${ratio.toPrecision(3)} times the predicted power`
+    const expected = `at most ${factor} times more or less; give W, remove wrong rows, or fit the board anew`
+    throw new InvalidInputError(`${field}.powerAverageW`, found, expected)
   }
   const errors = parameters.errors.map((state) => {
     const before = forget ? { ...state, covariance: [] } : state
@@ -62,8 +59,4 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
   })
   const { provenance } = parameters
   return new PerfModel({ ...parameters, provenance: { ...provenance, refits: provenance.refits + 1 }, errors }, spec)
-}
-
-function isBeyond(ratio: number, factor: number): boolean {
-  return Math.abs(Math.log(ratio)) > Math.log(factor)
 }
