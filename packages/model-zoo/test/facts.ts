@@ -4,7 +4,13 @@ import { layerGraph } from '../src/index.js'
 const BYTES_PER_ELEMENT = 2
 
 /** Sums over the layers of a network; memory in half precision. */
-export function networkFacts(name: string, options: { readonly inputSize?: number } = {}) {
+export function networkFacts(
+  name: string,
+  options: { readonly inputSize?: number } = {},
+): Record<
+  'parameters' | 'weightBytes' | 'peakActivationBytes' | 'gflops' | 'operators' | 'activationElements',
+  number
+> {
   const { layers, parameters, weightElements, peakActivationElements } = layerGraph(name, options)
   const sum = (value: (layer: (typeof layers)[number]) => number) => layers.reduce((all, each) => all + value(each), 0)
   return {
