@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url'
 import { createPolicy, parseAlgorithms } from '@pctodl/bench-runner'
 import { compareImplementations, drawnStories, type Implementation } from '../test/contract/compare.js'
 import { type PolicyOf, pctodl } from '../test/contract/harness.js'
-import { scriptOptions } from './evaluation/script-options.js'
+import { refuse, scriptOptions } from './evaluation/script-options.js'
 
 const { policies, seed, stories } = scriptOptions(import.meta.filename, {
   policies: 'pctodl,plan-limit',
@@ -40,6 +40,6 @@ async function implementation(name: string): Promise<Implementation> {
 }
 
 const names = policies.split(',')
-if (names.length !== 2) throw new Error(`--policies: got ${policies}, expected two, as in pctodl,plan-limit`)
+if (names.length !== 2) refuse(`--policies: got ${policies}, expected two, as in pctodl,plan-limit`)
 const [a, b] = await Promise.all(names.map(implementation))
 await compareImplementations(a!, b!, drawnStories(stories, seed))

@@ -4,7 +4,7 @@
  * misses a bound, and exits with 1 if there is one.
  *
  *   pnpm control-scenarios [--cases 14] [--kinds 'load on;tenants die'] [--seed 1] [--policies pctodl,directcap,fixed-clock]
- *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--workers 2] [--results results.json] [--write]
+ *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--workers 2] [--write]
  *   pnpm ablate [the same options]
  *
  * Each case runs on the shipped board or on a random variant of it. `--cases` is the number of cases of each kind. 14
@@ -12,7 +12,6 @@
  * the cases with these numbers again. Policies named `pctodl-<mechanism>` lack one mechanism of the clock controller;
  * they are compared with pctodl in a second table. `pnpm ablate` compares all of them.
  */
-import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { clockMechanisms } from '@pctodl/thermo-dvfs'
@@ -21,7 +20,7 @@ import { drawScenario, kindsNamed } from './control-scenarios/scenarios.js'
 import { ablationTable, tableOf } from './control-scenarios/table.js'
 import { runInWorkers } from './control-scenarios/worker.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
-import { scriptOptions } from './evaluation/script-options.js'
+import { refuse, scriptOptions } from './evaluation/script-options.js'
 
 const options = scriptOptions(import.meta.filename, {
   cases: 14,
@@ -32,10 +31,10 @@ const options = scriptOptions(import.meta.filename, {
   ablate: false,
   variants: 16,
   'limit-factor': 0,
-  results: '',
   workers: 2,
   write: false,
 })
+if (options.workers < 1) refuse(`--workers: got ${options.workers}, expected at least 1`)
 const { seed, cases } = options
 const ALL_PAIRS = 14
 const numbersOf = (kind: string): number[] => {
@@ -54,7 +53,6 @@ const orders = kindsNamed(options.kinds)
   .map((scenario) => ({ scenario, policies, limitFactor }))
 
 const results = await runInWorkers(orders, options.workers)
-if (options.results !== '') writeFileSync(options.results, JSON.stringify(results))
 const { markdown, missed } = tableOf(results)
 process.stdout.write(`${markdown}\n\n${missed.map((line) => `- ${line}\n`).join('')}\n${ablationTable(results)}`)
 if (options.write) {

@@ -6,8 +6,10 @@ import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { brokenLinks } from './broken-links.js'
+import { scriptOptions } from './evaluation/script-options.js'
 import { root } from './pack-packages.js'
 
+scriptOptions(import.meta.filename, {})
 const site = path.join(root, 'dist', 'site')
 rmSync(site, { recursive: true, force: true })
 const typedoc = path.join(root, 'node_modules', 'typedoc', 'bin', 'typedoc')

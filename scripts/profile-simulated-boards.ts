@@ -10,9 +10,10 @@ import path from 'node:path'
 import { calibratedBoards, physicsOfBoard, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { findGpuSpec, formatTraceCsv, networkNames, VirtualClock } from '@pctodl/platform'
 import { makePlan, mixSweep, type ProfileRow, runPlan } from '@pctodl/profiler'
+import { printUsage, scriptOptions } from './evaluation/script-options.js'
 
-const [folder, ...boards] = process.argv.slice(2)
-if (folder === undefined) throw new Error('name the folder to write to')
+const [folder, ...boards] = scriptOptions(import.meta.filename, {}, true).positionals
+if (folder === undefined) printUsage(import.meta.filename, 2)
 mkdirSync(folder, { recursive: true })
 for (const board of boards.length > 0 ? boards : calibratedBoards) {
   const spec = findGpuSpec(board)

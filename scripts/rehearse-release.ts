@@ -17,6 +17,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { exampleCalls, needsHost } from '../test/example-calls.js'
 import { pnpmProgram } from './bring-pnpm.mjs'
+import { scriptOptions } from './evaluation/script-options.js'
 import { type Manifest, root, workspacePackages } from './pack-packages.js'
 import { javaScriptOf, readmeExamples } from './readme-examples.js'
 import { versionPackages } from './version-packages.js'
@@ -25,6 +26,7 @@ const NODE_LINES = [20, 22, 24]
 /** Only the rehearsal needs this program, so it is not a dependency of the repository; a clone need not install it. */
 const VERDACCIO = 'verdaccio@6.5.0'
 
+const { keep } = scriptOptions(import.meta.filename, { keep: false })
 const run = promisify(execFile)
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl release-'))
 const copy = path.join(folder, 'repository')
@@ -43,7 +45,7 @@ try {
 } finally {
   // Ends the registry by its own handle; it has no child processes.
   registry?.kill()
-  if (process.argv.includes('--keep')) console.log(`kept: ${folder}`)
+  if (keep) console.log(`kept: ${folder}`)
   else rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 for (const finding of findings) console.error(finding)

@@ -3,7 +3,7 @@
  * The processes only wait for known batch times; arrivals are Poisson. In the simulation, a batch takes the known time
  * plus the time to hand it over and back, which is measured beforehand without waiting requests.
  *
- *   node --import tsx --conditions=@pctodl/source scripts/request-latencies.ts [seconds a case]
+ *   node --import tsx --conditions=@pctodl/source scripts/request-latencies.ts [--seconds 60]
  *
  * Needs a machine with free processors; on a loaded one, start it with `chrt -r 1`, so that the kernel prefers it. Fails
  * if a quantile differs by more than the tolerance.
@@ -16,6 +16,7 @@ import { InferencePool, RequestDesk, syntheticImages, timedWorker } from '@pctod
 import { poissonArrivals } from '@pctodl/traffic'
 import { ServingEngine } from '../packages/gpu-sim/src/serving/serving-engine.js'
 import { lawful, TestProcess } from '../packages/gpu-sim/test/serving-laws.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
 interface Case {
   readonly ratePerS: number
@@ -44,7 +45,7 @@ const TOLERANCE_MS = 3
 /** Number of batches of each instance that are timed beforehand. */
 const HANDED_OVER = 100
 
-const seconds = Number(process.argv[2] ?? 60)
+const { seconds } = scriptOptions(import.meta.filename, { seconds: 60 })
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-request-latencies-'))
 const images = await syntheticImages({ folder, count: 1 })
 const rows: Record<string, unknown>[] = []

@@ -5,13 +5,15 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { scriptOptions } from './evaluation/script-options.js'
 import { type PackageSize, packageSizes } from './package-sizes.js'
 
+const { write } = scriptOptions(import.meta.filename, { write: false })
 const root = path.resolve(import.meta.dirname, '..')
 const budgetFile = path.join(root, 'size-budget.json')
 const sizes = packageSizes(root)
 
-if (process.argv.includes('--write')) {
+if (write) {
   const up = (value: number, step: number) => Math.ceil(value / step) * step
   const budgets = [...sizes].map(([name, { tokens, exports, readmeWords }]) => [
     name,

@@ -4,7 +4,7 @@
  * for the highest load under the cap, with the default margins. Prints the share of plans in which all objectives are
  * met, under independent arrivals, planned bursts and unplanned bursts.
  *
- *   npx tsx --conditions=@pctodl/source scripts/validate-service-plans.ts [cases] [seconds]
+ *   npx tsx --conditions=@pctodl/source scripts/validate-service-plans.ts [--cases 40] [--seconds 30]
  */
 import { pathToFileURL } from 'node:url'
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
@@ -13,6 +13,7 @@ import { quantile, SeededRandom } from '@pctodl/numerics'
 import { VirtualClock } from '@pctodl/platform'
 import { gammaArrivals, serviceReport } from '@pctodl/traffic'
 import { brief, type PlanCase, planCases } from '../packages/greedy-partition/test/service-cases.js'
+import { scriptOptions } from './evaluation/script-options.js'
 
 export interface HeldPlan {
   /** Share of the requests that were answered within their objective; the lowest of all services. */
@@ -135,5 +136,6 @@ async function main(count: number, seconds: number): Promise<void> {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await main(Number(process.argv[2] ?? 40), Number(process.argv[3] ?? 30))
+  const { cases, seconds } = scriptOptions(import.meta.filename, { cases: 40, seconds: 30 })
+  await main(cases, seconds)
 }

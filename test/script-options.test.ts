@@ -1,9 +1,10 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { scriptOptions } from '../scripts/evaluation/script-options.js'
 
 const { argv } = process
 afterEach(() => {
   process.argv = argv
+  vi.restoreAllMocks()
 })
 
 function read(words: readonly string[], allowPositionals?: boolean) {
@@ -19,11 +20,18 @@ it('options of a script have the types of their defaults', () => {
 
 it.each([
   [['--seed', 'one'], "--seed: got 'one', expected a number"],
+  [['--seed=-1'], "--seed: got '-1', expected a number of at least 0"],
   [['--seed', '1,2'], "--seed: got '1,2', expected a number"],
   [['--seed='], "--seed: got '', expected a number"],
   [['--sed', '2'], "Unknown option '--sed'"],
   [['2'], "Unexpected argument '2'"],
   [['--', '--seed', '2'], "Unexpected argument '--seed'"],
-])('%j is an error, because the script would run with its defaults', (words, message) => {
-  expect(() => read(words)).toThrow(message)
+])('%j ends the script with one message, because it would run with its defaults', (words, message) => {
+  const said = vi.spyOn(console, 'error').mockReturnValue()
+  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Error(`ended with ${code}`)
+  })
+  expect(() => read(words)).toThrow('ended with 2')
+  expect(exit).toHaveBeenCalledOnce()
+  expect(said.mock.calls).toEqual([[expect.stringContaining(message)]])
 })

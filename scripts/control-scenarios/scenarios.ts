@@ -2,6 +2,7 @@ import type { Fault } from '@pctodl/gpu-sim'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type CapStep, networkNames, UnknownNameError } from '@pctodl/platform'
 import type { SensorTrouble } from '../evaluation/misled-gpu.js'
+import { refuse } from '../evaluation/script-options.js'
 
 /** One random case. It can be run again by its kind and number, which identify a line of the table. */
 export interface Scenario {
@@ -163,11 +164,7 @@ const scenarioKinds = [...Object.keys(kinds), ...Object.keys(combined)]
 export function kindsNamed(texts: string): readonly string[] {
   const found = texts.split(';').flatMap((text) => {
     const kinds = scenarioKinds.filter((kind) => kind.includes(text))
-    if (kinds.length === 0) {
-      console.error(new UnknownNameError('kind', text, scenarioKinds).message)
-      process.exit(2)
-    }
-    return kinds
+    return kinds.length > 0 ? kinds : refuse(new UnknownNameError('kind', text, scenarioKinds).message)
   })
   return [...new Set(found)]
 }

@@ -5,9 +5,8 @@ type Widened<T> = T extends number ? number : T extends boolean ? boolean : stri
 
 /**
  * Reads a script's options. Their defaults define their names and types: numbers, texts and switches. With `--help`,
- * prints the script's head comment, which describes its purpose and options, and exits.
- *
- * @throws Error for an unknown option, a number that is none, and, unless `allowPositionals`, further words
+ * prints the script's head comment, which describes its purpose and options, and exits. An unknown option, a number that
+ * is none or negative, and, unless `allowPositionals`, further words end the script with a message.
  */
 export function scriptOptions<T extends Readonly<Record<string, number | string | boolean>>>(
   file: string,
@@ -17,15 +16,32 @@ export function scriptOptions<T extends Readonly<Record<string, number | string 
   const entries = Object.entries({ ...defaults, help: false })
   const options: ParseArgsConfig['options'] = {}
   for (const [name, value] of entries) options[name] = { type: typeof value === 'boolean' ? 'boolean' : 'string' }
-  const { values, positionals } = parseArgs({ options, allowPositionals })
+  const { values, positionals } = parsed({ options, allowPositionals })
   if (values['help']) printUsage(file)
   const read = entries.map(([name, value]) => {
     const given = values[name] ?? value
     if (typeof value !== 'number') return [name, given]
-    if (given === '' || !Number.isFinite(Number(given))) throw new Error(`--${name}: got '${given}', expected a number`)
-    return [name, Number(given)]
+    const number = Number(given)
+    if (given === '' || !Number.isFinite(number) || number < 0) {
+      refuse(`--${name}: got '${given}', expected a number of at least 0`)
+    }
+    return [name, number]
   })
   return { ...Object.fromEntries(read), positionals }
+}
+
+function parsed(config: ParseArgsConfig) {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    return refuse((error as Error).message)
+  }
+}
+
+/** Ends the script with a message. */
+export function refuse(message: string): never {
+  console.error(message)
+  process.exit(2)
 }
 
 export function printUsage(file: string, exitCode = 0): never {

@@ -9,7 +9,6 @@ export {
   kvCacheBytes,
 } from './decoder.js'
 export { type Layer, type LayerGraph, layerGraph } from './layer-graph.js'
-export { networkFacts } from './network-facts.js'
 export type { NetworkGraph } from './network-graph.js'
 export { networkWork } from './network-work.js'
 export { exportOnnx } from './onnx/export-onnx.js'

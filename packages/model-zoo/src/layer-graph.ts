@@ -1,9 +1,8 @@
 import { networkName } from '@pctodl/platform'
 import { buildNetwork } from './build-network.js'
-import type { NetworkGraph } from './network-graph.js'
 import { peakActivationElements } from './peak-activations.js'
 import { inferShapes, type Shape } from './shapes.js'
-import { isView } from './views.js'
+import { isView, owners } from './views.js'
 import { type OperatorWork, operatorWork, sumElements, type WorkOptions } from './work.js'
 
 /** One operator that launches a kernel, and its work for one sample. */
@@ -65,13 +64,13 @@ export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph 
   const graph = buildNetwork(name)
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]))
-  const source = throughViews(graph)
+  const source = owners(graph, isView)
   const parameters = sumElements(graph.nodes.flatMap(({ weights }) => weights))
   return {
     name: networkName(name),
     layers: operatorWork(graph, options).map((work) => {
       const node = nodes.get(work.name)!
-      const inputs = node.inputs.map((id) => source.get(id) ?? id)
+      const inputs = node.inputs.map((id) => source.get(id)!)
       return { ...work, operator: node.kind, inputs, outputShape: shapes.get(node.id) ?? [] }
     }),
     parameters,
@@ -79,14 +78,4 @@ export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph 
     peakActivationElements: peakActivationElements(graph, shapes),
     unknownOperators: [],
   }
-}
-
-/** Maps each view's id to the node whose memory it uses. */
-function throughViews(graph: NetworkGraph): ReadonlyMap<string, string> {
-  const source = new Map<string, string>()
-  for (const node of graph.nodes) {
-    const [first = ''] = node.inputs
-    if (isView(node)) source.set(node.id, source.get(first) ?? first)
-  }
-  return source
 }

@@ -1,6 +1,6 @@
 import type { NetworkGraph } from './network-graph.js'
 import { elementCount, type Shape } from './shapes.js'
-import { sharesFirstInput } from './views.js'
+import { owners, sharesFirstInput } from './views.js'
 
 /** An operator, described by the memory that it reads and writes. A view writes none. */
 export interface MemoryStep {
@@ -46,12 +46,12 @@ export function peakElements(
  * allocator caches memory and callers keep references.
  */
 export function peakActivationElements(graph: NetworkGraph, shapes: ReadonlyMap<string, Shape>): number {
-  const owner = new Map<string, string>()
-  const steps = graph.nodes.map((node): MemoryStep => {
-    const reads = node.inputs.map((id) => owner.get(id)!)
-    const shared = sharesFirstInput(node) ? reads[0] : undefined
-    owner.set(node.id, shared ?? node.id)
-    return { reads, writes: shared === undefined ? [node.id] : [] }
-  })
+  const owner = owners(graph, sharesFirstInput)
+  const steps = graph.nodes.map(
+    ({ id, inputs }): MemoryStep => ({
+      reads: inputs.map((input) => owner.get(input)!),
+      writes: owner.get(id) === id ? [id] : [],
+    }),
+  )
   return peakElements(steps, (id) => elementCount(shapes.get(id)!))
 }

@@ -1,6 +1,7 @@
 import { networkNames } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { exportOnnx, graphFromOnnx, layerGraph, networkFacts, networkWork } from '../src/index.js'
+import { exportOnnx, graphFromOnnx, layerGraph, networkWork } from '../src/index.js'
+import { networkFacts } from './facts.js'
 
 describe('the work of a network', () => {
   it.each(networkNames)('adds up to the facts of %s', (name) => {

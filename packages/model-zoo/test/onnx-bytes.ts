@@ -7,6 +7,7 @@ import {
   type OnnxAttributes,
   valueInfo,
 } from '../src/onnx/onnx-messages.js'
+import { encode } from '../src/onnx/proto-message.js'
 import { floatValues, int64Values } from '../src/onnx/tensor-values.js'
 
 type Written = readonly [
@@ -32,24 +33,26 @@ export function onnxBytes({
   readonly name?: string
 }): Uint8Array {
   const count = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
-  return modelMessage(
-    graphMessage({
-      name,
-      nodes: nodes.map(([operator, inputs, output, attributes = {}]) =>
-        nodeMessage(operator, inputs, output, attributes),
-      ),
-      initializers: [
-        ...Object.entries(floats).map(([each, shape]) => {
-          return floatTensor(
-            each,
-            shape,
-            floatValues(count(shape), () => 1),
-          )
-        }),
-        ...Object.entries(integers).map(([each, values]) => int64Tensor(each, [values.length], int64Values(values))),
-      ],
-      input: valueInfo('x', input),
-      output: valueInfo(nodes.at(-1)![2], []),
-    }),
-  ).encode()
+  return encode(
+    modelMessage(
+      graphMessage({
+        name,
+        nodes: nodes.map(([operator, inputs, output, attributes = {}]) =>
+          nodeMessage(operator, inputs, output, attributes),
+        ),
+        initializers: [
+          ...Object.entries(floats).map(([each, shape]) => {
+            return floatTensor(
+              each,
+              shape,
+              floatValues(count(shape), () => 1),
+            )
+          }),
+          ...Object.entries(integers).map(([each, values]) => int64Tensor(each, [values.length], int64Values(values))),
+        ],
+        input: valueInfo('x', input),
+        output: valueInfo(nodes.at(-1)![2], []),
+      }),
+    ),
+  )
 }

@@ -3,8 +3,9 @@ import { InvalidInputError, networkNames, UnknownNameError } from '@pctodl/platf
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { someOf } from '../../../test/long-tests.js'
 import { GraphBuilder } from '../src/graph-builder.js'
-import { buildNetwork, exportOnnx, networkFacts } from '../src/index.js'
+import { buildNetwork, exportOnnx } from '../src/index.js'
 import { elementCount } from '../src/shapes.js'
+import { networkFacts } from './facts.js'
 import { axesOf, decodeModel, integer, type Model } from './onnx-model.js'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')

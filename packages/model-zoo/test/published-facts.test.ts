@@ -1,6 +1,7 @@
 import { type NetworkName, networkNames } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { buildNetwork, networkFacts, operatorWork } from '../src/index.js'
+import { buildNetwork, operatorWork } from '../src/index.js'
+import { networkFacts } from './facts.js'
 
 const learnedParameters: Record<NetworkName, number> = {
   mnasnet1_0: 4_383_312,

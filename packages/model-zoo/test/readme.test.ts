@@ -4,8 +4,8 @@ import path from 'node:path'
 import { networkNames } from '@pctodl/platform'
 import { expect, it, vi } from 'vitest'
 import { summary } from '../examples/read-onnx.js'
-import { networkFacts } from '../src/index.js'
 import { writeOnnx } from '../src/node.js'
+import { networkFacts } from './facts.js'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type NetworkName, networkNames } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { buildNetwork, inferShapes, networkFacts } from '../src/index.js'
+import { buildNetwork, inferShapes } from '../src/index.js'
 import type { GraphNode } from '../src/network-graph.js'
+import { networkFacts } from './facts.js'
 import golden from './golden/torchvision.json' with { type: 'json' }
 
 // The golden digests come from torchvision itself (scripts/torchvision-golden.py, which also says what a line is).

@@ -45,7 +45,7 @@ export async function sweepRegrets(board: string, over: SweptSetting, variants: 
         const top = { ...pointAt(spec.powerLimitW.max), setting: spec.powerLimitW.max }
         const settings = over === 'clocks' ? clocks : limitsOf(spec, top.powerW)
         const measured = over === 'clocks' ? [] : [top]
-        const { best, points } = await findKnee(settings, async (setting) => pointAt(setting), { measured })
+        const { best, points } = await findKnee(settings, async (setting) => pointAt(setting), measured)
         const full = over === 'clocks' ? settings : settings.filter((_, i) => i % LIMIT_STEP_W === 0)
         const most = Math.max(...[...points, ...full.map(pointAt)].map(efficiencyOf))
         cases.push({

@@ -51,10 +51,10 @@ async function measure(
     if (rows.length > 0 && rows.length < plan.rows.length) {
       stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
     }
-    const { onBegin, onRow } = showProgress(stderr, plan, plan.rows.length - rows.length)
+    const { onBegin, onRow } = showProgress(stderr, plan, store.left.length)
     await runPlan(backend, plan, {
       measured: store.measured,
-      retries: store.retries,
+      left: store.left,
       signal,
       onBegin,
       onRefused: ({ message }) => stderr.write(`without a lease: ${message}\n`),

@@ -5,15 +5,10 @@ import type { ProfiledBoard } from './measure/profiled-board.js'
 import { type PlannedRow, type ProfilePlan, requestsClock } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
-  /**
-   * Rows of the same plan that an earlier run measured, in the order of measurement. They are not measured again.
-   * Default: none.
-   */
+  /** Rows of the same plan that an earlier run measured, in the order of measurement. Default: none. */
   readonly measured?: readonly ProfileRow[]
-  /** Plan indices of rows that failed in an earlier run. They are measured last. Default: none. */
-  readonly retries?: ReadonlySet<number>
-  /** Returns whether to omit a row. Default: none is omitted. */
-  readonly skips?: (planned: PlannedRow) => boolean
+  /** Plan indices of the rows to measure, in this order. Default: those that are not in `measured`. */
+  readonly left?: readonly number[]
   /** Called before each row; returns whether to stop before it. Default: never. */
   readonly isOver?: () => boolean
   readonly signal?: AbortSignal | undefined
@@ -35,11 +30,11 @@ export interface RunPlanOptions {
  * @throws PctodlError `LEASE_HELD` if a row requests a clock, and another program has the lease
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {
-  const { measured = [], skips = () => false, isOver = () => false } = options
-  const { retries = new Set(), signal, onBegin, onRow, onRefused } = options
+  const { measured = [], isOver = () => false, signal, onBegin, onRow, onRefused } = options
   assertOfPlan(plan, measured)
   const done = new Set(measured.map(({ row }) => row))
-  const isLocking = plan.rows.some((row) => requestsClock(row) && !skips(row))
+  const { left = [...plan.rows.keys()].filter((row) => !done.has(row)) } = options
+  const isLocking = left.some((row) => requestsClock(plan.rows[row]!))
   const lease = await board.gpu.acquire().catch((error: unknown) => {
     if (isLocking || !(error instanceof PctodlError)) throw error
     onRefused?.(error)
@@ -49,13 +44,11 @@ export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: 
   try {
     // Measuring the rows again brings a new simulated board into the state that the earlier one had.
     if (board.livesInProcess) for (const { row } of measured) await measureRow(context, plan.rows[row]!, row)
-    const order = [...plan.rows.entries()].sort(([a], [b]) => Number(retries.has(a)) - Number(retries.has(b)))
-    for (const [i, planned] of order) {
-      if (done.has(i) || skips(planned)) continue
+    for (const row of left) {
       signal?.throwIfAborted()
       if (isOver()) break
-      onBegin?.(planned)
-      onRow(await measureRow(context, planned, i))
+      onBegin?.(plan.rows[row]!)
+      onRow(await measureRow(context, plan.rows[row]!, row))
     }
   } finally {
     await board.tenants.stop().finally(() => lease?.release())

@@ -255,8 +255,8 @@ describe('runPlan', () => {
     expect(rows[0]).toMatchObject({ status: 'ok', targetSmClockMhz: null, memClockMhz: 1215 })
     const locking = makePlan(spec, [row, { ...row, smClockMhz: 1005 }], { seed: 1 })
     await expect(runPlan(profiled, locking, { onRow: () => {} })).rejects.toMatchObject({ code: 'LEASE_HELD' })
-    const skips = ({ smClockMhz }: PlannedRow) => smClockMhz !== null
-    await runPlan(profiled, locking, { skips, onRow: (each) => rows.push(each) })
+    const left = [locking.rows.findIndex(({ smClockMhz }) => smClockMhz === null)]
+    await runPlan(profiled, locking, { left, onRow: (each) => rows.push(each) })
     expect(rows).toHaveLength(2)
     await lease.release()
   })

@@ -2,7 +2,7 @@ import { elementCount, type Shape } from '../shapes.js'
 import { axisOf, fail, type NodeReading, permutationOf, Unknown } from './node-reading.js'
 import { shapeSlice } from './output-shapes.js'
 import { elementTypes, isFloat } from './read-onnx.js'
-import { slicedAxes } from './sliced-axes.js'
+import { type SlicedAxis, slicedAxes } from './sliced-axes.js'
 import { broadcastIndices, LONGEST_LIST, stridedIndices } from './tensor-value.js'
 
 type Rule = (node: NodeReading, output: Shape) => readonly number[]
@@ -24,16 +24,16 @@ function reduced(fold: (values: readonly number[]) => number): Rule {
   return (node) => (node.shape(0).length === 1 ? [fold(node.values(0))] : fail())
 }
 
-/**
- * Returns for each output element its index in the first input. `positions` lists the selected positions along each
- * axis.
- */
-function picked(from: Shape, positions: readonly (readonly number[])[]): number[] {
+/** Values of the first input at the selected positions along each axis; other axes are whole. */
+function picked(node: NodeReading, selected: readonly SlicedAxis[]): number[] {
   let at = [0]
-  from.forEach((size, axis) => {
-    at = at.flatMap((index) => positions[axis]!.map((position) => index * size + position))
+  node.shape(0).forEach((size, axis) => {
+    const positions =
+      selected.find((each) => each.axis === axis)?.positions ?? Array.from({ length: size }, (_, i) => i)
+    at = at.flatMap((index) => positions.map((position) => index * size + position))
   })
-  return at
+  const values = node.values(0)
+  return at.map((index) => values[index]!)
 }
 
 /** Rules for the operators with which exporters compute shapes. */
@@ -108,21 +108,11 @@ const rules: Readonly<Record<string, Rule>> = {
     ).flat()
   },
   Gather: (node) => {
-    const [data, indices] = [node.shape(0), node.values(1)]
+    const data = node.shape(0)
     const axis = axisOf(node.int('axis', 0), data.length)
-    const positions = data.map((size, i) =>
-      i === axis ? indices.map((index) => axisOf(index, size)) : Array.from({ length: size }, (_, at) => at),
-    )
-    const values = node.values(0)
-    return picked(data, positions).map((index) => values[index]!)
+    return picked(node, [{ axis, positions: node.values(1).map((index) => axisOf(index, data[axis]!)) }])
   },
-  Slice: (node) => {
-    const shape = node.shape(0)
-    const positions = shape.map((size) => Array.from({ length: size }, (_, at) => at))
-    for (const sliced of slicedAxes(node)) positions[sliced.axis] = sliced.positions
-    const values = node.values(0)
-    return picked(shape, positions).map((index) => values[index]!)
-  },
+  Slice: (node) => picked(node, slicedAxes(node)),
   Transpose: (node, output) => {
     const shape = node.shape(0)
     const strides = permutationOf(node).map((axis) => elementCount(shape.slice(axis + 1)))

@@ -5,6 +5,7 @@ import { inferShapes, inputShapes, type Shape } from '../shapes.js'
 import { addOperator } from './add-operator.js'
 import { floatTensor, graphMessage, modelMessage, valueInfo } from './onnx-messages.js'
 import { OnnxNodeList } from './onnx-node-list.js'
+import { encode } from './proto-message.js'
 import { type SeededTensor, seededWeights } from './seeded-weights.js'
 
 export interface OnnxOptions {
@@ -106,7 +107,7 @@ function encodeModel(
   if (model.byteLength > LARGEST_MESSAGE) {
     throw new InvalidInputError('weights', 'embedded', `'external': the model would have ${model.byteLength} bytes`)
   }
-  return model.encode()
+  return encode(model)
 }
 
 /** Concatenates the values in order and without gaps, as the offsets in the model require. */

@@ -1,4 +1,4 @@
-import { type Payload, ProtoMessage } from './proto-message.js'
+import { message, type Payload } from './proto-message.js'
 
 // Field numbers and codes of onnx.proto (onnx.ai, "Open Neural Network Exchange Intermediate Representation").
 
@@ -31,12 +31,9 @@ export interface ExternalLocation {
   readonly byteLength: number
 }
 
-export function modelMessage(graph: Payload): ProtoMessage {
-  return new ProtoMessage()
-    .int(1, IR_VERSION)
-    .string(2, '@pctodl/model-zoo')
-    .payload(8, new ProtoMessage().string(1, '').int(2, OPSET_VERSION))
-    .payload(7, graph)
+export function modelMessage(graph: Payload): Payload {
+  const operators = message([1, ''], [2, OPSET_VERSION])
+  return message([1, IR_VERSION], [2, '@pctodl/model-zoo'], [8, operators], [7, graph])
 }
 
 export function graphMessage(parts: {
@@ -45,12 +42,9 @@ export function graphMessage(parts: {
   readonly initializers: readonly Payload[]
   readonly input: Payload
   readonly output: Payload
-}): ProtoMessage {
-  const graph = new ProtoMessage()
-  for (const node of parts.nodes) graph.payload(1, node)
-  graph.string(2, parts.name)
-  for (const initializer of parts.initializers) graph.payload(5, initializer)
-  return graph.payload(11, parts.input).payload(12, parts.output)
+}): Payload {
+  const { name, nodes, initializers, input, output } = parts
+  return message([1, nodes], [2, name], [5, initializers], [11, input], [12, output])
 }
 
 /** Message of an operator with one output; the node has the output's name. */
@@ -59,52 +53,35 @@ export function nodeMessage(
   inputs: readonly string[],
   output: string,
   attributes: OnnxAttributes,
-): ProtoMessage {
-  const node = new ProtoMessage()
-  for (const input of inputs) node.string(1, input)
-  node.string(2, output).string(3, output).string(4, operator)
-  for (const [name, attribute] of Object.entries(attributes)) node.payload(5, attributeMessage(name, attribute))
-  return node
+): Payload {
+  const encoded = Object.entries(attributes).map(([name, attribute]) => attributeMessage(name, attribute))
+  return message([1, inputs], [2, output], [3, output], [4, operator], [5, encoded])
 }
 
-function attributeMessage(name: string, attribute: OnnxAttribute): ProtoMessage {
-  const message = new ProtoMessage().string(1, name)
-  if ('float' in attribute) return message.float(2, attribute.float).int(20, attributeTypes.float)
-  if ('int' in attribute) return message.int(3, attribute.int).int(20, attributeTypes.int)
-  if ('tensor' in attribute) return message.payload(5, attribute.tensor).int(20, attributeTypes.tensor)
-  for (const value of attribute.ints) message.int(8, value)
-  return message.int(20, attributeTypes.ints)
+function attributeMessage(name: string, attribute: OnnxAttribute): Payload {
+  if ('float' in attribute) return message([1, name], [2, attribute], [20, attributeTypes.float])
+  if ('int' in attribute) return message([1, name], [3, attribute.int], [20, attributeTypes.int])
+  if ('tensor' in attribute) return message([1, name], [5, attribute.tensor], [20, attributeTypes.tensor])
+  return message([1, name], [8, attribute.ints], [20, attributeTypes.ints])
 }
 
 /** Message of a tensor of 32-bit floats. The values are in the message itself, or in a file beside the model. */
-export function floatTensor(name: string, shape: readonly number[], values: Payload | ExternalLocation): ProtoMessage {
-  const tensor = tensorHeader(name, shape, FLOAT)
-  if ('writeTo' in values) return tensor.payload(9, values)
+export function floatTensor(name: string, shape: readonly number[], values: Payload | ExternalLocation): Payload {
+  const head = [[1, shape] as const, [2, FLOAT] as const, [8, name] as const]
+  if ('writeTo' in values) return message(...head, [9, values])
   const { fileName, offset, byteLength } = values
   const entries = { location: fileName, offset: String(offset), length: String(byteLength) }
-  for (const [key, value] of Object.entries(entries)) {
-    tensor.payload(13, new ProtoMessage().string(1, key).string(2, value))
-  }
-  return tensor.int(14, EXTERNAL)
+  const location = Object.entries(entries).map(([key, value]) => message([1, key], [2, value]))
+  return message(...head, [13, location], [14, EXTERNAL])
 }
 
-export function int64Tensor(name: string, shape: readonly number[], values: Payload): ProtoMessage {
-  return tensorHeader(name, shape, INT64).payload(9, values)
-}
-
-function tensorHeader(name: string, shape: readonly number[], dataType: number): ProtoMessage {
-  const tensor = new ProtoMessage()
-  for (const size of shape) tensor.int(1, size)
-  return tensor.int(2, dataType).string(8, name)
+export function int64Tensor(name: string, shape: readonly number[], values: Payload): Payload {
+  return message([1, shape], [2, INT64], [8, name], [9, values])
 }
 
 /** Message of an input or output of the graph: a tensor of 32-bit floats. */
-export function valueInfo(name: string, axes: readonly Axis[]): ProtoMessage {
-  const shape = new ProtoMessage()
-  for (const axis of axes) {
-    const dimension = new ProtoMessage()
-    shape.payload(1, typeof axis === 'number' ? dimension.int(1, axis) : dimension.string(2, axis))
-  }
-  const tensorType = new ProtoMessage().int(1, FLOAT).payload(2, shape)
-  return new ProtoMessage().string(1, name).payload(2, new ProtoMessage().payload(1, tensorType))
+export function valueInfo(name: string, axes: readonly Axis[]): Payload {
+  const dimensions = axes.map((axis) => message([typeof axis === 'number' ? 1 : 2, axis]))
+  const tensorType = message([1, FLOAT], [2, message([1, dimensions])])
+  return message([1, name], [2, message([1, tensorType])])
 }

@@ -1,10 +1,10 @@
 import { floatTensor, int64Tensor, nodeMessage, type OnnxAttributes } from './onnx-messages.js'
-import type { ProtoMessage } from './proto-message.js'
+import type { Payload } from './proto-message.js'
 import { floatValues, int64Values } from './tensor-values.js'
 
 /** The operators of an ONNX graph in order of execution. Every method returns the name of the tensor that it adds. */
 export class OnnxNodeList {
-  readonly nodes: ProtoMessage[] = []
+  readonly nodes: Payload[] = []
   readonly #constants = new Set<string>()
 
   add(operator: string, inputs: readonly string[], output: string, attributes: OnnxAttributes = {}): string {
@@ -48,7 +48,7 @@ export class OnnxNodeList {
   }
 
   /** Adds a constant unless it exists already. Its name identifies its value. */
-  #constant(name: string, tensor: (name: string) => ProtoMessage): string {
+  #constant(name: string, tensor: (name: string) => Payload): string {
     if (this.#constants.has(name)) return name
     this.#constants.add(name)
     return this.add('Constant', [], name, { value: { tensor: tensor(name) } })

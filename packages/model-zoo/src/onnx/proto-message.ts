@@ -10,60 +10,47 @@ export interface Payload {
   writeTo(target: Uint8Array): void
 }
 
+/** An integer or enumeration, a text, a 32-bit float, or bytes, which can be another message. */
+type Value = number | string | { readonly float: number } | Payload
+
 const LENGTH_DELIMITED = 2
 
 /**
- * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), with only what ONNX needs. Fields appear
- * in the order of the calls. A nested message must be complete before it is added.
+ * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), with only what ONNX needs.
+ *
+ * @param fields number and value of each field, in order; a repeated field has several values
  */
-export class ProtoMessage implements Payload {
-  readonly #parts: Payload[] = []
-  byteLength = 0
-
-  /** Adds an int32, an int64 or an enumeration. */
-  int(field: number, value: number): this {
-    return this.#add((pbf) => pbf.writeVarintField(field, value))
+export function message(...fields: readonly (readonly [number, Value | readonly Value[]])[]): Payload {
+  const parts = fields.flatMap(([field, value]) => [value].flat().flatMap((each) => partsOf(field, each)))
+  return {
+    byteLength: parts.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    writeTo(target) {
+      let offset = 0
+      for (const part of parts) {
+        part.writeTo(target.subarray(offset, offset + part.byteLength))
+        offset += part.byteLength
+      }
+    },
   }
+}
 
-  float(field: number, value: number): this {
-    return this.#add((pbf) => pbf.writeFloatField(field, value))
+/** The encoded number and value of a field; bytes are a part of their own. */
+function partsOf(field: number, value: Value): Payload[] {
+  const pbf = new PbfWriter()
+  if (typeof value === 'number') pbf.writeVarintField(field, value)
+  else if (typeof value === 'string') pbf.writeStringField(field, value)
+  else if ('float' in value) pbf.writeFloatField(field, value.float)
+  else {
+    pbf.writeTag(field, LENGTH_DELIMITED)
+    pbf.writeVarint(value.byteLength)
   }
+  const bytes = pbf.finish()
+  const encoded: Payload = { byteLength: bytes.length, writeTo: (target) => target.set(bytes) }
+  return typeof value === 'object' && 'writeTo' in value ? [encoded, value] : [encoded]
+}
 
-  string(field: number, text: string): this {
-    return this.#add((pbf) => pbf.writeStringField(field, text))
-  }
-
-  /** Adds a bytes field, or another message. */
-  payload(field: number, payload: Payload): this {
-    this.#add((pbf) => {
-      pbf.writeTag(field, LENGTH_DELIMITED)
-      pbf.writeVarint(payload.byteLength)
-    })
-    this.#parts.push(payload)
-    this.byteLength += payload.byteLength
-    return this
-  }
-
-  writeTo(target: Uint8Array): void {
-    let offset = 0
-    for (const part of this.#parts) {
-      part.writeTo(target.subarray(offset, offset + part.byteLength))
-      offset += part.byteLength
-    }
-  }
-
-  encode(): Uint8Array {
-    const bytes = new Uint8Array(this.byteLength)
-    this.writeTo(bytes)
-    return bytes
-  }
-
-  #add(write: (pbf: PbfWriter) => void): this {
-    const pbf = new PbfWriter()
-    write(pbf)
-    const bytes = pbf.finish()
-    this.#parts.push({ byteLength: bytes.length, writeTo: (target) => target.set(bytes) })
-    this.byteLength += bytes.length
-    return this
-  }
+export function encode(payload: Payload): Uint8Array {
+  const bytes = new Uint8Array(payload.byteLength)
+  payload.writeTo(bytes)
+  return bytes
 }

@@ -1,10 +1,13 @@
+import { median } from '@pctodl/numerics'
 import { assertKnownOptions, InvalidInputError, type TraceRow } from '@pctodl/platform'
 import { assertModel, PerfModel } from '../perf-model.js'
 import { ErrorModel } from '../uncertainty/error-model.js'
 import { traceTable } from './trace-table.js'
 
-/** A measured power that differs from the predicted one by a larger factor has another unit, or is of another board. */
-const MAX_POWER_ERROR = Math.log(6)
+/** A measured power that differs from the predicted one by a larger factor has another unit. */
+const MAX_POWER_FACTOR = 6
+/** Rows whose median differs by a larger factor are of another board type, or count half a board or two. */
+const MAX_MEDIAN_FACTOR = 1.5
 
 export interface RefitOptions {
   /**
@@ -17,12 +20,12 @@ export interface RefitOptions {
 /**
  * Update a model with a few new rows of one board, while the board is in use. The board's difference from the equations
  * is learnt. Ten calls with one row each give the same result as one call with ten rows, unless one of the rows is far
- * from the others: only a call with several rows recognises it and gives it less weight. The equations stay unchanged. Only the predictions of throughput, latency and power change, and their standard deviations
- * shrink. The given model is not changed.
+ * from the others: only a call with several rows recognises it and gives it less weight. The equations stay unchanged.
+ * Only the predictions of throughput, latency and power change, and their standard deviations shrink. The given model is not changed.
  *
  * @throws UnknownNameError for a network that the model does not know
- * @throws InvalidInputError if no row is usable, for a memory clock that the model does not know, or for a power that
- * cannot be in W
+ * @throws InvalidInputError if no row is usable, for a memory clock that the model does not know, for a power that
+ * cannot be in W, or if the powers are in the median more than 1.5 times the predicted ones, or less than two thirds
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
   assertKnownOptions('options', options, ['forget'])
@@ -34,17 +37,23 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     row,
     terms: model.errorTerms(row),
   }))
+  const ratios = rows.map(({ row }) => row.powerAverageW / model.predict(row).powerW)
+  const checks = [
+    ...rows.map(({ row }, i) => [`rows[${newRows.indexOf(row)}]`, ratios[i]!, MAX_POWER_FACTOR] as const),
+    ['rows', median(ratios), MAX_MEDIAN_FACTOR] as const,
+  ]
+  for (const [field, ratio, factor] of checks) {
+    if (Math.abs(Math.log(ratio)) <= Math.log(factor)) continue
+    const found = `${ratio.toPrecision(3)} times the predicted power`
+    const expected = `at most ${factor} times more or less; give W, remove wrong rows, or fit the board anew`
+    throw new InvalidInputError(`${field}.powerAverageW`, found, expected)
+  }
   const errors = parameters.errors.map((state) => {
     const before = forget ? { ...state, covariance: [] } : state
     const observed = rows.map(({ row, terms }) => {
       const { predicted, phi, residual } = terms[state.quantity]
-      const isPower = state.quantity === 'power'
-      const error = Math.log((isPower ? row.powerAverageW : row.throughput) / predicted)
-      if (isPower && Math.abs(error) > MAX_POWER_ERROR) {
-        const expected = `W, within a factor of 6 of the predicted ${predicted.toFixed(0)} W; correct or remove the row`
-        throw new InvalidInputError(`rows[${newRows.indexOf(row)}].powerAverageW`, row.powerAverageW, expected)
-      }
-      return { phi, residual, error }
+      const measured = state.quantity === 'power' ? row.powerAverageW : row.throughput
+      return { phi, residual, error: Math.log(measured / predicted) }
     })
     return new ErrorModel(before, networks).updated(observed)
   })

@@ -1,5 +1,5 @@
-import { mean } from '@pctodl/numerics'
-import type { BoardOccupancy, Telemetry, TenantCounters } from '@pctodl/platform'
+import { mean, sum } from '@pctodl/numerics'
+import { type BoardOccupancy, type Telemetry, type TenantCounters, tenantRate } from '@pctodl/platform'
 
 /** A reading of the board's sensors and, from the same moment, every tenant's counters. */
 export interface Observation {
@@ -25,21 +25,15 @@ export function meanOf(
   return mean(observations.flatMap((observation) => reading(observation) ?? []))
 }
 
-/**
- * Throughput of tenant `i` between two observations, samples/s; null if it completed no batch in between. Time is
- * counted from one completed batch to another, so that only whole batches count.
- */
-export function tenantRate(from: Observation, to: Observation, i: number): number | null {
-  const before = from.counters[i]!
-  const after = to.counters[i]!
-  const spanMs = after.lastCompletionMs - before.lastCompletionMs
-  return spanMs > 0 ? ((after.samples - before.samples) / spanMs) * 1000 : null
+/** What each tenant completed between two observations, and how reliable this is. */
+export function tenantRates(from: Observation, to: Observation): ReturnType<typeof tenantRate>[] {
+  return to.counters.map((after, i) => tenantRate(from.counters[i], after, from.telemetry.timeMs, to.telemetry.timeMs))
 }
 
-/** Throughput of all tenants, samples/s; null if one of them completed no batch. */
+/** Throughput of all tenants, samples/s; null if the rate of one of them is not reliable. */
 export function totalRate(from: Observation, to: Observation): number | null {
-  const rates = to.counters.map((_, i) => tenantRate(from, to, i))
-  return rates.includes(null) ? null : rates.reduce<number>((sum, rate) => sum + rate!, 0)
+  const rates = tenantRates(from, to)
+  return rates.every(({ validity }) => validity === 'ok') ? sum(rates.map(({ samplesPerS }) => samplesPerS!)) : null
 }
 
 /**

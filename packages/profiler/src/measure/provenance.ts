@@ -1,5 +1,5 @@
 import type { BoardProcess, TenantPlace } from '@pctodl/platform'
-import type { Observation } from './observation.js'
+import { type Observation, tenantRates } from './observation.js'
 import type { ProfileRow } from './profile-row.js'
 import type { RowFailure } from './row-status.js'
 
@@ -15,7 +15,7 @@ export function provenanceOf(start: Observation, window: readonly Observation[])
   return {
     boardProcesses: processesOf(seen).map(wordsFor).join(', '),
     devices: end.occupancy?.tenants.map(({ device }) => device) ?? [],
-    batches: end.counters.map(({ batches }, i) => batches - start.counters[i]!.batches),
+    batches: tenantRates(start, end).map(({ batches }) => batches),
   }
 }
 

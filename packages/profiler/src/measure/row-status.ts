@@ -5,10 +5,9 @@ import {
   type Telemetry,
   type Tenant,
   type TenantCounters,
-  tenantRate,
   worstValidity,
 } from '@pctodl/platform'
-import type { Observation } from './observation.js'
+import { type Observation, tenantRates } from './observation.js'
 
 /**
  * Outcome of a row. The values of `unsettled` and `thermal` rows are doubtful. Rows with a later status in this list
@@ -75,8 +74,9 @@ export function failureOf(
  */
 export function doubtOf(start: Observation, window: readonly Observation[]): RowFailure | undefined {
   const end = window.at(-1)!
+  const rates = tenantRates(start, end)
   for (const [i, after] of end.counters.entries()) {
-    const validity = worstValidity(validitiesOf(start, window, i))
+    const validity = worstValidity([rates[i]!.validity, ...validitiesOf(start, window, i)])
     if (validity === 'ok') continue
     if (validity === 'failed' || validity === 'restarted') return of(i, after.tenant, 'crashed', `it ${validity}`)
     return of(i, after.tenant, validity, doubts[validity])
@@ -91,8 +91,6 @@ const doubts = {
 } as const
 
 function* validitiesOf(start: Observation, window: readonly Observation[], i: number): Generator<RateValidity> {
-  const end = window.at(-1)!
-  yield tenantRate(start.counters[i], end.counters[i]!, start.telemetry.timeMs, end.telemetry.timeMs).validity
   let before = start.counters[i]!
   for (const { counters, telemetry } of window) {
     const now = counters[i]!

@@ -1,5 +1,6 @@
+import { sum } from '@pctodl/numerics'
 import { LatencyHistogram } from '@pctodl/platform'
-import { meanOf, type Observation, powerOf, tenantRate } from './observation.js'
+import { meanOf, type Observation, powerOf, tenantRates } from './observation.js'
 import type { Measurements } from './profile-row.js'
 import type { Provenance } from './provenance.js'
 import { windowErrors } from './standard-error.js'
@@ -17,7 +18,8 @@ export function summarizeWindow(
 ): Omit<Measurements, keyof Provenance> {
   const end = window.at(-1)!
   const errors = windowErrors(start, window, sampleMs)
-  const tenantThroughput = end.counters.map((_, i) => tenantRate(start, end, i) ?? 0)
+  const rates = tenantRates(start, end)
+  const tenantThroughput = rates.map(({ samplesPerS }) => samplesPerS ?? 0)
   const meanReading = (field: 'smClockMhz' | 'smUtilPercent' | 'memUtilPercent' | 'temperatureC') =>
     meanOf(window, ({ telemetry }) => telemetry[field])
   const temperatureC = meanReading('temperatureC')
@@ -25,13 +27,13 @@ export function summarizeWindow(
     smClockMhz: meanReading('smClockMhz'),
     smUtilPercent: meanReading('smUtilPercent'),
     memUtilPercent: meanReading('memUtilPercent'),
-    throughput: tenantThroughput.reduce((sum, rate) => sum + rate, 0),
+    throughput: sum(tenantThroughput),
     powerAverageW: meanOf(window, powerOf),
     powerMaxW: window
       .map(powerOf)
       .reduce<number>((max, powerW) => (powerW === null || powerW <= max ? max : powerW), Number.NaN),
     tenantThroughput,
-    tenantLatencyMs: meanLatencies(start, end),
+    tenantLatencyMs: rates.map(({ latencySumMs, batches }) => latencySumMs / Math.max(1, batches)),
     memoryUsedBytes: end.telemetry.memoryUsedBytes,
     powerErrorPercent: errors.powerPercent,
     throughputErrorPercent: errors.throughputPercent,
@@ -42,14 +44,6 @@ export function summarizeWindow(
     latencyP95Ms: latencyQuantiles(start, end, 0.95),
     latencyP99Ms: latencyQuantiles(start, end, 0.99),
   }
-}
-
-function meanLatencies(start: Observation, end: Observation): number[] {
-  return end.counters.map((counter, i) => {
-    const before = start.counters[i]!
-    const batches = counter.batches - before.batches
-    return batches > 0 ? (counter.latencySumMs - before.latencySumMs) / batches : 0
-  })
 }
 
 function latencyQuantiles(start: Observation, end: Observation, share: number): number[] {

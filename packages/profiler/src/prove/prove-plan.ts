@@ -11,20 +11,13 @@ const networks: readonly string[] = [...networkNames, TRANSFORMER]
  */
 const LAYOUTS = 30
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
-const pairShares = [
-  [10, 90],
-  [20, 80],
-  [30, 70],
-  [40, 60],
-  [50, 50],
-  [60, 40],
-  [70, 30],
-  [80, 20],
-  [90, 10],
+/** Shares of the pairs: the first nine fill the board. */
+const pairShares: readonly (readonly [number, number])[] = [
+  ...[10, 20, 30, 40, 50, 60, 70, 80, 90].map((share) => [share, 100 - share] as const),
   [10, 10],
   [25, 25],
   [50, 30],
-] as const
+]
 
 export interface ProvePlanOptions {
   readonly seed: number

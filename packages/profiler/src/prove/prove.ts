@@ -59,8 +59,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
       await runPlan(backend, plan, {
         measured: store.measured,
-        retries: store.retries,
-        skips: (row) => whyNot(preflight, row) !== undefined,
+        left: store.left.filter((row) => whyNot(preflight, plan.rows[row]!) === undefined),
         isOver: () => {
           overMs ??= backend.clock.now() + 60_000 * options.minutes
           return backend.clock.now() + ONE_ROW_MS > overMs

@@ -14,8 +14,6 @@ export interface SweepOptions {
   readonly over: SweptSetting
   /** Memory clock to lock, MHz; null leaves it to the firmware. */
   readonly memClockMhz: number | null
-  /** Maximum number of rows to measure, at least 3. Default 6. */
-  readonly maxPoints?: number
   readonly measure?: Partial<MeasureOptions>
   readonly signal?: AbortSignal | undefined
   /** Called with each row as soon as it is measured. */
@@ -40,7 +38,7 @@ export interface Sweep {
  * @throws PctodlError `LEASE_HELD` if another program has the lease, `NOT_MEASURED` if a row fails
  */
 export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): Promise<Sweep> {
-  const { tenants, over, memClockMhz, maxPoints = 6, measure, signal, onRow } = options
+  const { tenants, over, memClockMhz, measure, signal, onRow } = options
   const { spec } = board.gpu
   const states = statesAt(spec, memClockMhz)
   const lease = await board.gpu.acquire()
@@ -59,16 +57,13 @@ export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): P
   }
   try {
     if (over === 'clocks') {
-      const { best, points } = await findKnee(states, pointAt, { maxPoints })
+      const { best, points } = await findKnee(states, pointAt)
       return { over, best, highest: points.find(({ setting }) => setting === states.at(-1)), points }
     }
     // All limits above the power that the tenants draw without a limit have the same effect, so that power is measured
     // first.
     const highest = await pointAt(spec.powerLimitW.max)
-    const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, {
-      maxPoints,
-      measured: [highest],
-    })
+    const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, [highest])
     return { over, best, highest, points }
   } finally {
     try {

@@ -17,7 +17,6 @@ import { type Sweep, type SweptSetting, sweepBoard, unitOf } from './sweep-board
 interface RawOptions extends BoardOptions {
   readonly over: SweptSetting
   readonly memClock?: number
-  readonly points: number
 }
 
 /** The command `pctodl sweep`: runs with the given arguments and returns an exit code. */
@@ -37,7 +36,6 @@ export const pctodlSweep: CommandFunction = async (argv, terminal) => {
     .option('--model <names...>', 'network of all tenants, or one for each (default resnet50)', listOf(String))
     .option('--batches <samples...>', 'batch sizes of the tenants (default 16)', listOf(integerFrom(1)))
     .option('--over <what>', 'clocks: locked SM clocks; limits: power limits', oneOf('clocks', 'limits'), 'clocks')
-    .option('--points <n>', 'largest number of measurements, at least 3', integerFrom(3), 6)
     .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
@@ -52,7 +50,6 @@ export const pctodlSweep: CommandFunction = async (argv, terminal) => {
       tenants,
       over,
       measure: measureOf(options),
-      maxPoints: options.points,
       memClockMhz: options.memClock ?? backend.gpu.spec.performanceMemClocksMhz[0]!,
       signal: terminal.signal,
       onRow: (point) => note(describePoint(over, point)),

@@ -36,8 +36,8 @@ export class TraceStore {
   readonly files: readonly string[]
   /** Rows that an earlier run measured and that this run keeps, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
-  /** Plan indices of rows that failed in an earlier run and that this run measures again. */
-  readonly retries: ReadonlySet<number>
+  /** Plan indices of the rows that this run measures; last those that failed in an earlier run. */
+  readonly left: readonly number[]
   readonly #open: Partial<Record<'trace' | 'static', AppendOnlyFile>> = {}
 
   /**
@@ -65,7 +65,9 @@ export class TraceStore {
     const isRetried = ({ failed, status }: ProfileRow) =>
       manifest.backend !== 'sim' && failed && status !== 'out-of-memory'
     this.measured = found.filter((row) => !isRetried(row))
-    this.retries = new Set(found.filter(isRetried).map(({ row }) => row))
+    const known = new Set(found.map(({ row }) => row))
+    const unknown = [...manifest.plan.rows.keys()].filter((row) => !known.has(row))
+    this.left = [...unknown, ...found.filter(isRetried).map(({ row }) => row)]
   }
 
   append(row: ProfileRow): void {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { freemem, homedir } from 'node:os'
 import path from 'node:path'
-import { networkFacts } from '@pctodl/model-zoo'
+import { layerGraph } from '@pctodl/model-zoo'
 import { writeOnnx } from '@pctodl/model-zoo/node'
-import { InvalidInputError, type Tenant } from '@pctodl/platform'
+import { InvalidInputError, networkName, type Tenant } from '@pctodl/platform'
 import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
@@ -52,9 +52,8 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
         options: { device, threads },
-        // Peak activation memory plus input per sample, bytes. The zoo's figure is for half precision; the worker runs
-        // in single precision, which takes twice as much.
-        ...(isFile ? {} : { sampleBytes: 2 * networkFacts(model).peakActivationBytes + 2 * 4 * 3 * 224 * 224 }),
+        // Peak activation memory plus input per sample, bytes, in single precision.
+        ...(isFile ? {} : { sampleBytes: 4 * layerGraph(model).peakActivationElements + 2 * 4 * 3 * 224 * 224 }),
         memoryLimitBytes: options.memoryLimitBytes ?? 0.8 * freemem(),
       }
     },
@@ -62,7 +61,7 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
 }
 
 function exported(model: string, folder: string): string {
-  const file = path.join(folder, `${networkFacts(model).name}.onnx`)
+  const file = path.join(folder, `${networkName(model)}.onnx`)
   return existsSync(file) ? file : writeOnnx(model, folder).at(-1)!.path
 }
 
