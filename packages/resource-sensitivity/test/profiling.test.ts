@@ -179,7 +179,7 @@ describe('the published profiler', () => {
 
 describe('the matrix', async () => {
   const counts: number[] = []
-  const matrix = await profileJob({
+  const asked: ProfileOptions = {
     job: 'loader',
     gpus: 1,
     batchPerGpu: 32,
@@ -196,7 +196,8 @@ describe('the matrix', async () => {
       const interval = cpus === 24 ? { low: 0.98 * mean, high: 1.02 * mean } : { low: null, high: null }
       return { iterationS: { mean, ...interval }, iterations: 50 }
     },
-  })
+  }
+  const matrix = await profileJob(asked)
 
   it('is one at the fair share, holds intervals around every value and says what was measured', () => {
     const fair = matrix.points.find(({ cpu, memPercent }) => cpu === 3 && memPercent === 50)!
@@ -209,6 +210,17 @@ describe('the matrix', async () => {
     expect(measured.map(({ cpu }) => cpu).sort((a, b) => a - b)).toEqual(counts.sort((a, b) => a - b))
     const whole = measured.find(({ cpu }) => cpu === 24)!
     expect(whole.samplesPerSecondHigh / whole.samplesPerSecond).toBeCloseTo(1.02, 9)
+  })
+
+  it('takes measurements of a busy machine, with intervals wider than their means', async () => {
+    const { points } = await profileJob({
+      ...asked,
+      run: async () => ({ iterationS: { mean: 0.4, low: 0, high: 1.2 }, iterations: 20 }),
+    })
+    const { samplesPerSecond, samplesPerSecondLow } = points.find(
+      ({ cpu, memPercent }) => cpu === 24 && memPercent === 100,
+    )!
+    expect(samplesPerSecond / samplesPerSecondLow).toBeCloseTo(3, 9)
   })
 
   it('survives its file, and files that are none are refused', () => {

@@ -36,8 +36,8 @@ export async function profileJob(options: ProfileOptions): Promise<SensitivityMa
   const search = await searchCpus(
     async (cpus) => {
       const { iterationS } = await twice(() => options.run(cpus))
-      const { mean, low, high } = iterationS
-      if (low !== null && high !== null) spread.set(cpus, (high - low) / 2 / mean)
+      const { mean, high } = iterationS
+      if (high !== null) spread.set(cpus, high / mean - 1)
       return (batchPerGpu * gpus) / mean
     },
     { ...options.search, gpus },
@@ -62,7 +62,7 @@ export async function profileJob(options: ProfileOptions): Promise<SensitivityMa
         memPercent,
         epochSeconds: epoch.epochS,
         samplesPerSecond: dataset.samples / epoch.epochS,
-        samplesPerSecondLow: dataset.samples / epochAt(Math.max(low * (1 - own), Number.MIN_VALUE)).epochS,
+        samplesPerSecondLow: dataset.samples / epochAt(low / (1 + own)).epochS,
         samplesPerSecondHigh: dataset.samples / epochAt(high * (1 + own)).epochS,
         storageMBps: epoch.storageMBps,
         source: measured && memPercent === 100 ? ('measured' as const) : ('estimated' as const),
