@@ -10,6 +10,7 @@ import {
   searchCpus,
   throughputAt,
 } from '../src/job-profile.js'
+import type { ProfileOptions } from '../src/profile/profile-job.js'
 import { parseReportFile, parseReportLines, seriesMean } from '../src/profile/run-report.js'
 import { parsePublishedProfile, publishedSweep } from './published-profile.js'
 
