@@ -40,7 +40,7 @@ export const pure: readonly string[] = [
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}?(.slow).test.ts',
   'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}?(.slow).test.ts',
   'test/contract/**/*.test.ts',
-  'test/{architecture,broken-links,browser-bundles,closed-loop,import-graph,inside-the-repository,local-imports,related-tests,script-options,service-plans,serving-accuracy,tests-of-changes,training-on-physics,workflows}?(.slow).test.ts',
+  'test/{architecture,broken-links,browser-bundles,closed-loop,import-graph,inside-the-repository,local-imports,refit-of-real-rows,related-tests,script-options,service-plans,serving-accuracy,tests-of-changes,training-on-physics,workflows}?(.slow).test.ts',
 ]
 
 /**

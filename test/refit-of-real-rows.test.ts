@@ -5,7 +5,7 @@ import { findGpuSpec, networkNames, type TraceRow } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { mixSweep } from '@pctodl/profiler'
 import { describe, expect, it } from 'vitest'
-import { measuredRows } from '../../scripts/evaluation/measured-rows.js'
+import { measuredRows } from '../scripts/evaluation/measured-rows.js'
 
 const spec = findGpuSpec('H100')
 const [memClockMhz] = spec.performanceMemClocksMhz
@@ -20,7 +20,7 @@ const { parameters } = fitPerfModel(
 )
 const model = new PerfModel(parameters, spec)
 /** Rows of the seven networks on real H100, each alone, and in mixes. */
-const real = parseTraceCsv(readFileSync(path.resolve(import.meta.dirname, '../../evidence/H100/rows.csv'), 'utf8'))
+const real = parseTraceCsv(readFileSync(path.resolve(import.meta.dirname, '../evidence/H100/rows.csv'), 'utf8'))
   .filter(({ failed, tenants }) => !failed && tenants.every((tenant) => model.networks.includes(tenant.model)))
   .map((row) => ({ ...row, memClockMhz: memClockMhz! }))
 const scaled = (rows: readonly TraceRow[], factor: number) =>
