@@ -38,24 +38,24 @@ describe.skipIf(hindrance)(`bench-runner --executor slurm${hindrance ? ` (skippe
   })
 
   it('cancels its jobs when interrupted', async () => {
+    const queue = () =>
+      spawnSync('squeue', ['--noheader', '--format=%t'], { env, encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
+    const until = async (isSo: (states: readonly string[]) => boolean) => {
+      while (!isSo(queue())) await sleep(200)
+    }
+    // The jobs of the run before may still be there.
+    await until((states) => states.length === 0)
     const all = '--gpu all --seeds 20 --executor slurm --slurm-elements 2'.split(' ')
     const child = spawn(
       process.execPath,
       [program, ...all, '--algorithm', 'all', '--result-dir', path.join(folder, 'cut')],
-      {
-        env,
-        stdio: 'ignore',
-      },
+      { env, stdio: 'ignore' },
     )
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-    const queue = () =>
-      spawnSync('squeue', ['--noheader', '--format=%t'], { env, encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
-    for (let attempt = 0; attempt < 100 && !queue().includes('R'); attempt++) await sleep(200)
-    expect(queue()).toContain('R')
+    await until((states) => states.includes('R'))
     child.kill('SIGINT')
     expect(await ended).toBe(130)
-    for (let attempt = 0; attempt < 50 && queue().length > 0; attempt++) await sleep(200)
-    expect(queue().filter((state) => state === 'R' || state === 'PD')).toEqual([])
+    await until((states) => !states.includes('R') && !states.includes('PD'))
   })
 })
 
