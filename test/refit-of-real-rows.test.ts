@@ -36,6 +36,14 @@ describe('rows of real boards', () => {
     expect(errorOf(learnt)).toBeLessThan(errorOf(model))
   })
 
+  it('are learnt one by one, and from seven networks that run alone and draw a third less in the median', () => {
+    const oneByOne = real.reduce((of, row) => refit(of, [row]), model)
+    expect(oneByOne.parameters.provenance.refits).toBe(real.length)
+    const alone = real.slice(0, 7)
+    expect(alone.every(({ tenants }) => tenants.length === 1)).toBe(true)
+    expect(refit(model, alone).parameters.provenance.refits).toBe(1)
+  })
+
   it.each([0.5, 2])('are refused if each power is %d times the measured one', (factor) => {
     expect(() => refit(learnt, scaled(real, factor))).toThrow(/^rows\.powerAverageW: got .* times the predicted power/)
   })

@@ -1,4 +1,4 @@
-import { median } from '@pctodl/numerics'
+import { quantile } from '@pctodl/numerics'
 import { assertKnownOptions, InvalidInputError, type TraceRow } from '@pctodl/platform'
 import { assertModel, PerfModel } from '../perf-model.js'
 import { ErrorModel } from '../uncertainty/error-model.js'
@@ -6,8 +6,13 @@ import { traceTable } from './trace-table.js'
 
 /** A measured power that differs from the predicted one by a larger factor has another unit. */
 const MAX_POWER_FACTOR = 6
-/** Rows whose median differs by a larger factor are of another board type, or count half a board or two. */
-const MAX_MEDIAN_FACTOR = 1.5
+/**
+ * Rows of which nine in ten differ to one side by a larger factor are of another board type, or count half a board or
+ * two. A model of the right type can be off by as much in fewer rows, for example in those of single tenants.
+ */
+const MAX_COMMON_FACTOR = 1.5
+/** Minimum number of rows that are compared with `MAX_COMMON_FACTOR`. */
+const MIN_COMPARED = 3
 
 export interface RefitOptions {
   /**
@@ -25,7 +30,8 @@ export interface RefitOptions {
  *
  * @throws UnknownNameError for a network that the model does not know
  * @throws InvalidInputError if no row is usable, for a memory clock that the model does not know, for a power that
- * cannot be in W, or if the powers are in the median more than 1.5 times the predicted ones, or less than two thirds
+ * cannot be in W, or if nine in ten of at least three powers are more than 1.5 times the predicted ones, or less than two
+ * thirds
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
   assertKnownOptions('options', options, ['forget'])
@@ -38,10 +44,10 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     terms: model.errorTerms(row),
   }))
   const ratios = rows.map(({ row }) => row.powerAverageW / model.predict(row).powerW)
-  const checks = [
-    ...rows.map(({ row }, i) => [`rows[${newRows.indexOf(row)}]`, ratios[i]!, MAX_POWER_FACTOR] as const),
-    ['rows', median(ratios), MAX_MEDIAN_FACTOR] as const,
-  ]
+  const checks = rows.map(({ row }, i) => [`rows[${newRows.indexOf(row)}]`, ratios[i]!, MAX_POWER_FACTOR] as const)
+  // The ratio nearest to 1 that the common ones reach.
+  const common = Math.max(quantile(ratios, 0.1), Math.min(1, quantile(ratios, 0.9)))
+  if (rows.length >= MIN_COMPARED) checks.push(['rows', common, MAX_COMMON_FACTOR])
   for (const [field, ratio, factor] of checks) {
     if (Math.abs(Math.log(ratio)) <= Math.log(factor)) continue
     const found = `${ratio.toPrecision(3)} times the predicted power`
