@@ -124,6 +124,12 @@ describe('the estimate of late requests', () => {
 })
 
 describe('the rate that an instance answers in time', () => {
+  it('is found also where it is a thousandth of the capacity', () => {
+    const point = { profile: '7g.80gb', processes: 1, batchSize: 8, latencyMs: 100, processThroughput: 80 }
+    const goal = { model: 'net', ratePerS: 1, latencyMs: 105, burstiness: 1 }
+    expect(rateInTime({ slot: '7g', computeSlices: 7, point, singleMs: 60 }, goal)).toBeGreaterThan(0.11)
+  })
+
   it('leaves windows in time, where a small share of late requests would not', () => {
     // One burst in some millions of requests makes a queue near its capacity late for thousands of requests.
     const point = { profile: '7g.80gb', processes: 30, batchSize: 1, latencyMs: 5000, processThroughput: 0.2 }

@@ -239,7 +239,7 @@ describe('a program that the page shows', () => {
 
   it('contains no code of a link, and neither does a command', async () => {
     const board = `3080Ti'); reached(); ('"); reached(); ("$(reached).json`
-    const networks = [{ model: 'a; reached #', weight: 1 }]
+    const networks = [{ model: `a; reached #'\\''; reached; '\n\r%PATH% !! \`reached\` “`, weight: 1 }]
     const programs = [
       planProgram({ ...firstPlan, board }),
       servicesProgram({ ...firstServicesQuestion, board }),
@@ -252,7 +252,9 @@ describe('a program that the page shows', () => {
       servicesCommand({ ...firstServicesQuestion, board }),
       runCommands({ ...firstRun, board, model: networks[0]!.model }),
     ]
-    // Outside quotes, there are only words and options.
-    for (const command of commands) expect(command.replaceAll(/'[^']*'|\\'/g, '')).toMatch(/^[\w\s./:=,-]*$/)
+    // Outside double quotes, there are only words and options; inside, nothing that any shell expands.
+    for (const command of commands) {
+      expect(command.replaceAll(/"[^"“”„$`\\%!\n]*"/g, '')).toMatch(/^[\w\s./:=,-]*$/)
+    }
   })
 })

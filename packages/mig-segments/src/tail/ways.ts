@@ -81,7 +81,7 @@ export function rateInTime({ point, singleMs }: Placeable, { latencyMs, burstine
   const queue = { burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs }
   const highest = maxUtilisation(burstiness) * capacityPerS
   const inTime = (part: number) => isInTime({ ...queue, ratePerS: highest / part }, latencyMs)
-  const part = minHolding(1, (value) => 2 * value, 1000, 5e-4, inTime)
+  const part = minHolding(1, (value) => 2 * value, 1024, 5e-4, inTime)
   return part === null ? 0 : highest / part
 }
 
