@@ -99,6 +99,11 @@ describe('comparisonChart', () => {
     expect(two).toBe(one)
     expect(await renderSvg(comparisonChart(syntheticRuns(shortSetting)))).toBe(one)
   })
+
+  it('refuses a run of another task', () => {
+    const other = { ...runs[1]!, taskId: 13 }
+    expect(() => comparisonChart([runs[0]!, other])).toThrow(/^runs\[1\]: got .*task 13 on 3080Ti/)
+  })
 })
 
 describe('renderPng', () => {

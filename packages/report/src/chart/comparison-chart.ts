@@ -1,3 +1,4 @@
+import { InvalidInputError } from '@pctodl/platform'
 import { chartConfig, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { rankRuns } from '../verdict/ranking.js'
@@ -22,8 +23,16 @@ const MAX_CAPS_NAMED = 6
  * Draws runs of one task over a common time axis, at most one of each algorithm. Each algorithm has a strip with its
  * one-second average power (true power if known) and the cap; power above the cap is red. Below are the throughput or,
  * for services, the arrivals and the missed requests.
+ *
+ * @throws InvalidInputError if a run is of another task
  */
 export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
+  runs.forEach(({ board, taskId }, i) => {
+    const first = runs[0]!
+    if (board === first.board && taskId === first.taskId) return
+    const expected = `task ${first.taskId} on ${first.board}, as in the first run; is the file of another run?`
+    throw new InvalidInputError(`runs[${i}]`, `task ${taskId} on ${board}`, expected)
+  })
   // The best run comes first, as in the table beside the chart.
   const summaries = rankRuns(runs.map(summarizeRun))
   const algorithms = summaries.map(({ algorithm }) => algorithm)
