@@ -102,7 +102,7 @@ describe('comparisonChart', () => {
 
   it('refuses a run of another task', () => {
     const other = { ...runs[1]!, taskId: 13 }
-    expect(() => comparisonChart([runs[0]!, other])).toThrow(/^runs\[1\]: got .*task 13 on 3080Ti/)
+    expect(() => comparisonChart([runs[0]!, other])).toThrow(/^runs\[1\]: got 'task 13 on .*expected task 20/)
   })
 })
 

@@ -44,7 +44,11 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     terms: model.errorTerms(row),
   }))
   const ratios = rows.map(({ row }) => row.powerAverageW / model.predict(row).powerW)
-  const checks = rows.map(({ row }, i) => [`rows[${newRows.indexOf(row)}]`, ratios[i]!, MAX_POWER_FACTOR] as const)
+  const checks: [field: string, ratio: number, factor: number][] = rows.map(({ row }, i) => [
+    `rows[${newRows.indexOf(row)}]`,
+    ratios[i]!,
+    MAX_POWER_FACTOR,
+  ])
   // The ratio nearest to 1 that the common ones reach.
   const common = Math.max(quantile(ratios, 0.1), Math.min(1, quantile(ratios, 0.9)))
   if (rows.length >= MIN_COMPARED) checks.push(['rows', common, MAX_COMMON_FACTOR])
