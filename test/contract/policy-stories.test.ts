@@ -60,10 +60,19 @@ describe('a search while tenants run', () => {
     expect(new Set(keys).size).toBe(keys.length)
     expect(reverted).toHaveLength(tried.length)
     expect(isStart(played.configuration)).toBe(true)
-    // Failures make it hesitate.
+    // Failures make it hesitate, for 16 windows at most.
     expect(tried.filter(({ timeMs }) => timeMs < 300_000).length).toBeGreaterThanOrEqual(
       tried.filter(({ timeMs }) => timeMs > 600_000).length,
     )
+    const searches = () => played.decided.filter(({ kind }) => kind === 'shadow-none' || kind === 'shadow-try')
+    const waitsMs = searches().flatMap(({ kind }, i, all) =>
+      kind === 'shadow-none' && i + 1 < all.length ? [all[i + 1]!.timeMs - all[i]!.timeMs] : [],
+    )
+    expect(Math.max(...waitsMs)).toBe(16 * 5000)
+    // A new cap is a new chance.
+    const later = searches().length
+    played.cap(200).run(25)
+    expect(searches().length).toBeGreaterThanOrEqual(later + 2)
   })
 
   it('reverts a trial in which a tenant fails, and goes on after that', () => {

@@ -291,7 +291,7 @@ describe('the same maps of MIG segments as before', () => {
     }))
     const instances = deployed.map(({ gpu, instanceId, profile, start }) => ({ gpu, instanceId, profile, start }))
     const layout = { gpus: gpusOfNode, instances }
-    const empty = { gpus: gpusOfNode, instances: [] }
+    const empty = { gpus: gpusOfNode.map((gpu) => ({ ...gpu, migEnabled: gpu.index === 3 })), instances: [] }
     const health = (workersRun: boolean, mpsRuns: boolean) => ({ workersRun: () => workersRun, mpsRuns: () => mpsRuns })
     const moved = target.map((segment, i) =>
       i === 0 ? { ...segment, batchSize: 64 } : { ...segment, smClockMhz: 900 },

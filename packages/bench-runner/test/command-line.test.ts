@@ -50,11 +50,12 @@ describe('bench-runner', () => {
     ])
   })
 
-  it('honours --result-dir', async () => {
-    const { code, written } = await call(
+  it('says what it measured, and honours --result-dir', async () => {
+    const { code, stderr, written } = await call(
       '--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir here'.split(' '),
     )
     expect(code).toBe(0)
+    expect(stderr).toMatch(/powercap: \d+ samples\/s, \w+ the cap/)
     expect(written).toContain(path.join('here', 'A100_powercap', '20_resnet50_imagenet_150W.csv'))
   })
 

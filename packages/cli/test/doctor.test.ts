@@ -46,6 +46,8 @@ describe('pctodl doctor', () => {
       for (const { check, detail } of findings) expect(text.stdout).toContain(`${check.padEnd(15)}  ${detail}`)
       expect(text.stdout).toMatch(/\nWorks here: simulated boards/)
       expect(text.stdout).not.toContain('real boards.')
+      const isBroken = findings.some(({ verdict }) => verdict === 'broken')
+      expect(text.stdout.includes('To be mended')).toBe(isBroken)
     },
   )
 

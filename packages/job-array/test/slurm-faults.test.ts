@@ -123,6 +123,24 @@ describe("Slurm's commands, played by scripts that fail", () => {
     jobs.close()
   })
 
+  it('cancels and signals what it submitted, by its mark if its ID was not noted, and asks for nothing else', async () => {
+    const jobs = jobsHere()
+    await jobs.cancel('a')
+    expect([read('squeue.calls'), read('scancel.calls')]).toEqual([[], []])
+    await jobs.submit(request)
+    await jobs.signal('a', 'USR1')
+    await jobs.cancel('a')
+    jobs.close()
+    expect(read('scancel.calls')).toEqual(['--full --signal=USR1 7', '7'])
+    const mark = /--comment=(\S+)/.exec(read('sbatch.calls')[0]!)![1]!
+    rmSync(inFolder('work', 'job', 'a'))
+    play('squeue', `echo "6 other"; echo "8 ${mark}"`)
+    const after = jobsHere()
+    await after.cancel('a')
+    after.close()
+    expect(read('scancel.calls').at(-1)).toBe('8')
+  })
+
   it('runs a job once that was submitted twice, and follows the one that runs', async () => {
     // Slurm starts it as 8, though the answer was 7.
     play(

@@ -195,12 +195,13 @@ describe('a program that the page shows', () => {
 
   it.each<[string, Partial<PlanQuestion>]>([
     ['by default', {}],
+    ['of two processes', { risk: 'mean', maxTenants: 2 }],
     [
       'with every option',
-      { risk: 'mean', latencySloMs: 90, latencyPercentile: 'p99', maxTenants: 3, memClockMhz: 9501 },
+      { risk: 'mean', latencySloMs: 40, latencyPercentile: 'p99', maxTenants: 3, memClockMhz: 9501 },
     ],
   ])('makes the plan of the page %s', async (_, changes) => {
-    const networks = [firstPlan.networks[0]!, { model: 'vgg19', weight: 2 }]
+    const networks = [firstPlan.networks[0]!, { model: 'vgg19', weight: 4 }]
     const question: PlanQuestion = { ...firstPlan, networks, powerMarginW: 3, sharePercentStep: 10, ...changes }
     const plan = answerPlan(model, question)
     if (!plan.feasible) throw new Error(plan.message)
@@ -209,7 +210,9 @@ describe('a program that the page shows', () => {
 
   it.each(['min-power', 'max-value'] as const)('makes the plan of the page for services, %s', async (objective) => {
     const listed = firstServicesQuestion.services.slice(0, 2).map((service) => ({ ...service, maxBatchSize: 16 }))
-    const question = { ...firstServicesQuestion, objective, services: listed, rateMargin: 1.2, powerMarginW: 4 }
+    // Without its margin, the cap would be above the power of the plan of most value.
+    const limits = { rateMargin: 1.2, powerCapW: 93, powerMarginW: 4 }
+    const question = { ...firstServicesQuestion, ...limits, objective, services: listed }
     const plan = answerServices(model, question)
     if (!plan.feasible) throw new Error(plan.message)
     const [configuration, prediction] = (await printed(servicesProgram(question)))[0]!
