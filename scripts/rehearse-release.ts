@@ -33,6 +33,12 @@ const copy = path.join(folder, 'repository')
 const tools = path.join(folder, 'tools')
 const findings: string[] = []
 let registry: ChildProcess | undefined
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    registry?.kill()
+    process.exit(1)
+  })
+}
 try {
   await step('copy of the repository', copyRepository)
   await step('Node.js 20, 22 and 24, and a registry', installTools)

@@ -13,3 +13,14 @@ export function cases(often: number, usually: number = Math.ceil(often / 4)): nu
 export function someOf<T>(all: readonly T[], ...usually: readonly T[]): readonly T[] {
   return longTests ? all : all.filter((each) => usually.includes(each))
 }
+
+/**
+ * Number in an environment variable, for example the seed of a test, or the usual one.
+ *
+ * @throws if the variable is no number: a test that repeats something not-a-number times would pass
+ */
+export function numberIn(name: string, usual: number): number {
+  const number = Number(process.env[name] ?? usual)
+  if (!Number.isFinite(number)) throw new Error(`${name}: got '${process.env[name]}', expected a number`)
+  return number
+}

@@ -26,6 +26,7 @@ import { ServingEngine } from '../packages/gpu-sim/src/serving/serving-engine.js
 import { idleState } from '../packages/gpu-sim/src/steady-state.js'
 import { TestProcess } from '../packages/gpu-sim/test/serving-laws.js'
 import { BatchCostTable } from '../packages/perf-model/src/serving/batch-costs.js'
+import { numberIn } from './long-tests.js'
 
 /** Rounds of the iteration between p99 and the intervals in which burstiness is measured. */
 const ROUNDS = 2
@@ -235,7 +236,7 @@ function rowOf(name: string, compared: readonly Compared[]): Record<string, stri
 
 it('predicts the p99 of requests about as the event simulation finds it', { timeout: 3_600_000 }, () => {
   const count = process.env['PCTODL_CASES']
-  const cases = servingCases(Number(count ?? 21), new SeededRandom(Number(process.env['PCTODL_SEED'] ?? 3)))
+  const cases = servingCases(Number(count ?? 21), new SeededRandom(numberIn('PCTODL_SEED', 3)))
   const compared = cases.flatMap((each) => compare(each, count ? 15_000 : 6000))
   const ofKind = (...names: string[]) => compared.filter(({ kind }) => names.includes(kind))
   const bursty = Object.keys(kinds).filter((kind) => kind !== 'constant')

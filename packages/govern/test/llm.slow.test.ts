@@ -4,6 +4,7 @@ import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
 import { type NvmlGpu, openGpu } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { numberIn } from '../../../test/long-tests.js'
 import {
   buildPrograms,
   eventually,
@@ -18,7 +19,7 @@ import { type GovernStep, readHistograms, vllmNames } from '../src/index.js'
 const OBJECTIVE_MS = 5000
 const RATE_PER_S = 6
 /** Of each of the two measurements; the machine that is measured on is a busy one. */
-const MEASURED_MS = Number(process.env['PCTODL_GOVERN_LLM_S'] ?? 15) * 1000
+const MEASURED_MS = numberIn('PCTODL_GOVERN_LLM_S', 15) * 1000
 
 describe.skipIf(missingUsers)(
   `the stand-in for vLLM under the governor${missingUsers ? ` (${missingUsers})` : ''}`,

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { childrenOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { numberIn } from '../../../test/long-tests.js'
 import { Policy } from '../src/policy.js'
 import {
   buildPrograms,
@@ -195,7 +196,7 @@ for _ in range(2): print(s.recv(99).decode(), flush=True)`
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
       return Number(fields[11]) + Number(fields[12])
     }
-    const [before, seconds] = [ticks(), Number(process.env['PCTODL_IDLE_SECONDS'] ?? 5)]
+    const [before, seconds] = [ticks(), numberIn('PCTODL_IDLE_SECONDS', 5)]
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds))
     // A tick is a hundredth of a second.
     const percent = (ticks() - before) / seconds

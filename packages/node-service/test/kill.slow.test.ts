@@ -11,7 +11,7 @@ import {
   userOf,
 } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, numberIn } from '../../../test/long-tests.js'
 import { ControlGroup, missingControlGroups } from './control-group.js'
 import {
   buildPrograms,
@@ -26,9 +26,9 @@ import {
 } from './node-host.js'
 
 /** Ends per kind: PCTODL_KILLS=200 gives the figures of the README, in some minutes. */
-const kills = Number(process.env['PCTODL_KILLS'] ?? cases(8, 2))
+const kills = numberIn('PCTODL_KILLS', cases(8, 2))
 /** Those with daemons and tenants, each of which starts a dozen programs: five kinds, 200 in all in the long tests. */
-const killsWithMps = Number(process.env['PCTODL_KILLS_WITH_MPS'] ?? cases(40, 1))
+const killsWithMps = numberIn('PCTODL_KILLS_WITH_MPS', cases(40, 1))
 const BOARDS = 4
 /** Nobody else on this machine, and no other run of these tests: its processes are counted. */
 const USER = 100_000 + process.pid

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
 import { type BoardChange, childrenOf, commandLineOf, LeaseFolder } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, numberIn } from '../../../test/long-tests.js'
 import { Policy } from '../src/policy.js'
 import {
   eventually,
@@ -17,10 +17,10 @@ import {
 } from './node-host.js'
 
 /** Random sequences of what operators, holders and kills do; PCTODL_SEQUENCES=1000 is the gate. */
-const SEQUENCES = Number(process.env['PCTODL_SEQUENCES'] ?? cases(40, 6))
+const SEQUENCES = numberIn('PCTODL_SEQUENCES', cases(40, 6))
 const BOARDS = 4
 const ownUid = process.geteuid?.() ?? 0
-const SEED = Number(process.env['PCTODL_SEED'] ?? 47)
+const SEED = numberIn('PCTODL_SEED', 47)
 /** How long the service waits for a board that does not answer, ms. */
 const SOON_MS = 400
 /** The driver's steps, and what a reading may be off. */
@@ -301,7 +301,7 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     await client.request({ type: 'acquire', board: uuids[3]! })
     const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
     const change = { kind: 'power-limit', powerLimitW: 240 } as const
-    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    const seconds = numberIn('PCTODL_FLOOD_SECONDS', 3)
     let asked = 0
     for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; asked += 32)
       await Promise.all(Array.from({ length: 32 }, () => client.request({ type: 'change', board: uuids[3]!, change })))
@@ -320,7 +320,7 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     await client.request({ type: 'acquire', board: uuids[3]! })
     const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
     const change = { kind: 'sm-clock', range: { minMhz: 211, maxMhz: 211 } } as const
-    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    const seconds = numberIn('PCTODL_FLOOD_SECONDS', 3)
     const ask = () => client.request({ type: 'change', board: uuids[3]!, change }).catch(({ code }) => code)
     let asked = 0
     for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; asked += 32)
@@ -335,7 +335,7 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
   it('is not written over in the log by leases that change nothing', async () => {
     const client = await open()
     const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
-    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    const seconds = numberIn('PCTODL_FLOOD_SECONDS', 3)
     let leases = 0
     for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; leases++)
       for (const type of ['acquire', 'release'] as const) await client.request({ type, board: uuids[3]! })

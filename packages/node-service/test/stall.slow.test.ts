@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { childrenOf, commandLineOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { numberIn } from '../../../test/long-tests.js'
 import { buildFaultyNvml, type FaultyNvml } from '../../nvml-control/test/faulty-nvml.js'
 import { BoardProcess } from '../src/board-process.js'
 import {
@@ -54,9 +55,9 @@ const ALICE = 60_001
 const BOB = 60_002
 const BOARDS = 3
 /** How long the driver does not answer about one board, ms. */
-const HANG_MS = Number(process.env['PCTODL_HANG_MS'] ?? 15_000)
+const HANG_MS = numberIn('PCTODL_HANG_MS', 15_000)
 /** How often each of root and a known user asks while a stranger floods the service. */
-const ASKS = Number(process.env['PCTODL_ASKS'] ?? 40)
+const ASKS = numberIn('PCTODL_ASKS', 40)
 /** On a machine that is busy with other things, a test that fails for a promise of time says nothing. */
 const SLACK = process.env['PCTODL_HANG_MS'] ? 1 : 8
 

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { SeededRandom } from '@pctodl/numerics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, numberIn } from '../../../test/long-tests.js'
 import { LeaseFolder, loadNvml, type NvmlDevice, openGpu, processIdentity } from '../src/index.js'
 import { type BuiltChildren, buildChildren } from './built-children.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
 /** Ends per kind: PCTODL_KILLS=100 gives the figures of the README, in some minutes. */
-const kills = Number(process.env['PCTODL_KILLS'] ?? cases(5, 3))
+const kills = numberIn('PCTODL_KILLS', cases(5, 3))
 const BOARDS = 4
 /** Long enough for a watchdog on a machine with many busy processes; how long it takes on a quiet one is told with PCTODL_KILLS. */
 const LIMIT_MS = 30_000

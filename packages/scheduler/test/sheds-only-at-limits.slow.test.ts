@@ -11,7 +11,7 @@ import {
   VirtualClock,
 } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { cases } from '../../../test/long-tests.js'
+import { cases, numberIn } from '../../../test/long-tests.js'
 import { runPolicy, type ServiceListStep, ServicesPolicy, type ServicesPolicyOptions } from '../src/index.js'
 import { photos, search } from './two-services.js'
 
@@ -183,8 +183,8 @@ const CHANGED_SHARE = 0.4
 
 describe('services are shed only at .9 of the cap or at the highest clock', () => {
   it('in random hostile scenarios', { timeout: 3_600_000 }, async () => {
-    const first = Number(process.env['PCTODL_SEED'] ?? 1)
-    const count = Number(process.env['PCTODL_SCENARIOS'] ?? cases(2000, 200))
+    const first = numberIn('PCTODL_SEED', 1)
+    const count = numberIn('PCTODL_SCENARIOS', cases(2000, 200))
     const wrong: unknown[] = []
     for (let seed = first; seed < first + count; seed++) {
       const events = await wrongSheds(drawn(new SeededRandom(seed)), seed)
