@@ -80,9 +80,11 @@ export class CapLaw {
     const clocks = smClocksAt(this.#spec, memClockMhz)!
     const debtW = Math.max(0, (this.secondW ?? 0) - powerCapW)
     const above = (mhz: number) => predictW(mhz) + this.offsetW > AIM * powerCapW - debtW
-    const top = clocks.length - 1
-    const trimmed = powerCapW >= this.#spec.powerLimitW.min && debtW === 0 ? TRIMMED_STATES : 0
-    const index = above(wantedMhz) ? Math.min(top, Math.max(0, firstWhere(clocks, above) - 1) + trimmed) : top
+    let index = clocks.length - 1
+    if (above(wantedMhz)) {
+      const trimmed = powerCapW >= this.#spec.powerLimitW.min && debtW === 0 ? TRIMMED_STATES : 0
+      index = Math.min(index, Math.max(0, firstWhere(clocks, above) - 1) + trimmed)
+    }
     this.#allowedMhz.push(clocks[index]!)
     if (this.#allowedMhz.length > DWELL_SAMPLES) this.#allowedMhz.shift()
     return Math.min(...this.#allowedMhz)

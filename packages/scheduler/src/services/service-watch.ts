@@ -9,6 +9,8 @@ const BUDGET = 0.003
 const LATE_S = 0.36
 /** Highest caution. More would keep a high clock for minutes after a single burst. */
 const MAX_CAUTION = 0.88
+/** Late requests count relative to the mean rate of this time, s. */
+const MEAN_S = 30
 /** At caution 1, the policy prepares for the last minute's peak rate times this factor. */
 const MAX_FACTOR = 1.4
 
@@ -53,11 +55,11 @@ export class ServiceWatch {
     this.queued = queued
     const decided = completed + shed + failed
     const missed = late + shed + failed
-    const { perS } = this.rate
+    const perS = this.rate.meanPerS(MEAN_S)
     const before = this.#before ?? { timeMs, decided, missed }
     this.#before = { timeMs, decided, missed }
     // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
-    const more = perS < 1 ? (timeMs - before.timeMs) / 1000 : decided - before.decided
+    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - before.timeMs) / 1000 : decided - before.decided
     const excess = (excused ? 0 : missed - before.missed) - BUDGET * more
     this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (LATE_S * Math.max(1, perS))))
   }

@@ -31,8 +31,12 @@ const HELD_SAMPLES = 10
 const BAND_STATES = 2
 /** Interval between changes of the admitted shares, ms. The backlog is to be answered within this time. */
 const SHED_MS = 500
-/** Interval at which the memory clock is reconsidered, ms. While no clock suffices, the interval is `SHED_MS`. */
+/**
+ * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
+ * no clock suffices, the interval is `SHED_MS`.
+ */
 const MEMORY_MS = 10_000
+const MEMORY_GAIN = 0.03
 /**
  * Other tenants are planned if the present ones could not serve the rates for this time, s. It is longer than a burst.
  */
@@ -74,7 +78,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #powerCapW = 0
   #timeMs = 0
   #reconfiguring = true
-  /** Clocks needed in the last samples. */
+  /** `#needs`: clocks needed in the last samples. `#heldMhz`: the clock chosen from them, MHz. */
   readonly #needs: Need[] = []
   #heldMhz = 0
   #smClockMhz = 0
@@ -350,17 +354,19 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   /**
    * Chooses the memory clock with the lowest power at the present rates, among those at which the tenants can also serve
-   * the rates with caution. If there are none, the present one stays.
+   * the rates with caution, if there are any.
    */
   #weighMemory(): Action {
     const dueMs = this.#short ? SHED_MS : MEMORY_MS
     if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
     this.#memoryMs = this.#timeMs
+    const isReady = this.#memories.some((clocks) => this.#canServe(clocks, this.#readyPerS))
+    const servedPerS = isReady ? this.#readyPerS : this.#ratesPerS
     const powerW = this.#memories.map((clocks) =>
-      this.#canServe(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
+      this.#canServe(clocks, servedPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
     )
     const minW = Math.min(...powerW)
-    if (!(minW < powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
+    if (!(minW < (1 - MEMORY_GAIN) * powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
     return this.#setMemory(this.#memories[powerW.indexOf(minW)]!, 'less power is needed')
   }
 
