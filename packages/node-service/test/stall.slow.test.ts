@@ -198,9 +198,13 @@ describe.skipIf(missingUsers)(`what stalls one board, or one user${missingUsers 
       http: null,
     })
     expect(second.status()).toMatchObject({ ready: false, boards: [] })
-    expect(
-      second.status().reasons.filter((reason) => /is kept by another service .*\(process \d+\)/.test(reason)),
-    ).toHaveLength(BOARDS)
+    const kept = () =>
+      second.status().reasons.filter((reason) => /is kept by another service .*\(process \d+\)/.test(reason))
+    // A busy machine may read the first reasons before each board was asked.
+    await eventually(
+      () => kept().length === BOARDS,
+      () => `all boards are kept: ${second.status().reasons.join('; ')}`,
+    )
     await second.close()
     for (const place of places) rmSync(place, { recursive: true, force: true })
     expect(execFileSync('nvidia-smi', ['-L'], { encoding: 'utf8' }).trim().split('\n')).toHaveLength(BOARDS)
