@@ -8,7 +8,7 @@ export interface KneePoint {
   readonly powerW: number
 }
 
-/** Number of measurements. With six, the best one is within 2 % of the best setting on all simulated boards. */
+/** Largest number of measurements. `docs/results.md` says what six of them lose, and names the command. */
 const MAX_POINTS = 6
 /**
  * The first settings to measure, as fractions of the range. On all simulated boards measured so far, the setting with
@@ -19,10 +19,11 @@ const firstParts = [0.2, 0.45, 0.7]
 const MIN_APART = 0.03
 
 /**
- * Finds the setting with the most throughput per watt, with at most six measurements. The first three cover the range. Each further one is at the vertex of a parabola through the best point and its two neighbours, in the
- * logarithm of throughput per watt (successive parabolic interpolation: R. Brent, Algorithms for Minimization without
- * Derivatives, 1973, chapter 5). If the vertex is too close to a measured setting, the wider interval beside the best
- * point is halved. If the best point is the lowest or highest one measured, that end of the range is measured next.
+ * Finds the setting with the most throughput per watt, with at most six measurements. The first three cover the range.
+ * Each further one is at the vertex of a parabola through the best point and its two neighbours, in the logarithm of
+ * throughput per watt (successive parabolic interpolation: R. Brent, Algorithms for Minimization without Derivatives,
+ * 1973, chapter 5). If the vertex is too close to a measured setting, the wider interval beside the best point is
+ * halved. If the best point is the lowest or highest one measured, that end of the range is measured next.
  *
  * The search assumes that throughput per watt has one peak; it may miss a second one.
  *
