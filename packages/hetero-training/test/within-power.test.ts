@@ -172,7 +172,7 @@ describe('a budget on watts, beside those on time and energy', () => {
         expect(plan.lowerBound).toBeGreaterThanOrEqual(plan.cost * 0.995)
         expect(plan.lowerBound).toBeLessThanOrEqual(plan.cost)
       }),
-      { numRuns: cases(10, 4) },
+      { numRuns: cases(10, 2) },
     )
   })
 })

@@ -20,12 +20,12 @@ const file = (name: string, content: string) => {
   return written
 }
 
-/** Objectives of two of the example's services: plans by the tail take their time for each. */
+/** Two rows of objectives of two of the example's services, whose plans take less time than those of all. */
 function twoServices(): readonly string[] {
   const models = 'densenet201,efficientnet_v2_m,maxvit_t,mnasnet1_0,mobilenet_v2,resnet50,vgg19'
   mkdirSync(path.join(folder, 'two'), { recursive: true })
-  file('two/SLO_req_rate.csv', `${models}\n900,N/A,N/A,N/A,N/A,3200,N/A\n`)
-  file('two/SLO_latency.csv', `${models}\n400,N/A,N/A,N/A,N/A,150,N/A\n`)
+  file('two/SLO_req_rate.csv', `${models}\n900,N/A,N/A,N/A,N/A,3200,N/A\n1800,N/A,N/A,N/A,N/A,2500,N/A\n`)
+  file('two/SLO_latency.csv', `${models}\n400,N/A,N/A,N/A,N/A,150,N/A\n300,N/A,N/A,N/A,N/A,150,N/A\n`)
   return ['--slo', path.join(folder, 'two')]
 }
 
@@ -231,14 +231,15 @@ describe('pctodl segments', () => {
   })
 
   it('replans from a map, with the steps', async () => {
-    await call('2', ...output())
-    const from = path.join(folder, 'deployment', 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
-    const same = await call('plan', '2', '--from', from, ...output())
+    const asked = [...twoServices(), ...output()]
+    await call('1', ...asked)
+    const from = path.join(folder, 'deployment', 'SLO1', 'SLO1_ParvaGPU_deploy.csv')
+    const same = await call('plan', '1', '--from', from, ...asked)
     expect(same.stdout).toMatch(/0 are created \(no fewer would do\), 0 removed/)
-    const { code, stdout } = await call('plan', '3', '--from', from, ...output())
+    const { code, stdout } = await call('plan', '2', '--from', from, ...asked)
     expect(code).toBe(0)
-    expect(stdout).toMatch(/ {2}1\. create A100-80GB node 0 GPU \d, .*gb@\d: /)
-    expect(JSON.parse((await call('plan', '3', '--from', from, ...output(), '--json')).stdout).steps.length).toBe(
+    expect(stdout).toMatch(/ {2}\d\. create A100-80GB node 0 GPU \d, .*gb@\d: /)
+    expect(JSON.parse((await call('plan', '2', '--from', from, ...asked, '--json')).stdout).steps.length).toBe(
       stdout.match(/^ *\d+\. /gm)!.length,
     )
   })

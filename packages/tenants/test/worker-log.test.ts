@@ -65,7 +65,7 @@ describe('the log of a worker', () => {
       options: {},
     }
     const input = `${JSON.stringify(start)}\n`
-    const options = { input, encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' } as const
+    const options = { input, encoding: 'utf8', timeout: 240_000, killSignal: 'SIGKILL' } as const
     const { stdout, status } = spawnSync('python3', ['-u', torchWorkerFile()], options)
     expect(status).toBe(1)
     expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toMatchObject({

@@ -10,11 +10,12 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { type Command, Option } from 'commander'
+import { checkFleet } from '../fleet/check-fleet.js'
 import { type Fleet, fleetOf } from '../fleet/fleet.js'
 import type { FleetPlan, ServedService } from '../fleet/fleet-plan.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
 import { DEFAULT_MAX_ITERATIONS, type FleetOptions, planFleet } from '../fleet/plan-fleet.js'
-import { simulateFleet } from '../fleet/simulate-fleet.js'
+import { simulateLanes } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { scenarioAt } from '../input/parse-objectives.js'
 import { boardsOf, formatDeploymentMap, gpusOf, parseDeploymentMap } from '../map/deployment-map.js'
@@ -151,8 +152,9 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
     from === undefined ? inputs.plan(how) : changed(from, inputs, { ...how, consolidate: consolidate ?? false }),
   )
   const { boards, dispatch, plan, text } = made
+  const { lanes } = checkFleet(fleet)
   const simulate = (served: readonly ServedService[], way: SimulationOptions) =>
-    simulateFleet({ boards, served }, fleet, { ...way, dispatch })
+    simulateLanes({ boards, served }, lanes, { ...way, dispatch })
   const limits = boards.length > MAX_SIMULATED_BOARDS ? null : serviceLimits(plan.served, traffic, simulate)
   const beside = Object.entries({ ...made.files, ...manifests(boards) })
   const files = [[file, format(boards)] as const, ...beside.map(([name, of]) => [path.join(folder, name), of] as const)]

@@ -12,7 +12,7 @@ import { type FleetPlan, totalsOf, type UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeBoards } from './place-fleet.js'
 import { solveProgram } from './program.js'
-import { kindsOf, MAX_REQUESTS, simulateFleet } from './simulate-fleet.js'
+import { kindsOf, MAX_REQUESTS, simulateLanes } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
   /**
@@ -137,7 +137,7 @@ export function lateInFleet(
     for (let sample = 0; sample < (way.arrivals ? CORRELATED_SAMPLES : RENEWAL_SAMPLES); sample++) {
       const fresh = sample === RENEWAL_SAMPLES - 1
       const how = { ...way, seed: seed + sample, dispatch, requests, perSlot: CHECKED_PER_SLOT, only, fresh }
-      simulateFleet(hard, fleet, how).forEach((outcome, m) => {
+      simulateLanes(hard, lanes, how).forEach((outcome, m) => {
         p99sMs[m]!.push(outcome.p99Ms)
         if (isLate(outcome)) only.delete(outcome.model)
       })

@@ -39,12 +39,20 @@ export function simulateFleet(
   fleet: Fleet,
   options: SimulationOptions = {},
 ): SimulatedService[] {
+  return simulateLanes(plan, checkFleet(fleet).lanes, options)
+}
+
+/** `simulateFleet` for a fleet that has been checked. */
+export function simulateLanes(
+  plan: Parameters<typeof simulateFleet>[0],
+  lanes: readonly Lane[],
+  options: SimulationOptions,
+): SimulatedService[] {
   const { burstiness = 1, requests = 100_000, perSlot = 0, seed = 1, dispatch = 'split', arrivals, only } = options
   assertDispatch(dispatch)
   checkInteger('requests', requests, 1, MAX_REQUESTS)
   checkInteger('perSlot', perSlot, 0)
   checkInteger('seed', seed, 0, 2 ** 32 - 1)
-  const { lanes } = checkFleet(fleet)
   const enough = (of: readonly WorkerKind[]) =>
     Math.min(2e6, perSlot * of.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0))
   return plan.served.map(({ model, ratePerS: asked, latencyMs }, m) => {
