@@ -124,7 +124,7 @@ describe('the same decisions as before', () => {
       const judged = live(kind, seed, without, (action) => told.push(action))
       return `${kind} ${seed} ${without}: ${said(judged, 4)} ${digest(told)}`
     }
-    const all = clockKinds.flatMap((kind) => [1, 2, 3, 4].map((seed) => line(kind, seed)))
+    const all = clockKinds.flatMap((kind) => [1, 2, 3].map((seed) => line(kind, seed)))
     const less = clockMechanisms.map((mechanism, i) => line(clockKinds[i]!, 5, mechanism))
     await expectStored('runs-clocks', [...all, ...less])
   })
@@ -237,7 +237,7 @@ describe('the same runs as before', () => {
       demands: [at(words, () => 30, 200)],
     }
     await expectSame('runs-services', [
-      [changing, policy, pctodlWith({}, { plan, expectedPerS: { search: 400, photos: 200, words: 60 } })],
+      [changing, policy],
       [turning, policy],
       [still, policy],
     ])
