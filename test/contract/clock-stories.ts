@@ -4,6 +4,7 @@
  */
 import { mean, SeededRandom, seedFrom } from '@pctodl/numerics'
 import {
+  type ClockAction,
   ClockController,
   type ClockControllerOptions,
   type ClockMechanism,
@@ -52,8 +53,13 @@ export interface Judged {
 type Powers = readonly number[]
 const round = (value: number, quantum: number): number => quantum * Math.round(value / quantum)
 
-/** Lives through one story of a kind. */
-export function live(kind: Kind, seed: number, without: readonly ClockMechanism[] = []): Judged {
+/** Lives through one story of a kind, and tells what the controller answers. */
+export function live(
+  kind: Kind,
+  seed: number,
+  without: readonly ClockMechanism[] = [],
+  onAction: (action: ClockAction) => void = () => undefined,
+): Judged {
   const random = new SeededRandom(seedFrom(kind, seed))
   const between = (low: number, high: number) => low + (high - low) * random.uniform()
   const one = <T>(list: readonly T[]): T => list[random.integer(list.length)]!
@@ -237,6 +243,7 @@ export function live(kind: Kind, seed: number, without: readonly ClockMechanism[
     }
     if (!missing) readMs = timeMs
     const action = controller.step(seen)
+    onAction(action)
     const next = smClocksMhz.indexOf(action.smClockMhz)
 
     const saysWrong = (): boolean => {

@@ -1,7 +1,7 @@
 import { findOracle, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { fixedCap, InfeasibleCapError, smClocksAt, VirtualClock } from '@pctodl/platform'
-import { PctodlPolicy, replayRun, runPolicy } from '@pctodl/scheduler'
+import { PctodlPolicy, runPolicy } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
 import { storyOf } from './expect-kept.js'
 import { between, fixed, judgeCap, meanThroughput, ofType, pctodl, pctodlWith, steps, tell, used } from './harness.js'
@@ -142,27 +142,6 @@ describe('what is promised of tenants', () => {
 })
 
 describe('a run', () => {
-  const disturbing = storyOf('', {
-    caps: steps(10, 230, 150, 200),
-    seconds: 30,
-    faults: [{ kind: 'client-killed', atMs: 15_000, tenant: 0 }],
-  })
-  it('is the same for the same seed, and its record replays to the same decisions', async () => {
-    const one = await tell(disturbing)
-    const other = await tell(disturbing)
-    expect(other.events).toEqual(one.events)
-    const replay = replayRun(JSON.parse(JSON.stringify(one.events)), pctodl(disturbing))
-    expect(replay).toMatchObject({ differences: [], samples: 300, windows: 6 })
-    expect(replay.actions).toBeGreaterThan(2)
-    const others = replayRun(one.events, pctodlWith({ powerMarginW: 30 })(disturbing))
-    expect(others.differences.length).toBeGreaterThan(0)
-  })
-
-  it('with another seed is another run', async () => {
-    const [one, other] = [await tell(disturbing), await tell({ ...disturbing, seed: 2 })]
-    expect(other.tenths.at(-1)!.powerW).not.toBe(one.tenths.at(-1)!.powerW)
-  })
-
   it('that looks for better tenants while it runs ends with no less, and keeps the cap', async () => {
     // Begun with tenants that are far from the best.
     const tenants = [{ model: 'resnet50', mpsPercent: 30, batchSize: 8 }]

@@ -83,7 +83,11 @@ export class PolicyBoard {
   /** Mean latencies of the tenants' batches, ms. */
   get latenciesMs(): readonly number[] {
     const speed = this.#errors.speed?.(this.configuration) ?? 1
-    return this.#model.predict(this.configuration).tenants.map(({ latencyMs }) => latencyMs / speed)
+    return this.#predicted.map(({ latencyMs }) => latencyMs / speed)
+  }
+
+  get #predicted() {
+    return this.tenants.length === 0 ? [] : this.#model.predict(this.configuration).tenants
   }
 
   /** What was asked for since a time, by what it asks for. */
@@ -161,7 +165,7 @@ export class PolicyBoard {
 
   #closeWindow(): void {
     const { powersW, samples, reloaded } = this.#window
-    const { tenants } = this.#model.predict(this.configuration)
+    const tenants = this.#predicted
     const speed = this.#errors.speed?.(this.configuration) ?? 1
     const latenciesMs = this.latenciesMs
     const window: WindowObservation = {

@@ -11,7 +11,6 @@ import {
   planPartition,
   type RunEvent,
   type RunOptions,
-  replayRun,
   runPolicy,
   type SampleObservation,
   type WindowObservation,
@@ -327,34 +326,6 @@ describe('a run that ends', () => {
     expect(String((await play({ options: { signal: AbortSignal.abort(new Error('before')) } })).error)).toMatch(
       /before/,
     )
-  })
-
-  it('has a record that a fresh policy answers in the same way, and another policy in another', async () => {
-    const script: Script = {
-      at: [
-        [6000, { smClockMhz: 1200 }],
-        [9000, { tenants: two.slice(1) }],
-      ],
-    }
-    const { events } = await play(script)
-    const again = (when: number) => {
-      let done = 0
-      const start = { tenants: two, smClockMhz: 900 }
-      return {
-        ...{ name: 'scripted', start: () => start, onCapChange: () => undefined, onWindow: () => undefined },
-        onSample: ({ timeMs }: SampleObservation) => {
-          const due = [
-            [when, { smClockMhz: 1200 }],
-            [9000, { tenants: two.slice(1) }],
-          ][done] as [number, Action] | undefined
-          if (due === undefined || timeMs < due[0]) return undefined
-          done++
-          return due[1]
-        },
-      }
-    }
-    expect(replayRun(events, again(6000))).toMatchObject({ differences: [], samples: 150, windows: 3, actions: 3 })
-    expect(replayRun(events, again(7000)).differences[0]).toMatchObject({ timeMs: 6000, source: 'sample' })
   })
 })
 

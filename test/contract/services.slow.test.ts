@@ -1,7 +1,7 @@
 import { planServices } from '@pctodl/greedy-partition/services'
 import { loadPerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
-import { planWithModel, replayRun } from '@pctodl/scheduler'
+import { planWithModel } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
 import { expectNoWorse } from './expect-no-worse.js'
 import {
@@ -288,13 +288,6 @@ describe('services that the board cannot all serve', () => {
 })
 
 describe('a run of services', () => {
-  it('is the same for the same seed, and its record replays to the same decisions', async () => {
-    const told = story({ demands: both(9), seconds: 20, faults: [{ kind: 'client-killed', atMs: 9000, tenant: 0 }] })
-    const [one, other] = [await tell(told, policy), await tell(told, policy)]
-    expect(other.events).toEqual(one.events)
-    expect(replayRun(JSON.parse(JSON.stringify(one.events)), policy(told)).differences).toEqual([])
-  })
-
   it('refuses a second list of services where the policy takes one only', async () => {
     const present = [
       [0, ['search']],

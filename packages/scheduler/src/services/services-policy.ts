@@ -125,7 +125,8 @@ export class ServicesPolicy implements PowerCapPolicy {
     const before = this.#watches
     this.#watches = services.map((service) => {
       const known = before.find((watch) => watch.service.name === service.name)
-      return known?.service === service ? known : this.#watch(service, known)
+      // By value, because a replayed list has other objects.
+      return JSON.stringify(known?.service) === JSON.stringify(service) ? known! : this.#watch(service, known)
     })
     const tenants = this.#withNewcomers(
       applied.tenants.filter(({ service }) => services.some(({ name }) => name === service)),
