@@ -234,9 +234,11 @@ describe('the same words as before', () => {
     const gone = {
       instanceId: 3,
       uuid: 'MIG-a',
-      mpsDirectory: `${folder}/mps`,
+      mpsDirectory: `${folder}/stood/mps`,
       workers: [{ pid: 2 ** 30, startTime: 5 }],
     }
+    // What a daemon left that is gone, too.
+    put('stood/mps/pipe/nvidia-cuda-mps-control.pid', `${2 ** 30}\n`)
     const stood = path.dirname(
       put('stood/deployment.json', JSON.stringify({ ...state, segments: [{ ...segment, ...gone }] })),
     )
@@ -298,6 +300,10 @@ describe('the same words as before', () => {
         '--nodes 1 --gpus-per-node 1',
       ].map((text) => [`1 ${own} --output ${out('x')} ${text}`] as const),
       [`9 ${own}`],
+      ['1 --gpu B200'],
+      ['1 --gpu A30'],
+      [`1 --profiles ${folder}/rows`],
+      [`1 --rate-factor 0.02 --max-iterations 20 --output ${out('k')} --json`],
       [`1 --profiles ${folder}/asked --slo ${folder}/asked`],
       [`1 --profiles ${folder}/rows --slo ${folder}`],
     ]

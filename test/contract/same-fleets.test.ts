@@ -20,6 +20,7 @@ import {
 import { type MappedBoard, parseFleetMap } from '@pctodl/mig-segments/deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { geometryOf, migGeometries } from '@pctodl/platform'
+import { replayedTimes } from '@pctodl/traffic'
 import { afterAll, describe, expect, it } from 'vitest'
 import { digest, expectStored, orError, said } from './stored.js'
 
@@ -28,6 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 type Group = Fleet['groups'][number]
 type Options = NonNullable<Parameters<typeof planFleet>[2]>
+type Simulation = NonNullable<Parameters<typeof simulateFleet>[2]>
 
 /** One to three groups of boards at one or two clocks, some with limits, and services of which some cannot be kept. */
 function drawnFleet(seed: number): { fleet: Fleet; objectives: ServiceObjective[]; random: SeededRandom } {
@@ -134,9 +136,9 @@ const ways: readonly Options[] = [
 describe('the same maps of drawn fleets as before', () => {
   it('serve what they can, change step by step and keep every limit', async () => {
     const lines: string[] = []
-    for (const seed of [3, 4, 5, 7, 8, 9, 11, 12, 13, 20]) {
+    for (const [i, seed] of [14, 4, 7, 8, 9, 5, 11, 12, 20].entries()) {
       const { fleet, objectives, random } = drawnFleet(seed)
-      const options = { maxIterations: 400, ...ways[seed % ways.length]! }
+      const options = { maxIterations: 400, ...ways[(i + 2) % ways.length]! }
       const line = await orError(async () => {
         const plan = await planFleet(fleet, objectives, options)
         expectKept(plan, fleet)
@@ -264,7 +266,7 @@ describe('the same maps of drawn fleets as before', () => {
     }
     const made: (readonly [string, Fleet, Options?])[] = [
       ...Object.entries(fleets).flatMap(([key, values]) =>
-        values.map((value) => [`${key}: ${said(value)}`, of({ [key]: value })] as const),
+        values.map((value) => [`${key}: ${said(value).slice(0, 60)}`, of({ [key]: value })] as const),
       ),
       ...[0, -1, 60, Infinity].map((watts) => [`powerW: ${watts}`, of({}, watts)] as const),
       ...[
@@ -301,10 +303,21 @@ describe('the same maps of drawn fleets as before', () => {
     for (const more of [
       ...[{ requests: 0 }, { requests: 1e7 + 1 }, { perSlot: -1 }, { seed: -1 }, { seed: 2 ** 32 }, { dispatch: 'x' }],
     ]) {
-      lines.push(`${said(more)}: ${await orError(() => simulateFleet(plan, of({}), more as Options), said)}`)
+      lines.push(`${said(more)}: ${await orError(() => simulateFleet(plan, of({}), more as Simulation), said)}`)
     }
-    const [board] = plan.boards as [MappedBoard]
-    const [segment] = board.segments as [MappedBoard['segments'][number]]
+    // Recorded requests end; what waits then is still answered.
+    for (const [count, requests, fresh] of [
+      [40, 60, true],
+      [400, 20, false],
+      [40, 20, true],
+      [9, 20, false],
+    ] as const) {
+      const timesMs = Array.from({ length: count }, (_, i) => Math.floor(i / 10) * 20)
+      const how: Simulation = { dispatch: 'shared', requests, fresh, arrivals: () => replayedTimes(timesMs) }
+      lines.push(await orError(() => simulateFleet(plan, of({}), how), said))
+    }
+    const [board] = plan.boards as readonly [MappedBoard]
+    const [segment] = board.segments as readonly [MappedBoard['segments'][number]]
     const maps: readonly (readonly object[])[] = [
       [{ gpu: 'T4' }],
       [{ node: -1 }],
