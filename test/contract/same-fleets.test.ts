@@ -136,7 +136,7 @@ const ways: readonly Options[] = [
 describe('the same maps of drawn fleets as before', () => {
   it('serve what they can, change step by step and keep every limit', async () => {
     const lines: string[] = []
-    for (const [i, seed] of [14, 4, 7, 8, 9, 5, 11, 12, 20].entries()) {
+    for (const [i, seed] of [14, 7, 8, 9, 11, 12, 20].entries()) {
       const { fleet, objectives, random } = drawnFleet(seed)
       const options = { maxIterations: 400, ...ways[(i + 2) % ways.length]! }
       const line = await orError(async () => {
@@ -316,8 +316,8 @@ describe('the same maps of drawn fleets as before', () => {
       const how: Simulation = { dispatch: 'shared', requests, fresh, arrivals: () => replayedTimes(timesMs) }
       lines.push(await orError(() => simulateFleet(plan, of({}), how), said))
     }
-    const [board] = plan.boards as readonly [MappedBoard]
-    const [segment] = board.segments as readonly [MappedBoard['segments'][number]]
+    const board: MappedBoard = plan.boards[0]!
+    const segment = board.segments[0]!
     const maps: readonly (readonly object[])[] = [
       [{ gpu: 'T4' }],
       [{ node: -1 }],
