@@ -23,12 +23,16 @@ import { crowdOf, randomConfigurations, rowsOf } from './random-configurations.j
 import { digest, expectStored, said } from './stored.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'contract-'))
-const { PATH } = process.env
+const before = { PATH: process.env['PATH'], PCTODL_LEASE_DIR: process.env['PCTODL_LEASE_DIR'] }
 beforeAll(() => {
-  process.env['PATH'] = `${folder}/bin:${PATH}`
+  process.env['PATH'] = `${folder}/bin:${before.PATH}`
+  process.env['PCTODL_LEASE_DIR'] = `${folder}/leases`
 })
 afterAll(() => {
-  process.env['PATH'] = PATH
+  for (const [name, value] of Object.entries(before)) {
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  }
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
@@ -225,6 +229,20 @@ describe('the same words as before', () => {
     const out = (name: string) => path.join(folder, 'out', name)
     const map = `${out('a')}/SLO1/SLO1_ParvaGPU_deploy.csv`
     const serve = '--image registry/worker --command serve'
+    const state = { format: 'pctodl-segments-deployment', version: 1 }
+    const segment = { gpu: 0, start: 0, profile: '2g.20gb', smClockMhz: 900, model: 'net', batchSize: 8, processes: 1 }
+    const gone = {
+      instanceId: 3,
+      uuid: 'MIG-a',
+      mpsDirectory: `${folder}/stood/mps`,
+      workers: [{ pid: 2 ** 30, startTime: 5 }],
+    }
+    // What a daemon left that is gone, too.
+    put('stood/mps/pipe/nvidia-cuda-mps-control.pid', `${2 ** 30}\n`)
+    const stood = path.dirname(
+      put('stood/deployment.json', JSON.stringify({ ...state, segments: [{ ...segment, ...gone }] })),
+    )
+    put('odd-state/deployment.json', JSON.stringify({ ...state, segments: [{ ...segment, ...gone, start: 7 }] }))
     const calls: readonly (readonly [string, string?])[] = [
       [`1 ${own} --output ${out('a')} --picture --mig-parted`, out('a')],
       [`3 ${own} --output ${out('b')} --explain --strict`],
@@ -253,6 +271,12 @@ describe('the same words as before', () => {
       [`deploy --node 0 --down --directory ${folder}/place`],
       [`deploy --map ${out('g')}/SLO2/fleet.csv --node 0 --directory ${folder}/place --gpu A100-80GB`],
       [`deploy --map ${map} --node 7 --directory ${folder}/place`],
+      // One whose worker is gone is taken down; of the others, the tool makes none.
+      [`deploy --node 0 --down --apply --directory ${stood}`, stood],
+      [`deploy --node 0 --down --apply --json --directory ${stood}`],
+      [`deploy --map ${map} --node 0 --apply --directory ${stood} --gpu A100-80GB`, stood],
+      [`deploy --map ${out('g')}/SLO2/fleet.csv --node 0 --apply --directory ${stood} --gpu A100-80GB`],
+      [`deploy --node 0 --down --directory ${folder}/odd-state`],
       ['deploy --node 0'],
       [`deploy 1 --node 0 --settle 3 --output ${out('a')}`],
       [`deploy 1 --node 0 --through ${folder}`],
@@ -276,6 +300,10 @@ describe('the same words as before', () => {
         '--nodes 1 --gpus-per-node 1',
       ].map((text) => [`1 ${own} --output ${out('x')} ${text}`] as const),
       [`9 ${own}`],
+      ['1 --gpu B200'],
+      ['1 --gpu A30'],
+      [`1 --profiles ${folder}/rows`],
+      [`1 --rate-factor 0.02 --max-iterations 20 --output ${out('k')} --json`],
       [`1 --profiles ${folder}/asked --slo ${folder}/asked`],
       [`1 --profiles ${folder}/rows --slo ${folder}`],
     ]
@@ -292,6 +320,8 @@ case "$*" in
   *query-gpu=name*) echo 'NVIDIA A100-PCIE-40GB';;
   *query-gpu=clocks.mem*) echo 1215;;
   *-lgi*) echo '|   0  MIG 2g.20gb         14        3          0:2     |'; echo '|   0  MIG 3g.40gb          9        1          4:4     |';;
+  *-dci*) echo 'No compute instances found'; exit 6;;
+  *-dgi*|*-lgc*|*-rgc*|*-cgi*|*-mig*) echo done;;
   *) exit 9;;
 esac
 `

@@ -31,19 +31,10 @@ import { findMigBoard } from '@pctodl/platform'
 import { gammaArrivals } from '@pctodl/traffic'
 import { describe, it } from 'vitest'
 import { drawnServices, fleetProfiles } from './drawn-services.js'
-import { digest, expectStored, said } from './stored.js'
+import { digest, expectStored, orError, said } from './stored.js'
 
 const scaled = (objectives: readonly ServiceObjective[], of: (m: number) => number) =>
   objectives.map((each, m) => ({ ...each, ratePerS: of(m) * each.ratePerS }))
-
-/** What was made, or why it was not. */
-async function orError<T>(make: () => Promise<T> | T, lineOf: (made: T) => string): Promise<string> {
-  try {
-    return lineOf(await make())
-  } catch (error) {
-    return `${(error as { code?: string }).code}: ${(error as Error).message}`
-  }
-}
 
 const segmentsOf = (
   segments: readonly { profile: string; start: number; model: string; batchSize: number; processes: number }[],

@@ -21,3 +21,12 @@ export function digest(value: unknown, digits?: number): string {
 export async function expectStored(name: string, lines: readonly string[]): Promise<void> {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(path.join(import.meta.dirname, 'stored', `${name}.txt`))
 }
+
+/** What was made, or why it was not. */
+export async function orError<T>(make: () => Promise<T> | T, lineOf: (made: T) => string): Promise<string> {
+  try {
+    return lineOf(await make())
+  } catch (error) {
+    return `${(error as { code?: string }).code}: ${(error as Error).message}`
+  }
+}

@@ -314,7 +314,8 @@ function sliceCuts(
       least = Math.min(least, (slices * objectives[m]!.ratePerS) / part.ratePerS)
       for (const each of at) terms.push([each, slices])
     }
-    return { terms, atLeast: Math.ceil(least - 1e-6) }
+    // Without any row, nothing serves the rate; the solver accepts no infinite bound.
+    return { terms, atLeast: terms.length > 0 ? Math.ceil(least - 1e-6) : 1 }
   })
 }
 
