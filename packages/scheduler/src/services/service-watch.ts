@@ -53,14 +53,13 @@ export class ServiceWatch {
     const { arrived, completed, late, shed, failed, queued } = reading
     this.rate.update(timeMs, arrived)
     this.queued = queued
-    const decided = completed + shed + failed
-    const missed = late + shed + failed
     const perS = this.rate.meanPerS(MEAN_S)
-    const before = this.#before ?? { timeMs, decided, missed }
-    this.#before = { timeMs, decided, missed }
+    const now = { timeMs, decided: completed + shed + failed, missed: late + shed + failed }
+    const before = this.#before ?? now
+    this.#before = now
     // A service with less than a request per second counts as one with a request per second, so its caution falls, too.
-    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - before.timeMs) / 1000 : decided - before.decided
-    const excess = (excused ? 0 : missed - before.missed) - BUDGET * more
+    const more = perS < 1 && timeMs > 1000 * MEAN_S ? (timeMs - before.timeMs) / 1000 : now.decided - before.decided
+    const excess = (excused ? 0 : now.missed - before.missed) - BUDGET * more
     this.caution = Math.min(MAX_CAUTION, Math.max(0, this.caution + excess / (LATE_S * Math.max(1, perS))))
   }
 }

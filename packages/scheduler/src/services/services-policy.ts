@@ -193,8 +193,8 @@ export class ServicesPolicy implements PowerCapPolicy {
    * set.
    */
   onIdle(timeMs: number): Action | undefined {
-    const canServe = () => this.#canServe(this.#clocks, this.#ratesPerS)
-    if (this.#reconfiguring || (timeMs % 1000 < 100 && canServe())) this.#servableMs = timeMs
+    if (this.#reconfiguring || (timeMs % 1000 < 100 && this.#canServe(this.#clocks, this.#ratesPerS)))
+      this.#servableMs = timeMs
     if (timeMs - this.#servableMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
