@@ -113,40 +113,40 @@ describe('orphaned workers', () => {
   })
 })
 
+/** Only root refuses programs that others can change. */
+const isUser = process.geteuid?.() !== 0
+
 /** Root's own processes alone are of this user here: everybody else's are left alone, however much they look like a leftover. */
-describe.skipIf(process.geteuid?.() !== 0)(
-  `of somebody else${process.geteuid?.() === 0 ? '' : ' (needs root, to be two users)'}`,
-  () => {
-    it('workers are left alone', async () => {
-      const elsewhere = mkdtempSync(path.join(tmpdir(), 'pctodl-other-'))
-      chmodSync(elsewhere, 0o755)
-      const file = path.join(elsewhere, 'dist', 'programs', 'onnx-worker.js')
-      mkdirSync(path.dirname(file), { recursive: true })
-      writeFileSync(file, 'setInterval(() => {}, 1000)\n')
-      const script = `const { spawn } = require('node:child_process'); const start = (ids) => spawn(process.execPath, [${JSON.stringify(file)}], { stdio: 'ignore', cwd: '/', ...ids }).pid; console.log(start({ uid: 60001, gid: 60001 }), start({})); setInterval(() => {}, 1000)`
-      const parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
-      const pids = String(await new Promise((resolve) => parent.stdout.once('data', resolve)))
-        .trim()
-        .split(' ')
-        .map(Number)
-      const [theirs, ours] = pids.map((pid) => processIdentity(pid)!)
-      try {
-        for (const { pid } of [theirs!, ours!]) process.kill(pid, 'SIGSTOP')
-        const ended = new Promise((resolve) => parent.once('exit', resolve))
-        parent.kill('SIGKILL')
-        await ended
-        // Nothing is ended: whether one is found is what counts, and a mistake must not reach processes of this machine.
-        const { stdout } = await run('cleanup', '--dry-run', ...here())
-        expect(stdout).toContain(`worker ${ours!.pid} (`)
-        expect(stdout).not.toContain(`worker ${theirs!.pid} (`)
-      } finally {
-        parent.kill('SIGKILL')
-        for (const identity of [theirs!, ours!]) if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
-        rmSync(elsewhere, { recursive: true, force: true })
-      }
-    })
-  },
-)
+describe.skipIf(isUser)(`of somebody else${isUser ? ' (needs root, to be two users)' : ''}`, () => {
+  it('workers are left alone', async () => {
+    const elsewhere = mkdtempSync(path.join(tmpdir(), 'pctodl-other-'))
+    chmodSync(elsewhere, 0o755)
+    const file = path.join(elsewhere, 'dist', 'programs', 'onnx-worker.js')
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(file, 'setInterval(() => {}, 1000)\n')
+    const script = `const { spawn } = require('node:child_process'); const start = (ids) => spawn(process.execPath, [${JSON.stringify(file)}], { stdio: 'ignore', cwd: '/', ...ids }).pid; console.log(start({ uid: 60001, gid: 60001 }), start({})); setInterval(() => {}, 1000)`
+    const parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const pids = String(await new Promise((resolve) => parent.stdout.once('data', resolve)))
+      .trim()
+      .split(' ')
+      .map(Number)
+    const [theirs, ours] = pids.map((pid) => processIdentity(pid)!)
+    try {
+      for (const { pid } of [theirs!, ours!]) process.kill(pid, 'SIGSTOP')
+      const ended = new Promise((resolve) => parent.once('exit', resolve))
+      parent.kill('SIGKILL')
+      await ended
+      // Nothing is ended: whether one is found is what counts, and a mistake must not reach processes of this machine.
+      const { stdout } = await run('cleanup', '--dry-run', ...here())
+      expect(stdout).toContain(`worker ${ours!.pid} (`)
+      expect(stdout).not.toContain(`worker ${theirs!.pid} (`)
+    } finally {
+      parent.kill('SIGKILL')
+      for (const identity of [theirs!, ours!]) if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
+      rmSync(elsewhere, { recursive: true, force: true })
+    }
+  })
+})
 
 describe('pctodl cleanup', () => {
   it('removes the files of a dead daemon', async () => {
@@ -175,23 +175,26 @@ describe('pctodl cleanup', () => {
     }
   })
 
-  it('fails where the control program is not to be trusted', async () => {
-    const place = path.join(folder, 'untrusted')
-    const pipe = path.join(place, 'all', 'pipe')
-    mkdirSync(pipe, { recursive: true, mode: 0o700 })
-    writeFileSync(path.join(pipe, 'control'), '')
-    writeFileSync(path.join(place, 'nvidia-cuda-mps-control'), '#!/bin/sh\n')
-    chmodSync(path.join(place, 'nvidia-cuda-mps-control'), 0o777)
-    const before = process.env['PATH']
-    process.env['PATH'] = place
-    try {
-      const { code, stdout, stderr } = await run('cleanup', '--mps-dir', place)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toContain(place)
-    } finally {
-      process.env['PATH'] = before
-    }
-  })
+  it.skipIf(isUser)(
+    `fails where the control program is not to be trusted${isUser ? ' (needs root to try)' : ''}`,
+    async () => {
+      const place = path.join(folder, 'untrusted')
+      const pipe = path.join(place, 'all', 'pipe')
+      mkdirSync(pipe, { recursive: true, mode: 0o700 })
+      writeFileSync(path.join(pipe, 'control'), '')
+      writeFileSync(path.join(place, 'nvidia-cuda-mps-control'), '#!/bin/sh\n')
+      chmodSync(path.join(place, 'nvidia-cuda-mps-control'), 0o777)
+      const before = process.env['PATH']
+      process.env['PATH'] = place
+      try {
+        const { code, stdout, stderr } = await run('cleanup', '--mps-dir', place)
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+        expect(stderr).toContain(place)
+      } finally {
+        process.env['PATH'] = before
+      }
+    },
+  )
 
   it('reports what it could not put right, and fails', async () => {
     const leases = path.join(folder, 'unreadable')

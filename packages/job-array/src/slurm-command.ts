@@ -48,7 +48,7 @@ export async function slurm(
     const { code, stderr } = error as NodeJS.ErrnoException & { stderr?: string }
     const said = late.signal.aborted
       ? 'did not answer in its time, and was killed'
-      : code === 'ENOENT'
+      : code === 'ENOENT' || code === 'EACCES'
         ? 'the command was not found; run this on a login node of the cluster'
         : stderr?.trim()
     throw new PctodlError('SLURM', `${program} ${args.join(' ')}: ${said || String(error)}`, { cause: error })

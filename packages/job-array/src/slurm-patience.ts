@@ -52,7 +52,7 @@ function isSlurmFailure(error: unknown): error is PctodlError {
   return (
     error instanceof PctodlError &&
     error.code === 'SLURM' &&
-    (error.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT'
+    !['ENOENT', 'EACCES'].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '')
   )
 }
 

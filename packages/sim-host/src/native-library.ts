@@ -150,7 +150,7 @@ function compile(cc: string, args: readonly string[]): void {
     execFileSync(cc, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   } catch (cause) {
     const { code, stderr } = cause as NodeJS.ErrnoException & { readonly stderr?: Buffer }
-    if (code === 'ENOENT') {
+    if (code === 'ENOENT' || code === 'EACCES') {
       throw new PctodlError(
         'NO_COMPILER',
         `host mode compiles a small C library, and there is no C compiler '${cc}' on PATH; install one ` +

@@ -66,6 +66,7 @@ export class TrainingProcess {
     }
     const { exitCode, signal, code } = await this.#child
     if (code === 'ENOENT') return 'command not found'
+    if (code === 'EACCES') return 'permission denied'
     return exitCode === undefined ? `signal ${signal}` : `exit code ${exitCode}`
   }
 }

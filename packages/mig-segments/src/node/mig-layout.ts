@@ -25,7 +25,8 @@ export function smi(args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('nvidia-smi', [...args], { env: { ...process.env, LC_ALL: 'C' } }, (error, stdout, stderr) => {
       if (!error) return resolve(stdout)
-      if (error.code === 'ENOENT') {
+      // EACCES occurs if the search path contains a folder that this user may not enter.
+      if (error.code === 'ENOENT' || error.code === 'EACCES') {
         return reject(new PctodlError('NO_SMI', 'nvidia-smi is not on PATH; it comes with the NVIDIA driver'))
       }
       const said = `${stdout}${stderr}`.trim().split('\n').join(' ')
