@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { lstatSync } from 'node:fs'
 import { cleanEnvironment } from '@pctodl/nvml-control'
 import { InvalidInputError } from '@pctodl/platform'
 import { type FoundProgram, findProgram, noProgram } from './find-program.js'
@@ -93,6 +94,8 @@ export class ControlProgram {
     const background = args.length > 0
     this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
     const { file, searchPath } = this.#found
+    // Node 20.20 does not follow links of packages right after the status of a socket was read; another status ends that.
+    lstatSync('/')
     const { execa } = await import('execa')
     const running = execa(file, [...args], {
       ...(background ? { stdin: 'ignore' as const } : { input }),

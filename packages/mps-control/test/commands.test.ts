@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { loadNvml } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
@@ -93,5 +95,17 @@ describe.skipIf(missingCompiler)(`pctodl mps${missingCompiler ? ` (${missingComp
 
   function environment() {
     return { CUDA_MPS_PIPE_DIRECTORY: `${directory}/pipe`, CUDA_MPS_LOG_DIRECTORY: `${directory}/log` }
+  }
+})
+
+it('loads what it needs after the status of a socket was read', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-mps-test-'))
+  try {
+    const program = fileURLToPath(new URL('fixtures/ask-after-socket.mjs', import.meta.url))
+    expect(await promisify(execFile)(process.execPath, [program, path.join(folder, 'socket')])).toMatchObject({
+      stdout: "[ 'asked' ]\n",
+    })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 })
