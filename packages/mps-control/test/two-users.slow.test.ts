@@ -9,8 +9,7 @@ import { type MpsHost, missingCompiler, startMpsHost, type Worker } from './mps-
 
 /** A user that is nobody's: numbers need no account. */
 const OTHER = 60_001
-const missing =
-  missingCompiler ?? (process.geteuid?.() === 0 ? undefined : 'needs root, to become a second user')
+const missing = missingCompiler ?? (process.geteuid?.() === 0 ? undefined : 'needs root, to become a second user')
 const asOther = ['setpriv', `--reuid=${OTHER}`, `--regid=${OTHER}`, '--clear-groups', '--'] as const
 
 describe.skipIf(missing)(`a second user of the machine and MPS${missing ? ` (${missing})` : ''}`, () => {

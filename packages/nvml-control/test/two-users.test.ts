@@ -20,8 +20,7 @@ import { eventually, missingCompiler, type RunningHost, startHost } from './simu
 
 /** A user that is nobody's: numbers need no account. */
 const OTHER = 60_001
-const missing =
-  missingCompiler ?? (process.geteuid?.() === 0 ? undefined : 'needs root, to become a second user')
+const missing = missingCompiler ?? (process.geteuid?.() === 0 ? undefined : 'needs root, to become a second user')
 
 /** What the other user does, really as that user. */
 function asOther(command: string): void {
