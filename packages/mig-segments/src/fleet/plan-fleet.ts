@@ -10,9 +10,9 @@ import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
 import { type FleetPlan, totalsOf, type UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
-import { type FleetBoard, placeBoards } from './place-fleet.js'
+import { placeBoards } from './place-fleet.js'
 import { solveProgram } from './program.js'
-import { kindsOf, MAX_REQUESTS, simulateLanes } from './simulate-fleet.js'
+import { type BoardsOfServices, kindsOf, MAX_REQUESTS, simulateLanes } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
   /**
@@ -116,7 +116,7 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
  * that services have passed, so that they are not repeated.
  */
 export function lateInFleet(
-  { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
+  { boards, served }: BoardsOfServices,
   fleet: Fleet,
   { dispatch = 'split', ...traffic }: Pick<FleetOptions, 'dispatch'> & StatedTraffic,
   check: { readonly requests: number; readonly seed: number; readonly inTime?: Set<string> },

@@ -26,6 +26,12 @@ interface Kind {
   readonly batchMs: Float64Array
 }
 
+/** Services, and the boards that serve them. */
+export interface BoardsOfServices {
+  readonly boards: readonly FleetBoard[]
+  readonly served: readonly ServiceObjective[]
+}
+
 /**
  * Simulates the requests of a plan's services. A free process takes the waiting requests at once, up to a full batch.
  * With `split`, each request goes to a random instance, weighted by the rate that the instance answers in time. In a
@@ -35,7 +41,7 @@ interface Kind {
  * @returns outcomes in the order of `served`
  */
 export function simulateFleet(
-  plan: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
+  plan: BoardsOfServices,
   fleet: Fleet,
   options: SimulationOptions = {},
 ): SimulatedService[] {
@@ -44,7 +50,7 @@ export function simulateFleet(
 
 /** `simulateFleet` for a fleet that has been checked. */
 export function simulateLanes(
-  plan: Parameters<typeof simulateFleet>[0],
+  plan: BoardsOfServices,
   lanes: readonly Lane[],
   options: SimulationOptions,
 ): SimulatedService[] {

@@ -32,12 +32,7 @@ export async function runChild(
   }
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'ENOENT'
-          ? 'command not found'
-          : error.code === 'EACCES'
-            ? 'command not found, or not executable'
-            : error.message
+      const reason = error.code === 'ENOENT' ? 'command not found' : error.message
       reject(new UsageError(`${file}: ${reason}`))
     })
     child.once('exit', (code, by) => resolve(code ?? 128 + constants.signals[by!]))
