@@ -58,6 +58,17 @@ it.each(simulatedBoards)('the steady states of %s are those stored', (board) => 
   expect(lines).toMatchSnapshot()
 })
 
+it.each(['3080Ti', 'A100'])('variants of %s share their bandwidth among three networks as stored', (board) => {
+  const crowded = [...alone, ...mixed].map((tenant) => ({ ...tenant, mpsPercent: 25 }))
+  const { boostClockMhz: smClockMhz, performanceMemClocksMhz } = findGpuSpec(board)
+  const at = { tenants: crowded, smClockMhz, memClockMhz: performanceMemClocksMhz.at(-1)! }
+  const lines = boardVariants(board, { count: 8, seed: 3 }).map((variant, i) => {
+    const { powerW, throughput } = simulateSteadyState(`${board}~s3v${i + 1}`, { powerLimitW: 1e9 })(at)
+    return `${variant.physics.work.contention}: ${powerW.toFixed(2)} W, ${throughput.toFixed(2)}/s`
+  })
+  expect(lines).toMatchSnapshot()
+})
+
 describe.each(['3080Ti', 'A100'])('a %s', (board) => {
   it('under limits, locked clocks, faults and other tenants does what is stored', async () => {
     const clock = new VirtualClock()
