@@ -14,8 +14,8 @@ process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --v8-pool-si
 
 const cores = availableParallelism()
 /**
- * Number of parallel workers for files that start processes. Half of their time they wait; more workers would only let
- * simulated hosts, which run in real time, wait for a core longer than a driver may.
+ * Number of parallel workers for files that start processes. With twice as many as cores and two more, simulated hosts, which
+ * run in real time, waited for a core longer than a driver may.
  */
 const beside = cores + 2
 const root = import.meta.dirname

@@ -18,7 +18,8 @@ const far = 'packages/b/test/far.test.ts'
 const [quick, usual, long, program, slow] = tests as [string, string, string, string, string]
 
 beforeAll(() => {
-  write('packages/a/src/index.ts', 'export const one = 1\n')
+  write('packages/a/src/index.ts', "import './long.js'\nexport const one = 1\n")
+  write('packages/a/src/long.ts', '')
   for (const test of tests) write(test, "import { one } from '../src/index.js'\n")
   write(far, "import { one } from '@pctodl/a'\n")
   write(contract, "import { one } from '@pctodl/a'\n")
@@ -50,6 +51,10 @@ describe('the tests of a change', () => {
     expect(of('packages/a/src/index.ts', 9).chosen).toEqual([...near, far])
     // The import of another package's modules takes time, too.
     expect(of('packages/a/src/index.ts', 8).chosen).toEqual(near)
+  })
+
+  it('are first the one that is named after it', () => {
+    expect(of('packages/a/src/long.ts', 4.2).chosen).toEqual([long, contract])
   })
 
   it('include a changed test, whatever its time', () => {
